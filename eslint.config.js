@@ -1,0 +1,12 @@
+import neostandard from 'neostandard'
+
+export default [
+  ...neostandard({ ts: true, ignores: ['**/dist/**', '**/node_modules/**', '.tap/**'] }),
+  {
+    rules: {
+      // a TypeBox schema and its static type share one name
+      '@typescript-eslint/no-redeclare': 'off',
+      'no-redeclare': 'off'
+    }
+  }
+]

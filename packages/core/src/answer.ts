@@ -1,0 +1,69 @@
+import type { Answer, SourceDocument } from './schemas.js'
+import { VacInvalidResultError } from './errors.js'
+
+/**
+ * Brings whatever an interpreter ended with into the one result shape of contract section 1.
+ * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, or nothing
+ * @param streamed the text streamed so far: the answer of an interpreter that never gives one
+ * @throws VAC_INVALID_RESULT for anything else, and for an object that is not plain JSON data
+ */
+export function normaliseAnswer (vac: string, result: unknown, streamed: string): Answer {
+  if (result === undefined || result === null) {
+    if (streamed === '') throw new VacInvalidResultError(quote(vac), 'no answer at all')
+    return { answer: streamed, source_documents: [] }
+  }
+  if (typeof result === 'string') return { answer: result, source_documents: [] }
+  if (typeof result !== 'object' || Array.isArray(result)) throw new VacInvalidResultError(quote(vac), describe(result))
+  const { answer, source_documents: documents, metadata, ...extras } = toJson(vac, result)
+  const given = isObject(metadata) ? metadata : undefined
+  const { source_documents: nested, ...leftover } = given ?? {}
+  const shaped = {
+    ...extras,
+    answer: textOf(answer, extras, streamed),
+    source_documents: (documentsOf(documents) ?? documentsOf(nested) ?? []),
+    ...(given === undefined ? {} : { metadata: leftover })
+  }
+  if (shaped.answer === undefined) throw new VacInvalidResultError(quote(vac), 'an object without a string `answer`')
+  return shaped as Answer
+}
+
+/** The answer's text: `answer`, or the question back to the caller, or `output.content` of older chains. */
+function textOf (answer: unknown, extras: Record<string, unknown>, streamed: string): string | undefined {
+  if (typeof answer === 'string') return answer
+  if (typeof extras.input_required === 'string') return streamed === '' ? extras.input_required : streamed
+  if (isObject(extras.output) && typeof extras.output.content === 'string') return extras.output.content
+  return undefined
+}
+
+function documentsOf (value: unknown): SourceDocument[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  return value.map((document: unknown) => {
+    if (typeof document === 'string') return { page_content: document, metadata: {} }
+    if (!isObject(document)) return { page_content: String(document), metadata: {} }
+    const { page_content: content, metadata } = document
+    return {
+      page_content: typeof content === 'string' ? content : JSON.stringify(document),
+      metadata: isObject(metadata) ? metadata : {}
+    }
+  })
+}
+
+/** A result is stored, sent and replayed as JSON, so it is made JSON here, where a fault still names its interpreter. */
+function toJson (vac: string, result: object): Record<string, unknown> {
+  try {
+    return JSON.parse(JSON.stringify(result)) as Record<string, unknown>
+  } catch (err) {
+    throw Object.assign(
+      new VacInvalidResultError(quote(vac), `a result that is no JSON (${(err as Error).message.split('\n')[0]})`), { cause: err })
+  }
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function describe (value: unknown): string {
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}
+
+const quote = (name: string): string => JSON.stringify(name)

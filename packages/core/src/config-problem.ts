@@ -1,0 +1,37 @@
+import createError from '@fastify/error'
+
+/** One thing wrong with a configuration file. Line and column count from 1. */
+export interface ConfigProblem {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  /** How to mend it, such as `did you mean "agent"?` */
+  readonly hint?: string | undefined
+  /** The place as people read it: heading line, source line, marker. */
+  readonly text: string
+}
+
+const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
+
+/** Everything wrong with a configuration file, in one go. `message` is ready to be shown to a person. */
+export class ConfigError extends InvalidConfig {
+  constructor (readonly problems: readonly ConfigProblem[]) {
+    super(problems.map(problem => problem.text).join('\n'))
+  }
+}
+
+/** Draws the problem's place: `file:line:column  message`, then the source line with the spot marked. */
+export function frameProblem (place: { file: string, line: number, column: number }, source: string,
+  width: number, message: string, hint?: string): ConfigProblem {
+  const { file, line, column } = place
+  const code = source.split(/\r?\n/)[line - 1] ?? ''
+  const number = String(line).padStart(5)
+  const marker = '^'.repeat(Math.max(1, Math.min(width, code.length - column + 1)))
+  const text = [
+    `${file}:${line}:${column}  ${message}`,
+    `${number} | ${code}`,
+    `${' '.repeat(5)} | ${' '.repeat(column - 1)}${marker}${hint === undefined ? '' : ` ${hint}`}`
+  ].join('\n')
+  return { file, line, column, message, hint, text }
+}

@@ -1,0 +1,88 @@
+import { Type, type Static } from '@sinclair/typebox'
+
+/** One knowledge store of a VAC: `vectorstore` names its kind, the other keys belong to that kind. */
+export const MemoryEntry = Type.Object({
+  vectorstore: Type.String({ description: '`folder`, or a module path that brings a memory of your own' }),
+  path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
+  k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' }))
+}, { additionalProperties: true })
+export type MemoryEntry = Static<typeof MemoryEntry>
+
+/** One VAC. Keys that are not named here are kept, handed to the interpreter, and warned about once. */
+export const VacConfig = Type.Object({
+  display_name: Type.Optional(Type.String({ description: 'shown to people; becomes the skill description' })),
+  description: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String({ description: 'language model; `extractive` or nothing: answers without one' })),
+  agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
+  llm: Type.Optional(Type.String({ description: 'language model provider' })),
+  interpreter: Type.Optional(Type.String({ description: 'built-in name or module path, for this VAC alone' })),
+  memory: Type.Optional(Type.Array(Type.Record(Type.String(), MemoryEntry, { minProperties: 1, maxProperties: 1 }), {
+    description: 'knowledge stores, each a one-key entry `label: { vectorstore, ... }`'
+  })),
+  openai: Type.Optional(Type.Object({
+    base_url: Type.Optional(Type.String({ description: 'OpenAI-compatible server, e.g. http://127.0.0.1:11434/v1' })),
+    api_key: Type.Optional(Type.String()),
+    model: Type.Optional(Type.String({ description: 'model name on that server; default: the VAC\'s `model`' }))
+  }, { additionalProperties: false, description: 'where `model` runs' }))
+}, { additionalProperties: true })
+export type VacConfig = Static<typeof VacConfig> & { readonly [key: string]: unknown }
+
+const Strings = Type.Array(Type.String())
+
+/** One external MCP server: started by `command`, or reached at `url` (contract section 4). */
+export const McpServerConfig = Type.Object({
+  name: Type.Optional(Type.String({ minLength: 1, description: 'unique identifier of the server' })),
+  command: Type.Optional(Type.String({ description: 'executable that starts the server, found on the search path' })),
+  args: Type.Optional(Strings),
+  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
+  inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),
+  cwd: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
+  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+  timeout: Type.Optional(Type.Number({ minimum: 0, description: 'seconds for one call' })),
+  allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
+  deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
+  type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
+}, { additionalProperties: false })
+export type McpServerConfig = Static<typeof McpServerConfig>
+
+/** The host's section: the switches of the service description, by their own names, and its own few. */
+export const ServiceConfig = Type.Object({
+  stream_interpreter: Type.Optional(Type.String({
+    description: 'built-in name (documents, openai, echo) or module path relative to this file; default: documents'
+  })),
+  vac_interpreter: Type.Optional(Type.String({ description: 'module path; without it the static call collects the stream' })),
+  enable_a2a_agent: Type.Optional(Type.Boolean({ description: 'register the A2A endpoints' })),
+  a2a_vac_names: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: 'VACs to expose over A2A; null or absent: all; []: none'
+  })),
+  enable_mcp_server: Type.Optional(Type.Boolean({ description: 'offer an MCP server at /mcp' })),
+  mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
+    description: 'external MCP servers: a list, or the `mcpServers` map of other tools'
+  })),
+  mcp_inherit_env: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('none')], {
+    description: '`none`: children of the MCP gateway see the safe list and what their entry names, nothing else'
+  })),
+  async_stream: Type.Optional(Type.Boolean({
+    description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
+  })),
+  public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
+  tasks: Type.Optional(Type.Object({
+    store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')])),
+    path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
+    ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1 }))
+  }, { additionalProperties: false, description: 'the task engine behind A2A' }))
+}, { additionalProperties: false })
+export type ServiceConfig = Static<typeof ServiceConfig>
+
+/** The whole of `vac_config.yaml`: the source of its checks, its types and the editors' schema file. */
+export const VacConfigFile = Type.Object({
+  $schema: Type.Optional(Type.String()),
+  kind: Type.Literal('vacConfig'),
+  apiVersion: Type.Optional(Type.String()),
+  service: Type.Optional(ServiceConfig),
+  vac: Type.Record(Type.String(), VacConfig, { minProperties: 1, description: 'the VACs by name' })
+}, { additionalProperties: false, title: 'Polyvac configuration' })
+export type VacConfigFile = Static<typeof VacConfigFile>

@@ -1,0 +1,40 @@
+/** A `${…}` that could not be filled. `at` is its offset in the text. */
+export interface InterpolationProblem { readonly at: number, readonly length: number, readonly message: string }
+
+export interface Interpolation {
+  readonly text: string
+  /** Names of the variables that were read. */
+  readonly variables: readonly string[]
+  readonly problems: readonly InterpolationProblem[]
+}
+
+const REFERENCE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([-?])([^}]*))?\}|\$\{[^}]*\}?/g
+
+/**
+ * Fills `${VAR}`, `${VAR:-default}` and `${VAR:?message}` from the environment; `$$` stands for one `$`. As in a
+ * shell, `:-` and `:?` also act on a variable that is set but empty.
+ */
+export function interpolate (text: string, env: Readonly<Record<string, string | undefined>>): Interpolation {
+  const variables: string[] = []
+  const problems: InterpolationProblem[] = []
+  const filled = text.replace(REFERENCE, (whole, name: string | undefined, mark: string | undefined, rest: string | undefined, at: number) => {
+    if (whole === '$$') return '$'
+    if (name === undefined) {
+      problems.push({ at, length: whole.length, message: `${whole} is no variable; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign` })
+      return whole
+    }
+    variables.push(name)
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    if (value !== undefined && (value !== '' || mark === undefined)) return value
+    if (mark === '-') return rest ?? ''
+    problems.push({
+      at,
+      length: whole.length,
+      message: mark === '?' && rest !== ''
+        ? `${name} is not set: ${rest}`
+        : `the environment variable ${name} is not set; set it, or give a default: \${${name}:-value}`
+    })
+    return whole
+  })
+  return { text: filled, variables, problems }
+}

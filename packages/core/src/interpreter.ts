@@ -1,0 +1,57 @@
+import type { CallTool, ChatTurn, Log, Principal, Progress, Protocol } from './vac.js'
+import type { VacConfig } from './config-schema.js'
+
+/** The object that ends an answer. Further keys travel along to the caller. */
+export interface FinalAnswer {
+  readonly answer: string
+  readonly source_documents?: readonly unknown[] | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly [key: string]: unknown
+}
+
+/** Ends an answer with a question back to the caller; under A2A the task becomes `input-required`. */
+export interface InputRequired {
+  readonly input_required: string
+  readonly [key: string]: unknown
+}
+
+export type InterpreterResult = FinalAnswer | InputRequired | string
+export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired
+
+/** The push form: text by callback. Await the returned promise to be slowed down by a slow reader. */
+export interface InterpreterCallback {
+  on_llm_new_token (token: string): Promise<void>
+  on_llm_end (result?: unknown): Promise<void>
+  async_on_llm_new_token (token: string): Promise<void>
+  async_on_llm_end (result?: unknown): Promise<void>
+}
+
+/** The last argument of an interpreter: the caller's further fields, and always these. */
+export interface InterpreterExtra {
+  /** Fires when the caller left or canceled, the time is up, or the service closes. */
+  readonly signal: AbortSignal
+  readonly log: Log
+  /** The VAC's entry of the configuration, unknown keys included. */
+  readonly vac: VacConfig
+  readonly protocol: Protocol
+  readonly principal: Principal | undefined
+  readonly callTool: CallTool | undefined
+  readonly callback: InterpreterCallback
+  readonly [key: string]: unknown
+}
+
+/**
+ * What an application supplies. One type accepts an async generator, a sync generator, an async function, a sync
+ * function, and a function that pushes text through `extra.callback` (contract section 1).
+ */
+export type Interpreter = (
+  question: string, vector_name: string, chat_history: ChatTurn[], extra: InterpreterExtra
+) =>
+  | AsyncIterable<InterpreterChunk, InterpreterResult | void>
+  | Iterable<InterpreterChunk, InterpreterResult | void>
+  | Promise<InterpreterResult | void>
+  | InterpreterResult
+  | void
+
+/** Names that a caller's further fields never overwrite. */
+export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'callback'] as const

@@ -1,0 +1,37 @@
+/** One search hit. `score` is the share of the query's information found in the passage, 0 to 1. */
+export interface Hit {
+  readonly content: string
+  readonly score: number
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** What to look for in a knowledge base. */
+export interface MemoryQuery {
+  readonly query: string
+  /** Maximum number of hits, 1 to 100. Default 10. */
+  readonly limit?: number | undefined
+  /** Minimum score, 0 to 1. Default 0.7. */
+  readonly threshold?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One readable document of a knowledge base. */
+export interface MemoryDocument {
+  readonly uri: string
+  readonly name: string
+  readonly mimeType: string
+}
+
+/** A knowledge base of a VAC: a folder index, a database, or the application's own. */
+export interface Memory {
+  /** Best hits first, every score at or above the threshold. */
+  search (query: MemoryQuery): Promise<Hit[]>
+  /** The documents behind the hits, for protocols that publish them as resources. */
+  list? (): Promise<MemoryDocument[]>
+  /** The whole text of one listed document; undefined when there is none of that name. */
+  read? (uri: string): Promise<string | undefined>
+  close? (): Promise<void>
+}
+
+/** The defaults of the service description, read by every memory skill, tool and store. */
+export const MEMORY_DEFAULTS = { limit: 10, threshold: 0.7, maxLimit: 100, maxQueryLength: 2_000 } as const

@@ -1,0 +1,33 @@
+import { Type, type Static } from '@sinclair/typebox'
+
+/** A document that an answer rests on. */
+export const SourceDocument = Type.Object({
+  page_content: Type.String({ description: 'the text used' }),
+  metadata: Type.Record(Type.String(), Type.Unknown(), { description: 'where it comes from' })
+}, { $id: 'SourceDocument', title: 'SourceDocument' })
+export type SourceDocument = Static<typeof SourceDocument>
+
+/** The result of a VAC, the same on every wire (contract section 1). Further keys of the interpreter travel along. */
+export const Answer = Type.Object({
+  answer: Type.String({ description: 'the complete text' }),
+  source_documents: Type.Array(Type.Object(SourceDocument.properties)),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+}, { $id: 'Answer', title: 'Answer', additionalProperties: true })
+export type Answer = Static<typeof Answer> & { [key: string]: unknown }
+
+/** Earlier turns in any of the accepted dialects; `normaliseHistory` turns them into one form. */
+export const ChatHistory = Type.Array(Type.Unknown(), {
+  description: 'earlier turns, oldest first: {role, content}, {name: Human|AI, content}, {human}/{ai}, or [human, ai] pairs',
+  maxItems: 10_000
+})
+
+/** The body of every failed request (contract section 2). */
+export const ErrorBody = Type.Object({
+  error: Type.Object({
+    code: Type.String({ description: 'stable, for programs' }),
+    message: Type.String({ description: 'names the thing, the reason and the remedy' }),
+    requestId: Type.String({ description: 'the id to look for in the log' }),
+    details: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
+  })
+}, { $id: 'ErrorBody', title: 'ErrorBody' })
+export type ErrorBody = Static<typeof ErrorBody>

@@ -1,0 +1,262 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { type TObject, type TSchema } from '@sinclair/typebox'
+import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node, type Pair, type Scalar } from 'yaml'
+import { ConfigError, frameProblem, type ConfigProblem } from './config-problem.js'
+import { VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
+import { interpolate } from './interpolate.js'
+import { nearest } from './nearest.js'
+
+/** A checked configuration file. */
+export interface Config {
+  /** Absolute path. */
+  readonly file: string
+  /** Relative paths in the file are relative to this folder. */
+  readonly folder: string
+  readonly service: ServiceConfig
+  readonly vac: Readonly<Record<string, VacConfig>>
+  /** Unknown keys inside VACs: kept, and worth a look. */
+  readonly warnings: readonly ConfigProblem[]
+  /** Names of the environment variables the file read; they may be secrets. */
+  readonly variables: readonly string[]
+}
+
+export interface ConfigOptions {
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** Built-in interpreter names; any other must be a module path. */
+  readonly interpreters?: readonly string[] | undefined
+  /** Built-in kinds of memory; any other must be a module path. */
+  readonly vectorstores?: readonly string[] | undefined
+}
+
+/** The largest configuration file read, in bytes; more is a mistake, such as the wrong path. */
+const MAX_CONFIG_BYTES = 4 * 1024 * 1024
+
+/**
+ * Reads and checks a configuration file.
+ * @throws CONFIG_INVALID with all problems at once, or that the file cannot be read
+ */
+export async function readConfig (file: string, options: ConfigOptions = {}): Promise<Config> {
+  const path = resolve(file)
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException
+    const message = code === 'ENOENT'
+      ? 'there is no such file; name one with --config, or run `polyvac init` to make one'
+      : code === 'EISDIR' ? 'this is a folder, not a configuration file' : `cannot be read (${code ?? 'unknown reason'})`
+    throw new ConfigError([{ file: path, line: 1, column: 1, message, text: `${path}  ${message}` }])
+  }
+  return parseConfig(text, path, options)
+}
+
+/**
+ * Checks the text of a configuration file.
+ * @param file its absolute path, for messages and relative paths
+ * @throws CONFIG_INVALID with all problems at once
+ */
+export function parseConfig (text: string, file: string, options: ConfigOptions = {}): Config {
+  const check = new Check(text, file)
+  if (text.length > MAX_CONFIG_BYTES) throw new ConfigError([check.problemAt(0, 1, 'the file is larger than 4 MiB')])
+  const variables = check.interpolate(options.env ?? process.env)
+  const value = check.toValue()
+  check.shape(value)
+  check.names(value, options)
+  if (check.problems.length > 0) throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column))
+  const { service = {}, vac } = value as VacConfigFile
+  return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
+}
+
+type Path = ReadonlyArray<string | number>
+
+/** One pass over one file: its tree, its value, and what is wrong with them, each with its place. */
+class Check {
+  readonly problems: ConfigProblem[] = []
+  readonly warnings: ConfigProblem[] = []
+  readonly #lines = new LineCounter()
+  readonly #document: Document
+  /** Scalars that held a `${…}`: these alone may turn from text into the number or boolean that is wanted. */
+  readonly #filled = new Set<Node>()
+
+  constructor (readonly text: string, readonly file: string) {
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+    for (const { pos: [from, to], message } of this.#document.errors) this.#report(this.problemAt(from, to - from, message))
+  }
+
+  interpolate (env: Readonly<Record<string, string | undefined>>): string[] {
+    const variables = new Set<string>()
+    visit(this.#document, {
+      Scalar: (key, node) => {
+        if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
+        const { text, variables: read, problems } = interpolate(node.value, env)
+        for (const { message } of problems) this.#report(this.#problemFor(node, message))
+        for (const name of read) variables.add(name)
+        node.value = text
+        this.#filled.add(node)
+      }
+    })
+    return [...variables]
+  }
+
+  toValue (): unknown {
+    if (this.problems.length > 0 && this.#document.errors.length > 0) throw new ConfigError(this.problems)
+    try {
+      return this.#document.toJS({ maxAliasCount: 100 }) ?? {}
+    } catch (err) {
+      throw new ConfigError([this.problemAt(0, 1, (err as Error).message)])
+    }
+  }
+
+  /** Holds the value against the schema; unknown keys inside a VAC are only warned about. */
+  shape (value: unknown): void {
+    for (const error of [...Value.Errors(VacConfigFile, value)].flatMap(explain)) {
+      // a missing key is told once, by its own error
+      if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
+      const path = toPath(error.path)
+      const node = this.#document.getIn(path, true) as Node | undefined
+      if (node !== undefined && this.#filled.has(node) && convert(value, path, error.schema)) continue
+      this.#report(this.#explain(error, path, value))
+    }
+    const { vac } = value as { vac?: unknown }
+    for (const [name, entry] of isRecord(vac) ? Object.entries(vac) : []) {
+      for (const key of isRecord(entry) ? Object.keys(entry) : []) {
+        if (key in VacConfig.properties) continue
+        const near = nearest(key, Object.keys(VacConfig.properties))
+        this.warnings.push(this.#problemForKey(['vac', name, key], `unknown key ${quote(key)} in vac.${name}, kept for the interpreter`,
+          near === undefined ? undefined : `did you mean ${quote(near)}?`))
+      }
+    }
+  }
+
+  /** Holds names against what they name; works on the tree, so that one bad part hides no other. */
+  names (value: unknown, { interpreters, vectorstores }: ConfigOptions): void {
+    const { vac, service } = value as { vac?: unknown, service?: unknown }
+    const vacs = isRecord(vac) ? vac : {}
+    const switches = isRecord(service) ? service : {}
+    const exposed = switches.a2a_vac_names
+    for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
+      if (typeof name === 'string') this.#mustBeOneOf(name, Object.keys(vacs), ['service', 'a2a_vac_names', i], 'VAC', false)
+    }
+    for (const key of ['stream_interpreter', 'vac_interpreter']) {
+      this.#mustBeOneOf(switches[key], interpreters, ['service', key], 'built-in interpreter', true)
+    }
+    for (const [name, entry] of Object.entries(vacs)) {
+      if (!isRecord(entry)) continue
+      this.#mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
+      for (const [i, stores] of Array.isArray(entry.memory) ? entry.memory.entries() : []) {
+        for (const [label, store] of isRecord(stores) ? Object.entries(stores) : []) {
+          if (isRecord(store)) {
+            this.#mustBeOneOf(store.vectorstore, vectorstores, ['vac', name, 'memory', i, label, 'vectorstore'], 'built-in vectorstore', true)
+          }
+        }
+      }
+    }
+  }
+
+  #mustBeOneOf (given: unknown, known: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
+    if (typeof given !== 'string' || known === undefined || known.includes(given)) return
+    if (orPath && isModulePath(given)) return
+    const near = nearest(given, known)
+    const list = known.length === 0 ? 'none is known' : `known: ${known.join(', ')}`
+    this.#report(this.#problemFor(this.#document.getIn(path, true) as Node | undefined,
+      `there is no ${what} ${quote(given)}; ${list}${orPath ? '; or give a module path, such as ./mine.mjs' : ''}`,
+      near === undefined ? undefined : `did you mean ${quote(near)}?`))
+  }
+
+  #explain (error: ValueError, path: Path, value: unknown): ConfigProblem {
+    const where = path.length === 0 ? 'the file' : path.slice(0, -1).join('.') || 'the file'
+    const key = String(path.at(-1) ?? '')
+    if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+      const known = Object.keys((error.schema as TObject).properties)
+      const near = nearest(key, known.filter(name => !(name in (valueAt(value, path.slice(0, -1)) as object))))
+      return this.#problemForKey(path, `unknown key ${quote(key)} in ${where}`,
+        near === undefined ? `known: ${known.join(', ')}` : `did you mean ${quote(near)}?`)
+    }
+    if (error.type === ValueErrorType.ObjectRequiredProperty) {
+      return this.#problemForKey(path.slice(0, -1), `${where} has no ${quote(key)}`, `add "${key}:"`)
+    }
+    const got = error.value === null ? 'nothing' : Array.isArray(error.value) ? 'a list' : isRecord(error.value) ? 'a map' : JSON.stringify(error.value)
+    return this.#problemFor(this.#document.getIn(path, true) as Node | undefined ?? this.#keyNode(path),
+      `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${got}`)
+  }
+
+  /** Adds a problem; a missing key is not worth a word where a mistyped one explains it. */
+  #report (problem: ConfigProblem): void {
+    if (this.problems.some(other => other.line === problem.line && other.column === problem.column && other.message === problem.message)) return
+    const missing = / has no ("[^"]+")$/.exec(problem.message)?.[1]
+    if (missing !== undefined && this.problems.some(other => other.hint === `did you mean ${missing}?`)) return
+    this.problems.push(problem)
+    const meant = /^did you mean ("[^"]+")\?$/.exec(problem.hint ?? '')?.[1]
+    const explained = meant === undefined ? -1 : this.problems.findIndex(other => other.message.endsWith(` has no ${meant}`))
+    if (explained !== -1) this.problems.splice(explained, 1)
+  }
+
+  #keyNode (path: Path): Node | undefined {
+    const parent = path.length < 2 ? this.#document.contents : this.#document.getIn(path.slice(0, -1), true)
+    if (!isMap(parent)) return undefined
+    const pair = (parent.items as Array<Pair<Scalar>>).find(({ key }) => isScalar(key) && String(key.value) === String(path.at(-1)))
+    return pair?.key
+  }
+
+  #problemForKey (path: Path, message: string, hint?: string): ConfigProblem {
+    return this.#problemFor(this.#keyNode(path) ?? this.#document.getIn(path, true) as Node | undefined, message, hint)
+  }
+
+  #problemFor (node: Node | null | undefined, message: string, hint?: string): ConfigProblem {
+    const [from, to] = node?.range ?? [0, 1]
+    return this.problemAt(from, to - from, message, hint)
+  }
+
+  problemAt (offset: number, width: number, message: string, hint?: string): ConfigProblem {
+    const { line, col } = this.#lines.linePos(offset)
+    return frameProblem({ file: this.file, line: Math.max(1, line), column: Math.max(1, col) }, this.text, width, message, hint)
+  }
+}
+
+/** A union's own error says little: descend into the variant that was meant, by the kind of the value. */
+function explain (error: ValueError): ValueError[] {
+  if (error.type !== ValueErrorType.Union) return [error]
+  const variants = (error.schema as { anyOf?: TSchema[] }).anyOf ?? []
+  if (variants.every(variant => 'const' in variant)) {
+    return [{ ...error, message: `Expected one of ${variants.map(({ const: value }) => String(value)).join(', ')}` }]
+  }
+  const kind = Array.isArray(error.value) ? 'array' : error.value === null ? 'null' : typeof error.value
+  const meant = variants.findIndex(variant => variant.type === kind)
+  if (meant !== -1) return [...error.errors[meant] ?? []].flatMap(explain)
+  return [{ ...error, message: `Expected ${variants.map(({ type }) => String(type)).join(' or ')}` }]
+}
+
+/** Turns filled-in text into the number or boolean that the schema wants; false where it cannot. */
+function convert (root: unknown, path: Path, schema: TSchema): boolean {
+  const parent = valueAt(root, path.slice(0, -1)) as Record<string | number, unknown>
+  const key = path.at(-1) as string | number
+  const converted: unknown = Value.Convert(schema, parent[key])
+  if (!Value.Check(schema, converted)) return false
+  parent[key] = converted
+  return true
+}
+
+function valueAt (root: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<string | number, unknown>)[key], root)
+}
+
+function toPath (pointer: string): Array<string | number> {
+  return pointer.split('/').slice(1).map(part => {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    return /^\d+$/.test(key) ? Number(key) : key
+  })
+}
+
+/** Whether a name is a path to a module, not a built-in's name: `./x.mjs`, `/x.js`, `@scope/x`, `x.js`. */
+export function isModulePath (name: string): boolean {
+  return /[/\\]|\.[cm]?[jt]s$/.test(name)
+}
+
+function isRecord (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const quote = (text: string): string => JSON.stringify(text)
+const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

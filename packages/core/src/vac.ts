@@ -1,0 +1,79 @@
+import type { SourceDocument, Answer } from './schemas.js'
+import type { VacConfig } from './config-schema.js'
+import type { Memory } from './memory.js'
+
+/** One earlier turn of a conversation, in the one form every interpreter sees. */
+export interface ChatTurn {
+  readonly role: 'user' | 'assistant' | 'system'
+  readonly content: string
+}
+
+/** The wire a question came in by. */
+export type Protocol = 'direct' | 'openai' | 'a2a' | 'mcp' | 'code'
+
+/** Who asks, as the application's `authenticate` named them. */
+export interface Principal {
+  readonly owner: string
+  readonly scopes?: readonly string[] | undefined
+}
+
+/** The part of a pino logger that interpreters are given. */
+export interface Log {
+  debug (obj: object, message?: string): void
+  info (obj: object, message?: string): void
+  warn (obj: object, message?: string): void
+  error (obj: object, message?: string): void
+}
+
+/** Calls a tool of an external MCP server; present when the application has a gateway. */
+export type CallTool = (server: string, tool: string, args: Record<string, unknown>,
+  options?: { signal?: AbortSignal | undefined }) => Promise<unknown>
+
+/** How far the work has come: 0 to 1, with a word for people. */
+export interface Progress {
+  readonly progress: number
+  readonly message?: string | undefined
+}
+
+/**
+ * What an answer stream yields: text as it is made, progress, and exactly once, as the last item, the whole Answer.
+ * The Answer's `answer` is the complete text, not a remainder.
+ */
+export type Chunk = string | Progress | Answer
+
+/** Whether a chunk is the final Answer. */
+export function isAnswer (chunk: Chunk): chunk is Answer {
+  return typeof chunk === 'object' && 'answer' in chunk
+}
+
+/** One question, as every protocol hands it to a VAC. */
+export interface VacCall {
+  readonly question: string
+  readonly history?: readonly ChatTurn[] | undefined
+  /** The caller's further fields; they reach the interpreter as keyword arguments, reserved names excepted. */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined
+  /** Aborts the interpreter: the caller left, canceled, or the service closes. */
+  readonly signal?: AbortSignal | undefined
+  /** Total time for the interpreter in milliseconds; then it is aborted with VAC_TIMEOUT. Default: no limit. */
+  readonly timeoutMs?: number | undefined
+  readonly log?: Log | undefined
+  readonly principal?: Principal | undefined
+  readonly protocol?: Protocol | undefined
+}
+
+/** A named agent: what every protocol calls. */
+export interface Vac {
+  readonly name: string
+  readonly config: VacConfig
+  /**
+   * Answers as a stream. Fails with VAC_TIMEOUT, VAC_INTERPRETER_FAILED (whose `cause` is for the log only),
+   * VAC_BUFFER_FULL or the reason of `signal`.
+   */
+  stream (call: VacCall): AsyncIterable<Chunk>
+  /** Answers once: the vac interpreter where there is one, else the collected stream. */
+  ask (call: VacCall): Promise<Answer>
+  /** The VAC's knowledge base, when `memory` is configured. */
+  readonly memory?: Memory | undefined
+}
+
+export type { SourceDocument, Answer }

@@ -1,0 +1,113 @@
+import { isAnswer } from './vac.js'
+import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacInvalidResultError, VacNotFoundError } from './errors.js'
+import { nearest } from './nearest.js'
+import { runInterpreter, type RunLimits } from './run-interpreter.js'
+import type { VacConfig } from './config-schema.js'
+import type { Interpreter } from './interpreter.js'
+import type { Memory } from './memory.js'
+import type { Answer, CallTool, Chunk, Vac, VacCall } from './vac.js'
+
+/** What one VAC has of its own, instead of what all share. */
+export interface VacParts {
+  readonly streamInterpreter?: Interpreter | undefined
+  readonly vacInterpreter?: Interpreter | undefined
+  readonly memory?: Memory | undefined
+}
+
+export interface VacsOptions {
+  /** Names, or entries by name as in `vac_config.yaml`. */
+  readonly vacs: readonly string[] | Readonly<Record<string, VacConfig>>
+  /** Answers as a stream; required unless every VAC brings its own in `parts`. */
+  readonly streamInterpreter?: Interpreter | undefined
+  /** Answers once; without it the stream is collected. */
+  readonly vacInterpreter?: Interpreter | undefined
+  /** Interpreters and memory of single VACs, by name. */
+  readonly parts?: Readonly<Record<string, VacParts>> | undefined
+  /** How interpreters reach external MCP tools, as `extra.callTool`. */
+  readonly callTool?: CallTool | undefined
+  /**
+   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). It keeps a
+   * crowd of slow readers from holding the whole memory. Default 10,000.
+   */
+  readonly maxConcurrent?: number | undefined
+  readonly limits?: Partial<RunLimits> | undefined
+}
+
+/** The VACs of an application: the one object that every protocol plugin is given. */
+export interface Vacs {
+  readonly names: readonly string[]
+  /** @throws VAC_NOT_FOUND (404), naming a near match */
+  get (name: string): Vac
+  has (name: string): boolean
+  list (): readonly Vac[]
+  /** Takes over a new set at once; answers in progress end with the old one. Throws, changing nothing, when it is bad. */
+  replace (options: VacsOptions): void
+}
+
+const DEFAULT_MAX_CONCURRENT = 10_000
+const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,128}$/u
+
+/**
+ * Makes the registry of VACs.
+ * @throws INVALID_VACS, INVALID_VAC_NAME
+ */
+export function createVacs (options: VacsOptions): Vacs {
+  const busy = { now: 0 }
+  let vacs = build(options, busy)
+  return {
+    get names () { return [...vacs.keys()] },
+    has: name => vacs.has(name),
+    list: () => [...vacs.values()],
+    get (name) {
+      const vac = vacs.get(name)
+      if (vac === undefined) throw new VacNotFoundError(JSON.stringify(name.slice(0, 128)), remedy(name, [...vacs.keys()]))
+      return vac
+    },
+    replace (next) { vacs = build(next, busy) }
+  }
+}
+
+/** Collects a stream into its Answer. */
+export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
+  for await (const chunk of stream) if (isAnswer(chunk)) return chunk
+  throw new VacInvalidResultError('this stream', 'no answer at all')
+}
+
+function build (options: VacsOptions, busy: { now: number }): Map<string, Vac> {
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent = DEFAULT_MAX_CONCURRENT } = options
+  const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
+    ? vacs.map((name: string) => [name, {}])
+    : Object.entries(vacs as Record<string, VacConfig>)
+  for (const name of Object.keys(parts)) {
+    if (!entries.some(([known]) => known === name)) {
+      throw new InvalidVacsError(`parts names the VAC ${JSON.stringify(name)}, which is not among the vacs`)
+    }
+  }
+  const admit = (): () => void => {
+    if (busy.now >= maxConcurrent) throw new VacBusyError(maxConcurrent)
+    busy.now++
+    return () => { busy.now-- }
+  }
+  const built = new Map<string, Vac>()
+  for (const [name, config] of entries) {
+    if (!VAC_NAME.test(name)) throw new InvalidVacNameError(JSON.stringify(name))
+    const own: VacParts = Object.hasOwn(parts, name) ? parts[name] ?? {} : {}
+    const stream = own.streamInterpreter ?? streamInterpreter
+    if (typeof stream !== 'function') {
+      throw new InvalidVacsError(`the VAC ${JSON.stringify(name)} has no interpreter: give streamInterpreter a function`)
+    }
+    // a VAC's own stream interpreter outranks the shared static one, which knows nothing of it
+    const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
+    const run = (interpreter: Interpreter) => (call: VacCall) =>
+      runInterpreter({ vac: name, config, interpreter, call, callTool: options.callTool, limits: options.limits, admit })
+    const runAsk = run(ask)
+    built.set(name, { name, config, memory: own.memory, stream: run(stream), ask: call => collect(runAsk(call)) })
+  }
+  return built
+}
+
+function remedy (name: string, names: readonly string[]): string {
+  if (names.length === 0) return 'none is configured'
+  const near = nearest(name, names)
+  return near === undefined ? 'GET /vac lists those that are' : `did you mean ${JSON.stringify(near)}?`
+}
