@@ -6,7 +6,9 @@ export default [
     rules: {
       // a TypeBox schema and its static type share one name
       '@typescript-eslint/no-redeclare': 'off',
-      'no-redeclare': 'off'
+      'no-redeclare': 'off',
+      // the service description's own names are snake_case
+      camelcase: 'off'
     }
   }
 ]

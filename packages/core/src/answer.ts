@@ -32,7 +32,7 @@ function textOf (answer: unknown, extras: Record<string, unknown>, streamed: str
   if (typeof answer === 'string') return answer
   if (typeof extras.input_required === 'string') return streamed === '' ? extras.input_required : streamed
   if (isObject(extras.output) && typeof extras.output.content === 'string') return extras.output.content
-  return undefined
+  return answer === undefined && streamed !== '' ? streamed : undefined
 }
 
 function documentsOf (value: unknown): SourceDocument[] | undefined {

@@ -15,6 +15,12 @@ export type { Config, ConfigOptions } from './vac-config.js'
 export { ConfigError } from './config-problem.js'
 export type { ConfigProblem } from './config-problem.js'
 export { VacConfigFile, VacConfig, ServiceConfig, McpServerConfig, MemoryEntry } from './config-schema.js'
+export { sendEvents, sendText, registerStreams, streamRoute } from './send-events.js'
+export type { OutgoingEvent, StreamOptions } from './send-events.js'
+export { OpenStreams } from './open-streams.js'
+export { checkDepth, MAX_BODY_DEPTH } from './body-depth.js'
+export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'
+export { loadInterpreters, type Interpreters } from './interpreter-module.js'
 export { nearest } from './nearest.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { normaliseAnswer } from './answer.js'
-import { CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError } from './errors.js'
+import {
+  CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
+} from './errors.js'
 import type { Interpreter, InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { CallTool, Chunk, Log, Progress, VacCall } from './vac.js'
@@ -47,8 +49,11 @@ export async function * runInterpreter (run: Run): AsyncGenerator<Chunk, void, v
   const limits = { ...RUN_LIMITS, ...run.limits }
   const release = run.admit?.()
   const stop = new AbortController()
-  const inbox = new Inbox(JSON.stringify(vac), limits.maxUnreadChars)
-  const end = (reason: unknown): void => { stop.abort(reason); inbox.fail(reason) }
+  const inbox = new Inbox(limits.maxUnreadChars, () => end(new VacBufferFullError(JSON.stringify(vac), limits.maxUnreadChars)))
+  function end (reason: unknown): void {
+    inbox.fail(reason)
+    stop.abort(reason)
+  }
   const onAbort = (): void => end(abortReason(call.signal))
   const timer = call.timeoutMs === undefined
     ? undefined
@@ -94,7 +99,7 @@ export async function * runInterpreter (run: Run): AsyncGenerator<Chunk, void, v
     yield normaliseAnswer(vac, outcome, streamed)
   } catch (err) {
     if (inbox.failed) throw inbox.reason
-    if (err instanceof VacInvalidResultError) throw err
+    if (err instanceof VacInvalidResultError || err instanceof VacBusyError) throw err
     throw Object.assign(new VacInterpreterFailedError(JSON.stringify(vac)), { cause: err })
   } finally {
     clearTimeout(timer)
@@ -186,7 +191,7 @@ class Inbox {
   #wake: (() => void) | undefined
   #writers: Array<() => void> = []
 
-  constructor (readonly vac: string, readonly maxUnread: number) {
+  constructor (readonly maxUnread: number, readonly onOverflow: () => void) {
     const push = (token: string): Promise<void> => this.#push(token)
     const finish = async (result?: unknown): Promise<void> => {
       if (isAnswerObject(result) || typeof result === 'string') this.ended = result
@@ -247,9 +252,9 @@ class Inbox {
     if (this.failed || token === '') return Promise.resolve()
     this.#tokens.push(String(token))
     this.#unread += token.length
-    if (this.#unread > this.maxUnread) this.fail(new VacBufferFullError(this.vac, this.maxUnread))
+    if (this.#unread > this.maxUnread) this.onOverflow()
     this.#wake?.()
-    if (this.#unread <= PUSH_HIGH_WATER_CHARS) return Promise.resolve()
+    if (this.failed || this.#unread <= PUSH_HIGH_WATER_CHARS) return Promise.resolve()
     return new Promise(resolve => { this.#writers.push(resolve) })
   }
 

@@ -1,0 +1,50 @@
+import { statSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { InterpreterModuleError } from './errors.js'
+import type { Interpreter } from './interpreter.js'
+
+/** What an interpreter module exports; a default export counts as `stream_interpreter`. */
+export interface Interpreters {
+  readonly stream_interpreter: Interpreter
+  readonly vac_interpreter?: Interpreter | undefined
+}
+
+/**
+ * Loads an interpreter module.
+ * @param path relative paths are relative to `folder`; a bare name is a package
+ * @throws INTERPRETER_MODULE naming the path, what is wrong and the remedy
+ */
+export async function loadInterpreters (path: string, folder: string): Promise<Interpreters> {
+  const url = moduleUrl(path, folder)
+  let loaded: Record<string, unknown>
+  try {
+    loaded = await import(url) as Record<string, unknown>
+  } catch (err) {
+    throw Object.assign(new InterpreterModuleError(JSON.stringify(path), loadFailure(err as NodeJS.ErrnoException)), { cause: err })
+  }
+  const { stream_interpreter: stream = loaded.default, vac_interpreter: once } = loaded
+  const wrong = typeof stream !== 'function'
+    ? `it exports ${Object.keys(loaded).join(', ') || 'nothing'}; export a function named stream_interpreter, or a default one`
+    : once !== undefined && typeof once !== 'function' ? 'its vac_interpreter is no function' : undefined
+  if (wrong !== undefined) throw new InterpreterModuleError(JSON.stringify(path), wrong)
+  return { stream_interpreter: stream as Interpreter, vac_interpreter: once as Interpreter | undefined }
+}
+
+/** The address of an interpreter module. A changed file has a new one, so that a reload really loads it. */
+export function moduleUrl (path: string, folder: string): string {
+  if (!/^\.{0,2}[/\\]|\.[cm]?[jt]s$/.test(path) && !isAbsolute(path)) return path
+  const file = resolve(folder, path)
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats?.isFile() !== true) {
+    throw new InterpreterModuleError(JSON.stringify(path), `there is no file ${file}; paths are relative to the configuration file`)
+  }
+  return `${pathToFileURL(file).href}?changed=${stats.mtimeMs}`
+}
+
+function loadFailure (err: NodeJS.ErrnoException): string {
+  if (err.code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+    return 'this Node.js cannot load TypeScript; compile it to JavaScript, or use Node.js 22.18 or newer'
+  }
+  return `loading it failed: ${err.message.split('\n')[0]}`
+}

@@ -1,0 +1,101 @@
+// Runs inside a worker thread of worker-interpreter.ts: one call at a time, its chunks sent out as they are made.
+import type { MessagePort } from 'node:worker_threads'
+import { loadInterpreters, type Interpreters } from './interpreter-module.js'
+import { runInterpreter } from './run-interpreter.js'
+import type { VacConfig } from './config-schema.js'
+import type { CallTool, Chunk, ChatTurn, Log, Principal, Protocol } from './vac.js'
+
+/** One call, as it is handed to the thread. Without a port only the module's exports are asked for. */
+export interface WorkerJob {
+  readonly module: string
+  readonly folder: string
+  readonly call?: {
+    readonly export: keyof Interpreters
+    readonly vac: string
+    readonly config: VacConfig
+    readonly question: string
+    readonly history: ChatTurn[]
+    readonly extra: Record<string, unknown>
+    readonly protocol: Protocol
+    readonly principal: Principal | undefined
+    readonly hasTools: boolean
+    readonly port: MessagePort
+    /** Characters sent and not yet taken: the thread waits here for a slow reader, even in blocking code. */
+    readonly unread: Int32Array
+  } | undefined
+}
+
+/** What a thread tells the main thread. */
+export type FromWorker =
+  | { readonly chunk: Chunk, readonly size: number }
+  | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
+  | { readonly tool: number, readonly server: string, readonly name: string, readonly args: Record<string, unknown> }
+  | { readonly end: true }
+
+/** What the main thread answers: the outcome of a tool call. */
+export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
+
+/** The thread pauses while more than this many characters are on their way. */
+export const UNREAD_HIGH_WATER_CHARS = 256 * 1024
+
+export default async function work ({ module, folder, call }: WorkerJob): Promise<string[]> {
+  const interpreters = await loadInterpreters(module, folder)
+  if (call === undefined) return Object.entries(interpreters).filter(([, value]) => value !== undefined).map(([name]) => name)
+  const { port, unread } = call
+  const interpreter = interpreters[call.export]
+  if (interpreter === undefined) throw new Error(`the module no longer exports ${call.export}`)
+  const run = runInterpreter({
+    vac: call.vac,
+    config: call.config,
+    interpreter,
+    callTool: call.hasTools ? toolCaller(port) : undefined,
+    call: {
+      question: call.question,
+      history: call.history,
+      extra: call.extra,
+      protocol: call.protocol,
+      principal: call.principal,
+      log: remoteLog(port)
+    }
+  })
+  try {
+    for await (const chunk of run) {
+      const size = typeof chunk === 'string' ? chunk.length : 64
+      port.postMessage({ chunk, size } satisfies FromWorker)
+      let waiting = Atomics.add(unread, 0, size) + size
+      while (waiting > UNREAD_HIGH_WATER_CHARS) {
+        Atomics.wait(unread, 0, waiting)
+        waiting = Atomics.load(unread, 0)
+      }
+    }
+    port.postMessage({ end: true } satisfies FromWorker)
+    return []
+  } catch (err) {
+    // the wrapper is made again outside; its cause is what the log needs
+    throw (err as Error).cause ?? err
+  } finally {
+    port.close()
+  }
+}
+
+function remoteLog (port: MessagePort): Log {
+  const level = (name: keyof Log) => (obj: object, message?: string): void => {
+    port.postMessage({ log: name, obj: JSON.parse(JSON.stringify(obj)) as object, message } satisfies FromWorker)
+  }
+  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+}
+
+function toolCaller (port: MessagePort): CallTool {
+  const pending = new Map<number, { resolve: (value: unknown) => void, reject: (err: Error) => void }>()
+  let count = 0
+  port.on('message', ({ tool, result, failure }: ToWorker) => {
+    const waiting = pending.get(tool)
+    pending.delete(tool)
+    if (failure === undefined) waiting?.resolve(result)
+    else waiting?.reject(new Error(failure))
+  })
+  return (server, name, args) => new Promise((resolve, reject) => {
+    pending.set(++count, { resolve, reject })
+    port.postMessage({ tool: count, server, name, args } satisfies FromWorker)
+  })
+}

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ShuttingDownError } from './errors.js'
+import type { FastifyReply } from 'fastify'
+
+/** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
+const CLOSE_GRACE_MS = 500
+
+/**
+ * The answers a plugin has in progress. `preClose` ends them: every one learns it by `signal`, sends its last event
+ * and is waited for; aborting without waiting would leave `app.close()` hanging.
+ */
+export class OpenStreams {
+  readonly #closing = new AbortController()
+  readonly #open = new Map<Promise<unknown>, FastifyReply>()
+
+  get size (): number { return this.#open.size }
+
+  /**
+   * Runs one answer with a signal that fires when its client leaves (within a tick of the socket's close) or when the
+   * application closes. The signal's reason is then SHUTTING_DOWN.
+   */
+  async run<T> (reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController()
+    const onClosing = (): void => stop.abort(this.#closing.signal.reason)
+    const onClose = (): void => { if (!reply.raw.writableFinished) stop.abort(new Error('the client left')) }
+    this.#closing.signal.addEventListener('abort', onClosing, { once: true })
+    reply.raw.once('close', onClose)
+    if (this.#closing.signal.aborted) onClosing()
+    const running = work(stop.signal)
+    this.#open.set(running, reply)
+    try {
+      return await running
+    } finally {
+      this.#open.delete(running)
+      this.#closing.signal.removeEventListener('abort', onClosing)
+      reply.raw.off('close', onClose)
+    }
+  }
+
+  /** For the plugin's `preClose` hook. May be called twice. */
+  async end (): Promise<void> {
+    this.#closing.abort(new ShuttingDownError())
+    const late = new AbortController()
+    try {
+      await Promise.race([
+        Promise.allSettled([...this.#open.keys()]),
+        delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })
+      ])
+    } finally {
+      late.abort()
+      for (const reply of this.#open.values()) reply.raw.destroy()
+    }
+  }
+}

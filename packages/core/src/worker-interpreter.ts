@@ -1,0 +1,102 @@
+import { on } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { MessageChannel } from 'node:worker_threads'
+import { InterpreterModuleError, VacBusyError } from './errors.js'
+import { RESERVED_EXTRA } from './interpreter.js'
+import type { FromWorker, ToWorker, WorkerJob } from './interpreter-worker.js'
+import type { Interpreters } from './interpreter-module.js'
+import type { Interpreter } from './interpreter.js'
+
+/** The interpreters of a module, run in worker threads. */
+export interface WorkerInterpreter extends Interpreters {
+  /** Ends all threads. */
+  close (): Promise<void>
+}
+
+export interface WorkerOptions {
+  /** Most threads; each runs one call at a time. Default: the machine's parallelism, at least 2. */
+  readonly maxThreads?: number | undefined
+  /** Most calls waiting for a thread; one more fails with VAC_BUSY (503). Default 256. */
+  readonly maxQueue?: number | undefined
+}
+
+/**
+ * Runs an interpreter module in worker threads, so that its blocking code cannot stall the server. Chunks stream out
+ * while the thread is busy; aborting a call ends its thread. Functions cannot cross over: the module loads anew there.
+ * @throws INTERPRETER_MODULE
+ */
+export async function workerInterpreter (module: string, folder: string, options: WorkerOptions = {}): Promise<WorkerInterpreter> {
+  const { maxThreads = Math.max(2, availableParallelism()), maxQueue = 256 } = options
+  const { Piscina } = await import('piscina')
+  const pool = new Piscina<WorkerJob, string[]>({
+    filename: new URL('./interpreter-worker.js', import.meta.url).href,
+    minThreads: 1,
+    maxThreads,
+    idleTimeout: 30_000,
+    atomics: 'disabled'
+  })
+  // a thread that dies outside a call has no caller to tell; the pool has replaced it
+  pool.on('error', () => {})
+  let names: string[]
+  try {
+    names = await pool.run({ module, folder })
+  } catch (err) {
+    await pool.destroy()
+    throw (err as { code?: string }).code === 'INTERPRETER_MODULE'
+      ? err
+      : new InterpreterModuleError(JSON.stringify(module), (err as Error).message)
+  }
+
+  // counted here: piscina's own maxQueue leaves out calls that can be aborted (5.3.2), which is all of these
+  let calls = 0
+  const remote = (name: keyof Interpreters): Interpreter => async function * (question, vac, history, extra) {
+    if (calls >= maxThreads + maxQueue) throw new VacBusyError(maxThreads + maxQueue)
+    calls++
+    const { port1, port2 } = new MessageChannel()
+    const unread = new Int32Array(new SharedArrayBuffer(4))
+    const stop = new AbortController()
+    const signal = AbortSignal.any([stop.signal, extra.signal])
+    const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !(RESERVED_EXTRA as readonly string[]).includes(key)))
+    const messages = on(port1, 'message', { signal })
+    let failure: { err: unknown } | undefined
+    const { protocol, principal, vac: config, callTool, log } = extra
+    const call = {
+      export: name, vac, config, question, history, extra: fields, protocol, principal, hasTools: callTool !== undefined, port: port2, unread
+    }
+    const done = pool.run({ module, folder, call }, { signal, transferList: [port2] }).catch((err: unknown) => {
+      failure = { err }
+      stop.abort()
+    })
+    try {
+      for await (const [message] of messages as AsyncIterableIterator<[FromWorker]>) {
+        if ('chunk' in message) {
+          Atomics.sub(unread, 0, message.size)
+          Atomics.notify(unread, 0)
+          yield message.chunk
+        } else if ('log' in message) {
+          log[message.log](message.obj, message.message)
+        } else if ('tool' in message) {
+          const { tool } = message
+          callTool?.(message.server, message.name, message.args, { signal }).then(
+            result => port1.postMessage({ tool, result } satisfies ToWorker),
+            (err: Error) => port1.postMessage({ tool, failure: err.message } satisfies ToWorker))
+        } else {
+          // leaving before the thread is through would end it, and a new one costs more than this wait
+          await done
+          return
+        }
+      }
+    } catch (err) {
+      throw failure === undefined ? err : failure.err
+    } finally {
+      calls--
+      stop.abort()
+      port1.close()
+    }
+  }
+  return {
+    stream_interpreter: remote('stream_interpreter'),
+    ...(names.includes('vac_interpreter') ? { vac_interpreter: remote('vac_interpreter') } : {}),
+    close: () => pool.destroy()
+  }
+}

@@ -1,0 +1,125 @@
+import { test } from 'tap'
+import fc from 'fast-check'
+import { interpolate } from '../src/interpolate.js'
+import { nearest, parseConfig, readConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
+
+const known = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
+const parse = (text: string, options: ConfigOptions = {}) => parseConfig(text, '/app/vac_config.yaml', { env: {}, ...known, ...options })
+function problems (text: string, options: ConfigOptions = {}): string[] {
+  try {
+    parse(text, options)
+    return []
+  } catch (err) {
+    return (err as ConfigError).problems.map(({ line, column, message, hint }) => `${line}:${column} ${message}${hint === undefined ? '' : ` | ${hint}`}`)
+  }
+}
+
+const good = `kind: vacConfig
+apiVersion: v1
+service:
+  stream_interpreter: documents
+  enable_a2a_agent: \${A2A:-true}
+  a2a_vac_names: null
+  public_url: \${PUBLIC_URL:-}
+  mcp_servers:
+    - name: files
+      command: npx
+      args: ["-y", server]
+vac:
+  docs:
+    display_name: Docs
+    memory:
+      - docs-folder: { vectorstore: folder, path: ./docs, k: 6 }
+    chunker: { type: semantic }
+`
+
+test('a good file reads, with variables filled and unknown VAC keys kept and warned about', async t => {
+  const config = parse(good, { env: { PUBLIC_URL: 'https://example.org' } })
+  t.equal(config.service.enable_a2a_agent, true, 'filled-in text becomes the boolean that is wanted')
+  t.equal(config.service.public_url, 'https://example.org')
+  t.strictSame(config.vac.docs?.chunker, { type: 'semantic' })
+  t.match(config.warnings, [{ line: 17, column: 5, message: /unknown key "chunker" in vac\.docs/ }])
+  t.strictSame(config.variables, ['A2A', 'PUBLIC_URL'])
+  t.equal(config.folder, '/app')
+})
+
+test('servers may come as the map other tools use', async t => {
+  const { service } = parse('kind: vacConfig\nservice:\n  mcp_servers:\n    time: { command: uvx, args: [time] }\nvac: { a: {} }\n')
+  t.strictSame(service.mcp_servers, { time: { command: 'uvx', args: ['time'] } })
+})
+
+test('all problems are told at once, each with its place and what was meant', async t => {
+  t.strictSame(problems(`kind: vacConfig
+service:
+  enable_a2a_agnet: true
+  async_stream: maybe
+  a2a_vac_names: [docs, other]
+  stream_interpreter: documnets
+  mcp_servers: [{ name: x, comand: y }]
+vac:
+  docs:
+    display_name: 7
+    memory:
+      - d: { vectorstore: lancedb }
+`), [
+    '3:3 unknown key "enable_a2a_agnet" in service | did you mean "enable_a2a_agent"?',
+    '4:17 service.async_stream: expected boolean, got "maybe"',
+    '5:25 there is no VAC "other"; known: docs',
+    '6:23 there is no built-in interpreter "documnets"; known: documents, openai, echo; or give a module path, such as ./mine.mjs | did you mean "documents"?',
+    '7:28 unknown key "comand" in service.mcp_servers.0 | did you mean "command"?',
+    '10:19 vac.docs.display_name: expected string, got 7',
+    '12:27 there is no built-in vectorstore "lancedb"; known: folder; or give a module path, such as ./mine.mjs'
+  ])
+})
+
+test('a missing key is named, unless a mistyped one explains it', async t => {
+  t.strictSame(problems('kind: vacConfig\nvacs: { a: {} }\n'), ['2:1 unknown key "vacs" in the file | did you mean "vac"?'])
+  t.strictSame(problems('vac: { a: {} }\n'), ['1:1 the file has no "kind" | add "kind:"'])
+  t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add "vac:"'])
+})
+
+test('a code frame shows the line and marks the spot', async t => {
+  const err = await Promise.resolve().then(() => parse('kind: vacConfig\nservice:\n  agnet: documents\nvac: { a: {} }\n')).catch((err: Error) => err)
+  t.equal((err as Error).message, [
+    '/app/vac_config.yaml:3:3  unknown key "agnet" in service',
+    '    3 |   agnet: documents',
+    '      |   ^^^^^ known: stream_interpreter, vac_interpreter, enable_a2a_agent, a2a_vac_names, enable_mcp_server, mcp_servers, mcp_inherit_env, async_stream, public_url, tasks'
+  ].join('\n'))
+})
+
+test('broken files and odd content are problems with a place, never an exception of another kind', async t => {
+  for (const text of ['kind: [', 'a: 1\na: 2', '\t- x', '"', 'kind: vacConfig\nvac: 7', 'kind: vacConfig\nvac: {}', '[]', '7', 'null', '- a',
+    'kind: other\nvac: { a: {} }', 'kind: vacConfig\nvac: { a: 1 }', 'kind: vacConfig\nvac: { a: null }', 'vac: *x', 'kind: vacConfig\n__proto__: 1\nvac: { a: {} }']) {
+    const found = problems(text)
+    t.ok(found.length > 0, `${JSON.stringify(text)} → ${found.join('; ')}`)
+    t.notMatch(found.join(), /undefined|\[object/)
+  }
+  fc.assert(fc.property(fc.string({ maxLength: 60 }), text => { problems(text) }))
+})
+
+test('a file that is not there, or is a folder, is named with the remedy', async t => {
+  await t.rejects(readConfig('/nowhere/vac_config.yaml'), { code: 'CONFIG_INVALID', message: /\/nowhere\/vac_config\.yaml {2}there is no such file; name one with --config/ })
+  await t.rejects(readConfig('.'), { code: 'CONFIG_INVALID', message: /folder/ })
+})
+
+test('variables: value, default, message, dollar sign', async t => {
+  const env = { SET: 'v', EMPTY: '' }
+  const fill = (text: string) => interpolate(text, env)
+  for (const [given, wanted] of [
+    // eslint-disable-next-line no-template-curly-in-string
+    ['${SET}', 'v'], ['a${SET}b', 'avb'], ['${SET:-d}', 'v'], ['${NONE:-d}', 'd'], ['${EMPTY:-d}', 'd'], ['${EMPTY}', ''], ['${NONE:-}', ''], ['$$', '$'], ['$${SET}', '${SET}'], ['$5', '$5'], ['${SET:?m}', 'v']
+  ] as const) t.equal(fill(given).text, wanted, given)
+  // eslint-disable-next-line no-template-curly-in-string
+  for (const bad of ['${NONE}', '${NONE:?tell me}', '${}', '${9}', '${SET', '${constructor}', '${__proto__}']) t.equal(fill(bad).problems.length, 1, bad)
+  // eslint-disable-next-line no-template-curly-in-string
+  t.strictSame(problems('kind: vacConfig\nvac:\n  a: { display_name: "x ${NO_SUCH:?needed for a}" }\n'), ['3:22 NO_SUCH is not set: needed for a'])
+  // eslint-disable-next-line no-template-curly-in-string
+  t.equal(parse('kind: vacConfig\nvac: { a: { display_name: "${N}" } }', { env: { N: '123' } }).vac.a?.display_name, '123', 'text that is wanted stays text')
+})
+
+test('the nearest name is offered only when it is near', async t => {
+  t.equal(nearest('agnet', ['agent', 'model']), 'agent')
+  t.equal(nearest('AGENT', ['agent']), 'agent')
+  t.equal(nearest('completely', ['agent', 'model']), undefined)
+  t.equal(nearest('x'.repeat(100_000), ['agent']), undefined)
+})

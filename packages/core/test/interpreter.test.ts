@@ -1,0 +1,261 @@
+import { test } from 'tap'
+import fc from 'fast-check'
+import { deepStrictEqual } from 'node:assert'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createVacs, isAnswer, type Chunk, type Interpreter, type VacCall, type VacsOptions } from '../src/index.js'
+
+const make = (streamInterpreter: Interpreter, more: Partial<VacsOptions> = {}) =>
+  createVacs({ vacs: ['docs'], streamInterpreter, ...more }).get('docs')
+
+async function read (chunks: AsyncIterable<Chunk>) {
+  const text: string[] = []
+  const progress: number[] = []
+  let last: Chunk | undefined
+  for await (const chunk of chunks) {
+    last = chunk
+    if (typeof chunk === 'string') text.push(chunk)
+    else if (!isAnswer(chunk)) progress.push(chunk.progress)
+  }
+  return { text, progress, last }
+}
+
+const call = (more: Partial<VacCall> = {}): VacCall => ({ question: 'q', ...more })
+const final = { answer: 'ab', source_documents: [{ page_content: 'p', metadata: { n: 1 } }], metadata: { m: 1 }, extra: true }
+
+const forms: Array<[string, Interpreter]> = [
+  ['async generator that returns its answer', async function * () { yield 'a'; await delay(1); yield 'b'; return final }],
+  ['async generator that yields its answer last', async function * () { yield 'a'; yield 'b'; yield final }],
+  ['sync generator that returns its answer', function * () { yield 'a'; yield 'b'; return final }],
+  ['sync generator that yields its answer last', function * () { yield 'a'; yield 'b'; yield final }],
+  ['callback pushed from an async function', async (_q, _v, _h, { callback }) => {
+    await callback.on_llm_new_token('a')
+    await delay(1)
+    await callback.async_on_llm_new_token('b')
+    return final
+  }],
+  ['callback whose end call brings the answer', async (_q, _v, _h, { callback }) => {
+    await callback.on_llm_new_token('a')
+    await callback.on_llm_new_token('b')
+    await callback.on_llm_end(final)
+  }],
+  ['promise of an async generator', async () => (async function * () { yield 'a'; yield 'b'; return final })() as never]
+]
+
+test('every interpreter form streams the same text and ends with the same answer', async t => {
+  for (const [name, interpreter] of forms) {
+    const { text, last } = await read(make(interpreter).stream(call()))
+    t.strictSame(text.join(''), 'ab', name)
+    t.strictSame(last, final, name)
+    t.strictSame(await make(interpreter).ask(call()), final, name)
+  }
+  for (const [name, interpreter] of [
+    ['async function', async () => final], ['sync function', () => final]
+  ] as Array<[string, Interpreter]>) {
+    const { text, last } = await read(make(interpreter).stream(call()))
+    t.strictSame([text, last], [[], final], name)
+  }
+})
+
+test('text is the answer where no answer object comes', async t => {
+  const answer = (text: string) => ({ answer: text, source_documents: [] })
+  t.strictSame(await make(async function * () { yield 'a'; yield { progress: 0.5 }; yield 'b' }).ask(call()), answer('ab'))
+  t.strictSame(await make(() => 'plain').ask(call()), answer('plain'))
+  t.strictSame(await make(async (_q, _v, _h, { callback }) => { await callback.on_llm_new_token('pushed') }).ask(call()), answer('pushed'))
+  t.strictSame(await make(function * () { yield 'a'; return { source_documents: [] } as never }).ask(call()), answer('a'))
+})
+
+test('results come into one shape', async t => {
+  const shapes: Array<[unknown, object]> = [
+    [{ answer: 'x', source_documents: ['text', { page_content: 'p' }, { other: 1 }] },
+      { answer: 'x', source_documents: [{ page_content: 'text', metadata: {} }, { page_content: 'p', metadata: {} }, { page_content: '{"other":1}', metadata: {} }] }],
+    [{ answer: 'x', metadata: { source_documents: [{ page_content: 'p', metadata: { a: 1 } }], k: 1 } },
+      { answer: 'x', source_documents: [{ page_content: 'p', metadata: { a: 1 } }], metadata: { k: 1 } }],
+    [{ output: { content: 'x' } }, { output: { content: 'x' }, answer: 'x', source_documents: [] }],
+    [{ input_required: 'which?' }, { input_required: 'which?', answer: 'which?', source_documents: [] }],
+    [{ answer: 'x', when: new Date(0) }, { answer: 'x', when: '1970-01-01T00:00:00.000Z', source_documents: [] }]
+  ]
+  for (const [given, wanted] of shapes) t.strictSame(await make(() => given as never).ask(call()), wanted)
+})
+
+test('what is no result fails, naming the VAC and what came', async t => {
+  const circular: Record<string, unknown> = { answer: 'x' }
+  circular.self = circular
+  for (const bad of [7, [], true, { nothing: 1 }, undefined, null, { answer: 7 }, circular, { answer: 'x', big: 1n }]) {
+    await t.rejects(make(() => bad as never).ask(call()), { code: 'VAC_INVALID_RESULT', statusCode: 500, message: /"docs"/ })
+  }
+  await t.rejects(make(function * () { yield 7 as never }).ask(call()), { code: 'VAC_INVALID_RESULT' })
+})
+
+test('the interpreter is called with the question, the VAC, the history and the extra arguments, reserved names kept', async t => {
+  const callTool = async () => 'tool'
+  let seen: unknown[] = []
+  const vacs = createVacs({
+    vacs: { docs: { model: 'm', custom: 1 } },
+    callTool,
+    streamInterpreter: (...args) => { seen = args; return 'ok' }
+  })
+  await vacs.get('docs').ask(call({
+    history: [{ role: 'user', content: 'h' }],
+    extra: { temperature: 0.5, signal: 'forged', vac: 'forged', callback: 'forged' },
+    protocol: 'a2a',
+    principal: { owner: 'alice' }
+  }))
+  const [question, name, history, extra] = seen as [string, string, unknown, Record<string, unknown>]
+  t.strictSame([question, name, history], ['q', 'docs', [{ role: 'user', content: 'h' }]])
+  t.match(extra, { temperature: 0.5, vac: { model: 'm', custom: 1 }, protocol: 'a2a', principal: { owner: 'alice' }, callTool })
+  t.type(extra.signal, AbortSignal)
+  t.type((extra.log as { info: unknown }).info, 'function')
+})
+
+test('an interpreter that fails is told by a code; its own words stay in the cause', async t => {
+  const failing: Array<[string, Interpreter]> = [
+    ['throws', () => { throw new Error('secret') }],
+    ['rejects', async () => { throw new Error('secret') }],
+    ['throws nothing', () => { throw undefined }], // eslint-disable-line no-throw-literal
+    ['throws after a chunk', async function * () { yield 'a'; throw new Error('secret') }],
+    ['throws in a sync generator', function * () { yield 'a'; throw new Error('secret') }],
+    ['throws after a push', async (_q, _v, _h, { callback }) => { await callback.on_llm_new_token('a'); throw new Error('secret') }]
+  ]
+  for (const [name, interpreter] of failing) {
+    const err = await make(interpreter).ask(call()).catch((err: unknown) => err as Error)
+    t.match(err, { code: 'VAC_INTERPRETER_FAILED', statusCode: 500 }, name)
+    t.notMatch((err as Error).message, /secret/, name)
+    if (name !== 'throws nothing') t.match((err as Error).cause, { message: 'secret' }, name)
+  }
+})
+
+test('a timeout, a signal, and a reader that leaves each abort the interpreter, even one that ignores it', async t => {
+  const stuck = (seen: { aborted: boolean }): Interpreter => async function * (_q, _v, _h, { signal }) {
+    signal.addEventListener('abort', () => { seen.aborted = true })
+    yield 'a'
+    await new Promise(() => {})
+  }
+  const timeout = { aborted: false }
+  await t.rejects(make(stuck(timeout)).ask(call({ timeoutMs: 20 })), { code: 'VAC_TIMEOUT', statusCode: 504 })
+  t.equal(timeout.aborted, true)
+
+  const canceled = { aborted: false }
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(new Error('canceled by request')), 20)
+  await t.rejects(make(stuck(canceled)).ask(call({ signal: controller.signal })), { message: 'canceled by request' })
+  t.equal(canceled.aborted, true)
+
+  const left = { aborted: false }
+  const reading = make(stuck(left)).stream(call())[Symbol.asyncIterator]()
+  t.strictSame(await reading.next(), { value: 'a', done: false })
+  await reading.return?.()
+  t.equal(left.aborted, true)
+
+  let started = false
+  await t.rejects(make(() => { started = true; return 'x' }).ask(call({ signal: AbortSignal.abort() })), { code: 'CALL_ABORTED' })
+  t.equal(started, false, 'a call that is aborted before it begins never runs')
+})
+
+test('an endless interpreter that never waits can still be stopped', async t => {
+  for (const interpreter of [
+    function * () { for (;;) yield 'x' }, async function * () { for (;;) yield 'x' }
+  ] as Interpreter[]) {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('enough')), 20)
+    await t.rejects(make(interpreter).ask(call({ signal: controller.signal })), { message: 'enough' })
+  }
+})
+
+test('the reader sets the pace: generators wait, awaited pushes wait, other pushes are bounded', async t => {
+  let made = 0
+  const pulled = make(async function * () { for (;;) { made++; yield 'x' } }).stream(call())
+  for await (const chunk of pulled) { t.equal(chunk, 'x'); if (made === 3) break }
+  t.equal(made, 3)
+
+  let pushed = 0
+  const awaited = make(async (_q, _v, _h, { callback }) => {
+    for (let i = 0; i < 1_000; i++) { await callback.on_llm_new_token('x'.repeat(1_000)); pushed++ }
+  }).stream(call())[Symbol.asyncIterator]()
+  await awaited.next()
+  await delay(20)
+  t.ok(pushed < 100, `an awaited push waits for the reader (${pushed} of 1000 pushed)`)
+  await awaited.return?.()
+
+  const flood = make(async (_q, _v, _h, { callback, signal }) => {
+    while (!signal.aborted) callback.on_llm_new_token('x'.repeat(1_000)).catch(() => {})
+    return 'x'
+  }, { limits: { maxUnreadChars: 10_000 } })
+  await t.rejects(flood.ask(call()), { code: 'VAC_BUFFER_FULL' })
+
+  const long = make(function * () { for (let i = 0; i < 100; i++) yield 'x'.repeat(1_000) }, { limits: { maxAnswerChars: 10_000 } })
+  await t.rejects(long.ask(call()), { code: 'VAC_INVALID_RESULT', message: /10000 characters/ })
+})
+
+test('no text is lost or doubled, whatever the form and the pace of the reader', async () => {
+  const pieces = fc.array(fc.string(), { maxLength: 30 })
+  await fc.assert(fc.asyncProperty(pieces, fc.constantFrom('async', 'sync', 'push', 'mixed'), fc.boolean(), async (texts, form, slow) => {
+    const interpreter: Interpreter = {
+      async: async function * () { yield * texts; return { answer: texts.join('') } } as Interpreter,
+      sync: function * () { yield * texts; return { answer: texts.join('') } } as Interpreter,
+      push: (async (_q, _v, _h, { callback }) => {
+        for (const [i, text] of texts.entries()) { callback.on_llm_new_token(text).catch(() => {}); if (i % 3 === 0) await delay(0) }
+        return { answer: texts.join('') }
+      }) as Interpreter,
+      mixed: (async function * (_q, _v, _h, { callback }) {
+        for (const [i, text] of texts.entries()) { if (i % 2 === 0) yield text; else await callback.on_llm_new_token(text) }
+        return { answer: texts.join('') }
+      }) as Interpreter
+    }[form]!
+    let got = ''
+    let answer: unknown
+    for await (const chunk of make(interpreter).stream(call())) {
+      if (typeof chunk === 'string') got += chunk
+      else answer = chunk
+      if (slow) await delay(0)
+    }
+    deepStrictEqual(got, texts.join(''))
+    deepStrictEqual(answer, { answer: texts.join(''), source_documents: [] })
+  }), { numRuns: 40 })
+})
+
+test('progress is bounded, and heartbeat marks are progress, not text', async t => {
+  const { text, progress } = await read(make(function * () {
+    yield { progress: -1 }
+    yield { progress: 7 }
+    yield '[[HEARTBEAT]]still here[[/HEARTBEAT]]'
+    yield 'a'
+  }).stream(call()))
+  t.strictSame([text, progress], [['a'], [0, 1, 0]])
+})
+
+test('the registry names what is wrong', async t => {
+  const vacs = createVacs({ vacs: ['docs', 'my_docs'], streamInterpreter: () => 'x' })
+  t.strictSame(vacs.names, ['docs', 'my_docs'])
+  t.throws(() => vacs.get('dosc'), { code: 'VAC_NOT_FOUND', statusCode: 404, message: /did you mean "docs"/ })
+  for (const name of ['__proto__', 'constructor', '..', '']) t.throws(() => vacs.get(name), { code: 'VAC_NOT_FOUND' })
+  t.throws(() => createVacs({ vacs: ['a/b'], streamInterpreter: () => 'x' }), { code: 'INVALID_VAC_NAME', message: /a\/b/ })
+  t.throws(() => createVacs({ vacs: ['docs'] }), { code: 'INVALID_VACS', message: /"docs" has no interpreter/ })
+  t.throws(() => createVacs({ vacs: ['docs'], streamInterpreter: () => 'x', parts: { dosc: {} } }), { code: 'INVALID_VACS', message: /dosc/ })
+})
+
+test('a VAC may have an interpreter of its own, and the whole set can be replaced while answers go on', async t => {
+  const vacs = createVacs({
+    vacs: ['a', 'b'], streamInterpreter: () => 'shared', vacInterpreter: () => 'static', parts: { b: { streamInterpreter: () => 'own' } }
+  })
+  t.equal((await vacs.get('a').ask(call())).answer, 'static')
+  t.equal((await vacs.get('b').ask(call())).answer, 'own')
+  const { last } = await read(vacs.get('a').stream(call()))
+  t.match(last, { answer: 'shared' })
+
+  const slow = createVacs({ vacs: ['a'], streamInterpreter: async function * () { yield 'old '; await delay(20); yield 'text' } })
+  const running = slow.get('a').ask(call())
+  t.throws(() => slow.replace({ vacs: ['a'] }), { code: 'INVALID_VACS' })
+  t.strictSame(slow.names, ['a'], 'a bad replacement changes nothing')
+  slow.replace({ vacs: ['c'], streamInterpreter: () => 'new' })
+  t.equal((await running).answer, 'old text')
+  t.strictSame(slow.names, ['c'])
+})
+
+test('answers in progress are bounded', async t => {
+  const vac = make(async function * () { yield 'a'; await delay(30) }, { maxConcurrent: 1 })
+  const first = vac.ask(call())
+  await delay(5)
+  await t.rejects(vac.ask(call()), { code: 'VAC_BUSY', statusCode: 503 })
+  await first
+  t.equal((await vac.ask(call())).answer, 'a', 'the place is free again')
+})

@@ -1,0 +1,85 @@
+import { test } from 'tap'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createVacs, loadInterpreters, workerInterpreter } from '../src/index.js'
+
+const folder = fileURLToPath(new URL('fixtures', import.meta.url))
+
+test('a blocking interpreter module runs in a thread', async t => {
+  const worker = await workerInterpreter('./blocking.mjs', folder, { maxThreads: 2 })
+  t.teardown(() => worker.close())
+  const logged: unknown[] = []
+  const log = { debug () {}, info: (obj: object, message?: string) => { logged.push([obj, message]) }, warn () {}, error () {} }
+  const vac = createVacs({
+    vacs: { docs: { model: 'm' } }, streamInterpreter: worker.stream_interpreter, callTool: async (_s, _t, args) => `tool saw ${String(args.question)}`
+  }).get('docs')
+
+  t.match(await vac.ask({ question: 'where', history: [{ role: 'user', content: 'h' }], extra: { fields: { a: 1 } }, protocol: 'direct' }),
+    { answer: 'false', vectorName: 'docs', history: [{ role: 'user', content: 'h' }], fields: { a: 1 }, model: 'm', protocol: 'direct' })
+
+  await t.test('its chunks stream out while it is busy, and the event loop stays free', async t => {
+    let ticks = 0
+    const timer = setInterval(() => { ticks++ }, 5)
+    const arrivals: number[] = []
+    for await (const chunk of vac.stream({ question: 'block', extra: { block_ms: 200 } })) if (typeof chunk === 'string') arrivals.push(ticks)
+    clearInterval(timer)
+    t.ok(arrivals.length >= 5, `${arrivals.length} chunks`)
+    t.ok(new Set(arrivals).size > 3, 'they arrived at different times')
+  })
+
+  await t.test('an abort ends the thread, and the next call gets a new one', async t => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('enough')), 30)
+    await t.rejects(vac.ask({ question: 'block', extra: { block_ms: 60_000 }, signal: controller.signal }), { message: 'enough' })
+    t.match(await vac.ask({ question: 'where' }), { answer: 'false' })
+  })
+
+  await t.test('a slow reader slows the thread down', async t => {
+    const chunks = vac.stream({ question: 'flood' })[Symbol.asyncIterator]()
+    await chunks.next()
+    await delay(100)
+    const before = process.memoryUsage().external + process.memoryUsage().heapUsed
+    await delay(200)
+    t.ok(process.memoryUsage().external + process.memoryUsage().heapUsed - before < 5e6)
+    let text = 0
+    for (;;) {
+      const { value, done } = await chunks.next()
+      if (done === true) break
+      if (typeof value === 'string') text += value.length
+    }
+    t.equal(text + 100, 100_000 * 100, 'and nothing is lost')
+  })
+
+  await t.test('failures are told as anywhere else', async t => {
+    await t.rejects(vac.ask({ question: 'fail' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'failed inside the thread' } })
+    await t.rejects(vac.ask({ question: 'exit' }), { code: 'VAC_INTERPRETER_FAILED' })
+    t.match(await vac.ask({ question: 'where' }), { answer: 'false' }, 'other calls are unaffected')
+  })
+
+  await t.test('the log and tools of the main thread are at hand', async t => {
+    const once = createVacs({
+      vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, callTool: async (_s, _t, args) => `tool saw ${String(args.question)}`
+    }).get('docs')
+    t.match(await once.ask({ question: 'hello', log }), { answer: 'tool saw hello' })
+    t.strictSame(logged, [[{ question: 'hello' }, 'asked']])
+  })
+})
+
+test('calls beyond the threads and the queue are refused, not piled up', async t => {
+  const worker = await workerInterpreter('./blocking.mjs', folder, { maxThreads: 1, maxQueue: 1 })
+  t.teardown(() => worker.close())
+  const vac = createVacs({ vacs: ['docs'], streamInterpreter: worker.stream_interpreter }).get('docs')
+  const calls = await Promise.allSettled([1, 2, 3, 4, 5, 6].map(() => vac.ask({ question: 'block', extra: { block_ms: 50 } })))
+  const refused = calls.filter(({ status }) => status === 'rejected')
+  t.equal(refused.length, 4, 'one runs, one waits, the rest is refused')
+  for (const call of refused) t.match(call, { reason: { code: 'VAC_BUSY', statusCode: 503 } })
+})
+
+test('a module that cannot be used is named with the reason', async t => {
+  for (const load of [loadInterpreters, workerInterpreter]) {
+    await t.rejects(load('./missing.mjs', folder), { code: 'INTERPRETER_MODULE', message: /missing\.mjs.*there is no file/ })
+    await t.rejects(load('./empty.mjs', folder), { code: 'INTERPRETER_MODULE', message: /exports other; export a function named stream_interpreter/ })
+    await t.rejects(load('./broken.mjs', folder), { code: 'INTERPRETER_MODULE', message: /loading it failed/ })
+    await t.rejects(load('no-such-package/x', folder), { code: 'INTERPRETER_MODULE', message: /no-such-package/ })
+  }
+})
