@@ -18,6 +18,8 @@ export { VacConfigFile, VacConfig, ServiceConfig, McpServerConfig, MemoryEntry }
 export { sendEvents, sendText, registerStreams, streamRoute } from './send-events.js'
 export type { OutgoingEvent, StreamOptions } from './send-events.js'
 export { OpenStreams } from './open-streams.js'
+export { schemaValidator, InvalidRequestError, MAX_PROBLEMS, type RequestProblem } from './validation.js'
+export { failureOf, retryAfter, type Failure } from './error-body.js'
 export { checkDepth, MAX_BODY_DEPTH } from './body-depth.js'
 export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'
 export { loadInterpreters, type Interpreters } from './interpreter-module.js'

@@ -40,7 +40,8 @@ export interface Run {
 }
 
 /**
- * Runs an interpreter of any of the five forms as one stream: text and progress as they are made, the Answer last.
+ * Runs an interpreter of any of the five forms as one stream: text and progress as they are made, the Answer last. An
+ * answer that was not streamed is streamed whole before it ends.
  * The reader's pace is the interpreter's: the next chunk is asked for when the last one was taken. Leaving the loop,
  * the call's signal, or the timeout aborts `extra.signal`; an interpreter that ignores it is left behind.
  */
@@ -96,7 +97,10 @@ export async function * runInterpreter (run: Run): AsyncGenerator<Chunk, void, v
     if (collected > limits.maxAnswerChars && !isAnswerObject(outcome)) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${limits.maxAnswerChars} characters without an answer object`)
     }
-    yield normaliseAnswer(vac, outcome, streamed)
+    const answer = normaliseAnswer(vac, outcome, streamed)
+    // an answer that came whole still reaches readers of text
+    if (collected === 0 && answer.answer !== '') yield answer.answer
+    yield answer
   } catch (err) {
     if (inbox.failed) throw inbox.reason
     if (err instanceof VacInvalidResultError || err instanceof VacBusyError) throw err

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { contentText, InvalidRequestError, isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure, type OutgoingEvent } from '@polyvac/core'
+import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
+
+/** What a chat completion request asks of a VAC. */
+export interface ChatQuestion {
+  readonly question: string
+  readonly history: ChatTurn[]
+  readonly extra: Record<string, unknown>
+}
+
+/** The last user message is the question; all other messages, in their order, are the history. */
+export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
+  const { model, messages, stream, stream_options: options, n, ...extra } = body
+  const last = messages.findLastIndex(({ role }) => role === 'user')
+  if (last === -1) throw new InvalidRequestError([{ path: 'body/messages', message: 'needs at least one message with the role user' }])
+  const question = contentText(messages[last]?.content) ?? ''
+  if (question.trim() === '') {
+    throw new InvalidRequestError([{ path: `body/messages/${last}/content`, message: 'must be text with at least one visible character' }])
+  }
+  // a turn that is only a tool call has no text; it says nothing to a VAC
+  const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
+  return { question, history: normaliseHistory(turns), extra }
+}
+
+/** One completion: what all its chunks share. */
+export class Completion {
+  readonly id = `chatcmpl-${randomUUID()}`
+  readonly created = Math.floor(Date.now() / 1000)
+
+  constructor (readonly model: string, readonly asked: ChatQuestion) {}
+
+  whole (answer: Answer): ChatCompletion {
+    return {
+      id: this.id,
+      object: 'chat.completion',
+      created: this.created,
+      model: this.model,
+      choices: [{
+        index: 0, message: { role: 'assistant', content: answer.answer, refusal: null }, logprobs: null, finish_reason: 'stop'
+      }],
+      usage: this.#usage(answer, answer.answer.length),
+      source_documents: answer.source_documents
+    }
+  }
+
+  /** The role first, each text once, an empty delta with the reason, the usage if asked for, `[DONE]`. */
+  async * events (chunks: AsyncIterable<Chunk>, includeUsage: boolean): AsyncGenerator<OutgoingEvent> {
+    let begun = false
+    let units = 0
+    for await (const chunk of chunks) {
+      if (!begun && (typeof chunk === 'string' || isAnswer(chunk))) {
+        begun = true
+        yield this.#chunk({ role: 'assistant', content: '' })
+      }
+      if (typeof chunk === 'string') {
+        units += chunk.length
+        yield this.#chunk({ content: chunk })
+      } else if (isAnswer(chunk)) {
+        yield this.#chunk({}, 'stop', { source_documents: chunk.source_documents })
+        if (includeUsage) yield { data: { ...this.#base, choices: [], usage: this.#usage(chunk, units) } }
+      }
+    }
+    yield '[DONE]'
+  }
+
+  get #base (): object {
+    return { id: this.id, object: 'chat.completion.chunk', created: this.created, model: this.model }
+  }
+
+  #chunk (delta: object, finish: 'stop' | null = null, more: object = {}): OutgoingEvent {
+    return { data: { ...this.#base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more } }
+  }
+
+  /** The interpreter's own count (`metadata.usage`), else an estimate that says so. */
+  #usage (answer: Answer, units: number): Usage {
+    const given = (answer.metadata?.usage ?? answer.usage) as Partial<Usage> | undefined
+    if (Number.isInteger(given?.prompt_tokens) && Number.isInteger(given?.completion_tokens)) {
+      const { prompt_tokens: prompt, completion_tokens: completion } = given as Usage
+      return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+    }
+    const asked = this.asked.history.reduce((sum, { content }) => sum + content.length, this.asked.question.length)
+    const [prompt, completion] = [Math.ceil(asked / 4), Math.ceil(units / 4)]
+    return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, estimated: true }
+  }
+}
+
+/** A failure as OpenAI's error object. */
+export function toOpenAiError ({ status, body: { error } }: Failure): OpenAiError {
+  const notFound = error.code === 'VAC_NOT_FOUND'
+  const type = status === 401 ? 'authentication_error' : status === 403 ? 'permission_error' : status === 429 ? 'rate_limit_error'
+    : status < 500 ? 'invalid_request_error' : 'server_error'
+  const param = error.details?.[0]?.path.split('/')[1] ?? (notFound ? 'model' : null)
+  return { error: { message: error.message, type, param, code: notFound ? 'model_not_found' : error.code.toLowerCase() } }
+}

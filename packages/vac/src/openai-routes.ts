@@ -1,0 +1,63 @@
+import { sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
+import { answering } from './answering.js'
+import { failureFor, failureHandler } from './failures.js'
+import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
+import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
+import { VectorName } from './schemas.js'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { DEFAULTS } from './options.js'
+
+interface OpenAiOptions {
+  readonly vacs: Vacs
+  readonly streams: OpenStreams
+  readonly principals: WeakMap<FastifyRequest, Principal>
+  readonly timeoutMs: number
+  readonly bodyLimit: number
+}
+
+/** The OpenAI-compatible wire: `model` names the VAC. Errors leave as OpenAI's error object. */
+export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principals, timeoutMs, bodyLimit }) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
+  // the models have always been there, as far as a client can tell: a time that does not change
+  const created = Math.floor(Date.now() / 1000)
+  const toModel = (id: string): Static<typeof Model> => ({ id, object: 'model', created, owned_by: 'polyvac' })
+
+  app.setErrorHandler(failureHandler(toOpenAiError))
+  app.addHook('onRequest', async (request, reply) => { reply.header('x-request-id', request.id) })
+
+  app.get('/models', {
+    schema: { summary: 'List the VACs as models', tags: ['openai'], response: { 200: ModelList } }
+  }, async () => ({ object: 'list' as const, data: vacs.names.map(toModel) }))
+
+  app.get('/models/:model', {
+    schema: { summary: 'One VAC as a model', tags: ['openai'], params: Type.Object({ model: Type.String() }), response: { 200: Model, '4xx': OpenAiError } }
+  }, async request => toModel(vacs.get(request.params.model).name))
+
+  const schema = {
+    summary: 'Complete a chat with a VAC',
+    tags: ['openai'],
+    body: ChatCompletionRequest,
+    response: { 200: ChatCompletion, '4xx': OpenAiError, '5xx': OpenAiError }
+  }
+  app.post('/chat/completions', { ...streamRoute, bodyLimit, schema },
+    (request, reply) => complete(request, reply, request.body, request.body.model ?? ''))
+
+  app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, params: VectorName } },
+    (request, reply) => complete(request, reply, request.body, request.params.vector_name))
+
+  async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest, name: string): Promise<ChatCompletion | undefined> {
+    const vac = vacs.get(name)
+    const question = toQuestion(body)
+    const completion = new Completion(vac.name, question)
+    const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principals.get(request), ...question }
+    if (body.stream !== true) return completion.whole(await answering(streams, request, reply, asked, vac => vac.ask()))
+    const includeUsage = body.stream_options?.include_usage === true
+    await answering(streams, request, reply, asked, (vac, signal) => sendEvents(reply, completion.events(vac.stream(), includeUsage), {
+      signal,
+      keepAliveMs: DEFAULTS.streamWaitTime * 1000,
+      onFailure: err => [{ data: toOpenAiError(failureFor(err, request)) }, '[DONE]']
+    }))
+  }
+}

@@ -1,0 +1,58 @@
+import { Type, type Static } from '@sinclair/typebox'
+
+// Shapes of the OpenAI API reference, Chat and Models, November 2026. What we do not act on is left open.
+
+export const ChatCompletionRequest = Type.Object({
+  model: Type.Optional(Type.String({ description: 'name of the VAC, where the path does not give it' })),
+  messages: Type.Array(Type.Object({
+    role: Type.String(),
+    content: Type.Optional(Type.Union([
+      Type.String(), Type.Null(), Type.Array(Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())]))
+    ]))
+  }, { additionalProperties: true }), { minItems: 1, maxItems: 10_000, description: 'all of it counts: earlier turns become the history' }),
+  stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  stream_options: Type.Optional(Type.Union([
+    Type.Object({ include_usage: Type.Optional(Type.Boolean()) }, { additionalProperties: true }), Type.Null()
+  ])),
+  n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { errorMessage: 'must be 1: a VAC gives one answer' }))
+}, { $id: 'ChatCompletionRequest', title: 'ChatCompletionRequest', additionalProperties: true })
+export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
+
+export const Usage = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  estimated: Type.Optional(Type.Boolean({ description: 'true where the interpreter reports no usage: a quarter of the characters' }))
+})
+export type Usage = Static<typeof Usage>
+
+export const ChatCompletion = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion'),
+  created: Type.Integer({ description: 'seconds since 1970' }),
+  model: Type.String(),
+  choices: Type.Array(Type.Object({
+    index: Type.Integer(),
+    message: Type.Object({ role: Type.Literal('assistant'), content: Type.String(), refusal: Type.Null() }),
+    logprobs: Type.Null(),
+    finish_reason: Type.Literal('stop')
+  })),
+  usage: Usage,
+  source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the documents the answer rests on' })
+}, { $id: 'ChatCompletion', title: 'ChatCompletion' })
+export type ChatCompletion = Static<typeof ChatCompletion>
+
+export const Model = Type.Object({
+  id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String()
+}, { $id: 'OpenAiModel', title: 'Model' })
+
+export const ModelList = Type.Object({
+  object: Type.Literal('list'), data: Type.Array(Type.Object(Model.properties))
+}, { $id: 'OpenAiModelList', title: 'ModelList' })
+
+export const OpenAiError = Type.Object({
+  error: Type.Object({
+    message: Type.String(), type: Type.String(), param: Type.Union([Type.String(), Type.Null()]), code: Type.Union([Type.String(), Type.Null()])
+  })
+}, { $id: 'OpenAiError', title: 'OpenAiError' })
+export type OpenAiError = Static<typeof OpenAiError>

@@ -1,0 +1,21 @@
+import type { Principal, Vacs } from '@polyvac/core'
+import type { FastifyRequest } from 'fastify'
+
+export interface VacPluginOptions {
+  /** The VACs to serve. */
+  readonly vacs: Vacs
+  /** Serve the OpenAI-compatible routes as well. Default true. */
+  readonly openai?: boolean | undefined
+  /**
+   * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
+   * The principal reaches interpreters as `extra.principal`.
+   */
+  readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
+  /** Total time for an interpreter in ms, where a request does not set `stream_timeout`. Default 120,000. */
+  readonly timeoutMs?: number | undefined
+  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  readonly bodyLimit?: number | undefined
+}
+
+/** Defaults of the plugin, read by code, tests and documentation. Times in seconds as in the contract, section 2. */
+export const DEFAULTS = { timeoutMs: 120_000, bodyLimit: 1024 * 1024, streamWaitTime: 7 } as const

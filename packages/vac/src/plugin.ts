@@ -1,0 +1,117 @@
+import { negotiate } from '@fastify/accept-negotiator'
+import {
+  Answer, checkDepth, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
+  sendText, streamRoute, type Principal, type Vac, type Vacs
+} from '@polyvac/core'
+import fp from 'fastify-plugin'
+import { answering, type Asked } from './answering.js'
+import { failureEvents, STREAM_TYPES, toEvents, toLines, toText, type StreamForm } from './answer-frames.js'
+import { failureFor, failureHandler } from './failures.js'
+import { InvalidOptionsError, UnauthenticatedError } from './errors.js'
+import { openAiRoutes } from './openai-routes.js'
+import { DEFAULTS, type VacPluginOptions } from './options.js'
+import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+/** Direct and OpenAI-compatible routes for VACs. Errors leave as `{ error: { code, message, requestId } }`. */
+const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
+  const { vacs, openai = true, authenticate, timeoutMs = DEFAULTS.timeoutMs, bodyLimit = DEFAULTS.bodyLimit } = options
+  if (typeof (vacs as Vacs | undefined)?.get !== 'function') {
+    throw new InvalidOptionsError('the vac plugin needs the option `vacs`: register it with { vacs: createVacs({ … }) }')
+  }
+  const streams = new OpenStreams()
+
+  await registerStreams(app)
+  app.setValidatorCompiler(schemaValidator)
+  app.setErrorHandler(failureHandler(({ body }) => body))
+  const principals = new WeakMap<FastifyRequest, Principal>()
+  if (authenticate !== undefined) {
+    app.addHook('onRequest', async request => {
+      const principal = await authenticate(request)
+      if (principal === undefined) throw new UnauthenticatedError()
+      principals.set(request, principal)
+    })
+  }
+  app.addHook('preValidation', async request => { checkDepth(request.body) })
+  app.addHook('preClose', () => streams.end())
+
+  app.get('/vac', {
+    schema: { summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
+  }, async () => ({ vacs: vacs.list().map(describe) }))
+
+  app.post('/vac/:vector_name', {
+    bodyLimit,
+    schema: { summary: 'Ask a VAC', tags: ['vac'], params: VectorName, body: VacQuery, response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody } }
+  }, async (request, reply) => {
+    const vac = vacs.get(request.params.vector_name)
+    const asked = { vac, ...toAsked(request.body), timeoutMs, principal: principals.get(request) }
+    return await answering(streams, request, reply, asked, vac => vac.ask())
+  })
+
+  const streamSchema = {
+    tags: ['vac'],
+    params: VectorName,
+    body: VacStreamQuery,
+    response: { 200: { description: 'the answer as it is made', content: streamContent(['text', 'sse', 'ndjson']) }, '4xx': ErrorBody, '5xx': ErrorBody }
+  }
+  app.post('/vac/streaming/:vector_name', {
+    ...streamRoute,
+    bodyLimit,
+    schema: { ...streamSchema, summary: 'Ask a VAC, answer as a stream in the form that Accept names' }
+  }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, formFor(request.headers.accept)))
+
+  app.post('/vac/streaming/:vector_name/sse', {
+    ...streamRoute,
+    bodyLimit,
+    schema: { ...streamSchema, summary: 'Ask a VAC, answer as server-sent events' }
+  }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
+
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principals, timeoutMs, bodyLimit })
+
+  async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
+    const { stream_wait_time: wait = DEFAULTS.streamWaitTime, stream_timeout: timeout, stream_only: only = false, ...query } = body
+    const asked = {
+      vac: vacs.get(name),
+      ...toAsked(query),
+      timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
+      principal: principals.get(request)
+    }
+    const toFailure = (err: unknown): object => failureFor(err, request).body
+    await answering(streams, request, reply, asked, async (vac, signal) => {
+      const chunks = vac.stream()
+      if (form === 'ndjson') return await sendText(reply, STREAM_TYPES.ndjson, toLines(chunks, toFailure))
+      if (form === 'text') return await sendText(reply, STREAM_TYPES.text, toText(chunks, only, toFailure))
+      const keepAliveMs = wait === 0 ? undefined : Math.max(100, wait * 1000)
+      await sendEvents(reply, toEvents(chunks), { signal, keepAliveMs, onFailure: err => failureEvents(toFailure(err)) })
+    })
+  }
+}
+
+/** The body's own fields apart from those that go to the interpreter. */
+function toAsked ({ user_input: question, chat_history: history, ...extra }: VacQuery): Pick<Asked, 'protocol' | 'question' | 'history' | 'extra'> {
+  return { protocol: 'direct', question: question.trim(), history: normaliseHistory(history), extra }
+}
+
+/** `Accept` decides; whoever names no form that we have gets text. */
+function formFor (accept: string | undefined): StreamForm {
+  if (accept === undefined) return 'text'
+  const type = negotiate(accept, ['text/plain', STREAM_TYPES.sse, STREAM_TYPES.ndjson])
+  return type === STREAM_TYPES.sse ? 'sse' : type === STREAM_TYPES.ndjson ? 'ndjson' : 'text'
+}
+
+function describe ({ name, config, memory }: Vac): VacList['vacs'][number] {
+  const { display_name: shown = name, description = shown, model = null, agent = null } = config
+  return { name, display_name: shown, description, model, agent, memory: memory !== undefined }
+}
+
+function streamContent (forms: StreamForm[]): Record<string, { schema: object }> {
+  return Object.fromEntries(forms.map(form => [STREAM_TYPES[form].split(';')[0]!, { schema: { type: 'string' } }]))
+}
+
+/**
+ * The plugin. Routes under the scope's prefix: GET /vac, POST /vac/<vector_name>, POST /vac/streaming/<vector_name>,
+ * POST /vac/streaming/<vector_name>/sse, and /openai/v1. It adds no hook, parser or error handler to the scope around it.
+ */
+export const vacPlugin = fp(routes, { name: '@polyvac/vac', fastify: '5.x', encapsulate: true })

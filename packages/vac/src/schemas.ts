@@ -1,0 +1,37 @@
+import { ChatHistory } from '@polyvac/core'
+import { Type, type Static } from '@sinclair/typebox'
+
+/** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
+export const VacQuery = Type.Object({
+  user_input: Type.String({ pattern: '\\S', description: 'the question', errorMessage: 'must be text with at least one visible character' }),
+  chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()], { errorMessage: 'must be an array of at most 10,000 turns' }))
+}, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
+export type VacQuery = Static<typeof VacQuery>
+
+/** Body of POST /vac/streaming/<vector_name>. */
+export const VacStreamQuery = Type.Object({
+  ...VacQuery.properties,
+  stream_wait_time: Type.Optional(Type.Number({
+    minimum: 0, maximum: 3600, description: 'longest pause without a byte, in seconds; then a keep-alive goes out (SSE); default 7, 0 for none'
+  })),
+  stream_timeout: Type.Optional(Type.Number({
+    minimum: 1, maximum: 3600, description: 'total time for the interpreter, in seconds; default 120'
+  })),
+  stream_only: Type.Optional(Type.Boolean({ description: 'plain text: leave out the result object at the end' }))
+}, { $id: 'VacStreamQuery', title: 'VacStreamQuery', additionalProperties: true })
+export type VacStreamQuery = Static<typeof VacStreamQuery>
+
+/** Answer of GET /vac. */
+export const VacList = Type.Object({
+  vacs: Type.Array(Type.Object({
+    name: Type.String(),
+    display_name: Type.String(),
+    description: Type.String(),
+    model: Type.Union([Type.String(), Type.Null()]),
+    agent: Type.Union([Type.String(), Type.Null()]),
+    memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' })
+  }))
+}, { $id: 'VacList', title: 'VacList' })
+export type VacList = Static<typeof VacList>
+
+export const VectorName = Type.Object({ vector_name: Type.String({ description: 'name of the VAC' }) })
