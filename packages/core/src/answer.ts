@@ -17,14 +17,14 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string)
   const { answer, source_documents: documents, metadata, ...extras } = toJson(vac, result)
   const given = isObject(metadata) ? metadata : undefined
   const { source_documents: nested, ...leftover } = given ?? {}
-  const shaped = {
-    ...extras,
-    answer: textOf(answer, extras, streamed),
-    source_documents: (documentsOf(documents) ?? documentsOf(nested) ?? []),
-    ...(given === undefined ? {} : { metadata: leftover })
+  const text = textOf(answer, extras, streamed)
+  if (text === undefined) throw new VacInvalidResultError(quote(vac), 'an object without a string `answer`')
+  return {
+    answer: text,
+    source_documents: documentsOf(documents) ?? documentsOf(nested) ?? [],
+    ...(given === undefined ? {} : { metadata: leftover }),
+    ...extras
   }
-  if (shaped.answer === undefined) throw new VacInvalidResultError(quote(vac), 'an object without a string `answer`')
-  return shaped as Answer
 }
 
 /** The answer's text: `answer`, or the question back to the caller, or `output.content` of older chains. */

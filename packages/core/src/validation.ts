@@ -32,7 +32,7 @@ export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPa
     for (const error of compiled.Errors(given)) {
       const path = httpPart + error.path
       const hint = (error.schema as { errorMessage?: string }).errorMessage
-      const message = hint ?? (error.value === undefined ? 'is missing' : lower(error.message))
+      const message = error.value === undefined ? 'is missing' : hint ?? lower(error.message)
       if (!details.has(path)) details.set(path, { path, message })
       if (details.size >= MAX_PROBLEMS) break
     }

@@ -85,11 +85,15 @@ export class Completion {
   }
 }
 
+/** Error types of the OpenAI API by HTTP status; any other below 500 is an invalid request. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error'
+}
+
 /** A failure as OpenAI's error object. */
 export function toOpenAiError ({ status, body: { error } }: Failure): OpenAiError {
   const notFound = error.code === 'VAC_NOT_FOUND'
-  const type = status === 401 ? 'authentication_error' : status === 403 ? 'permission_error' : status === 429 ? 'rate_limit_error'
-    : status < 500 ? 'invalid_request_error' : 'server_error'
+  const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error')
   const param = error.details?.[0]?.path.split('/')[1] ?? (notFound ? 'model' : null)
   return { error: { message: error.message, type, param, code: notFound ? 'model_not_found' : error.code.toLowerCase() } }
 }

@@ -1,0 +1,113 @@
+import { test } from 'tap'
+import OpenAI from 'openai'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Interpreter } from '@polyvac/core'
+import { makeApp } from './fixtures/app.js'
+
+const echo: Interpreter = async function * (question, _name, history, extra) {
+  yield `${history.map(({ role, content }) => `${role}=${content}`).join(',')}|`
+  yield question
+  return { answer: `${history.map(({ role, content }) => `${role}=${content}`).join(',')}|${question}`, source_documents: [{ page_content: 'p', metadata: { t: extra.temperature } }] }
+}
+
+async function clientFor (app: FastifyInstance) {
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return new OpenAI({ baseURL: `${url}/openai/v1`, apiKey: 'none', maxRetries: 0 })
+}
+const user = (content: string) => ({ role: 'user' as const, content })
+
+test('the openai client completes a chat; the whole conversation counts', async t => {
+  const app = await makeApp(echo)
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const completion = await client.chat.completions.create({
+    model: 'docs', temperature: 0.5, messages: [{ role: 'system', content: 's' }, user('a'), { role: 'assistant', content: 'b' }, { role: 'user', content: [{ type: 'text', text: 'q' }] }]
+  })
+  t.match(completion, {
+    object: 'chat.completion',
+    model: 'docs',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'system=s,user=a,assistant=b|q' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: Number, completion_tokens: Number, total_tokens: Number, estimated: true },
+    source_documents: [{ page_content: 'p', metadata: { t: 0.5 } }]
+  })
+  t.ok(completion._request_id, 'the request id is at hand')
+})
+
+test('the openai client streams: the role first, each token once, the usage when asked for', async t => {
+  const app = await makeApp(echo)
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const chunks = []
+  for await (const chunk of await client.chat.completions.create({ model: 'docs', stream: true, stream_options: { include_usage: true }, messages: [user('q')] })) chunks.push(chunk)
+  t.strictSame(chunks.map(({ choices }) => choices[0]?.delta), [{ role: 'assistant', content: '' }, { content: '|' }, { content: 'q' }, {}, undefined])
+  t.strictSame(chunks.map(({ choices }) => choices[0]?.finish_reason), [null, null, null, 'stop', undefined])
+  t.match(chunks.at(-1)?.usage, { total_tokens: Number })
+  t.equal(new Set(chunks.map(({ id }) => id)).size, 1)
+
+  const helper = client.chat.completions.stream({ model: 'docs', messages: [user('q')] })
+  let deltas = ''
+  helper.on('content', delta => { deltas += delta })
+  t.equal(await helper.finalContent(), '|q')
+  t.equal(deltas, '|q')
+})
+
+test('an interpreter that reports its usage is believed, and one that only returns still streams', async t => {
+  const app = await makeApp(() => ({ answer: 'whole', metadata: { usage: { prompt_tokens: 11, completion_tokens: 3 } } }))
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  t.strictSame((await client.chat.completions.create({ model: 'docs', messages: [user('q')] })).usage, { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 })
+  t.equal(await client.chat.completions.stream({ model: 'docs', messages: [user('q')] }).finalContent(), 'whole')
+})
+
+test('models are the VACs', async t => {
+  const app = await makeApp(echo, { vacs: { vacs: ['docs', 'other'] } })
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const ids = []
+  for await (const model of client.models.list()) ids.push(model.id)
+  t.strictSame(ids, ['docs', 'other'])
+  t.match(await client.models.retrieve('docs'), { id: 'docs', object: 'model', owned_by: 'polyvac' })
+  await t.rejects(client.models.retrieve('nope'), { status: 404, code: 'model_not_found' })
+})
+
+test('errors are OpenAI error objects that the client understands', async t => {
+  const app = await makeApp(async function * (question) {
+    if (question === 'late') yield 'text'
+    throw new Error('secret')
+  })
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const refused = async (body: object, wanted: object): Promise<void> => {
+    const err = await client.chat.completions.create({ model: 'docs', messages: [user('q')], ...body }).then(() => 'answered', (err: unknown) => err)
+    t.match(err, wanted)
+  }
+  await refused({ model: 'dosc' }, { status: 404, code: 'model_not_found', type: 'invalid_request_error', param: 'model' })
+  await refused({ messages: [] }, { status: 400, type: 'invalid_request_error', param: 'messages' })
+  await refused({ messages: [{ role: 'assistant', content: 'x' }] }, { status: 400, message: /role user/ })
+  await refused({ messages: [user('  ')] }, { status: 400, message: /visible character/ })
+  await refused({ messages: [{ role: 'nobody', content: 'x' }, user('x')] }, { status: 400, code: 'invalid_history' })
+  await refused({ messages: 'x' }, { status: 400 })
+  await refused({ n: 2 }, { status: 400, message: /one answer/ })
+  await refused({}, { status: 500, type: 'server_error', code: 'vac_interpreter_failed' })
+  const error = await (async () => { for await (const chunk of await client.chat.completions.create({ model: 'docs', stream: true, messages: [user('late')] })) t.ok(chunk) })().catch((err: unknown) => err)
+  t.match(error, { error: { code: 'vac_interpreter_failed' } }, 'a failure within the stream is thrown by the client')
+  t.notMatch(JSON.stringify(error), /secret/)
+  const malformed = await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', headers: { 'content-type': 'application/json' }, payload: '{' })
+  t.match([malformed.statusCode, malformed.json()], [400, { error: { type: 'invalid_request_error', code: 'invalid_json' } }])
+})
+
+test('a client that aborts its stream stops the interpreter', async t => {
+  let aborted = (): void => {}
+  const seen = new Promise<void>(resolve => { aborted = resolve })
+  const app = await makeApp(async function * (_q, _v, _h, { signal }) {
+    signal.addEventListener('abort', () => { aborted() })
+    for (;;) { yield 'x'; await delay(5) }
+  })
+  t.teardown(() => app.close())
+  const client = await clientFor(app)
+  const stream = await client.chat.completions.create({ model: 'docs', stream: true, messages: [user('q')] })
+  for await (const chunk of stream) if (chunk.choices[0]?.delta.content === 'x') break
+  await seen
+  t.pass('the signal fired')
+})

@@ -1,0 +1,104 @@
+import { test } from 'tap'
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import { fastifySSE } from '@fastify/sse'
+import Fastify from 'fastify'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { Answer, createVacs, ErrorBody } from '@polyvac/core'
+import { DEFAULTS, ModelList, vacPlugin, VacList } from '../src/index.js'
+
+const vacs = createVacs({ vacs: ['docs'], streamInterpreter: async function * (question) { yield question; return { answer: question } } })
+const ask = (url: string, headers: Record<string, string> = {}) => ({ method: 'POST' as const, url, payload: { user_input: 'hello' }, headers })
+
+test('registered into somebody\'s app it changes nothing there, and the app\'s hooks reach its routes', async t => {
+  const app = Fastify({ ajv: { customOptions: { coerceTypes: true, removeAdditional: 'all' } } })
+  await app.register(cors, { origin: 'https://example.org' })
+  await app.register(helmet)
+  app.setErrorHandler((err: Error, _request, reply) => { reply.code(418).send({ teapot: err.message }) })
+  app.addHook('onRequest', async (_request, reply) => { reply.header('x-app', 'hook') })
+  app.post('/own', { schema: { body: { type: 'object', properties: { n: { type: 'number' } } } } }, async request => request.body)
+  app.get('/fails', async () => { throw new Error('own') })
+  const before = app.printRoutes()
+  await app.register(vacPlugin, { vacs, prefix: '/agents' })
+  t.teardown(() => app.close())
+
+  t.strictSame((await app.inject({ method: 'POST', url: '/own', payload: { n: '7', extra: 1 } })).json(), { n: 7 }, 'its own validation still coerces and removes')
+  t.match((await app.inject('/fails')).json(), { teapot: 'own' }, 'its own error handler still answers')
+  t.match((await app.inject({ method: 'POST', url: '/own', payload: '{', headers: { 'content-type': 'application/json' } })).statusCode, 418)
+  t.match(before, /own/)
+  for (const url of ['/agents/vac/docs', '/agents/vac/streaming/docs', '/agents/vac/streaming/docs/sse']) {
+    const response = await app.inject(ask(url, { origin: 'https://example.org' }))
+    t.equal(response.statusCode, 200, url)
+    t.match(response.headers, { 'access-control-allow-origin': 'https://example.org', 'x-app': 'hook', 'x-content-type-options': 'nosniff' }, url)
+  }
+  t.match((await app.inject(ask('/agents/vac/nope'))).json(), { error: { code: 'VAC_NOT_FOUND' } })
+  t.equal((await app.inject(ask('/vac/docs'))).statusCode, 404, 'nothing outside the prefix')
+  t.notOk(app.hasReplyDecorator('sse'))
+})
+
+test('its routes are these and no others', async t => {
+  const app = Fastify()
+  await app.register(vacPlugin, { vacs })
+  t.teardown(() => app.close())
+  const routes = app.printRoutes({ commonPrefix: false })
+  t.equal(routes, [
+    '├── /vac (GET, HEAD)',
+    '│   ├── /streaming/:vector_name (POST)',
+    '│   │   └── /sse (POST)',
+    '│   └── /:vector_name (POST)',
+    '├── /openai/v1/models (GET, HEAD)',
+    '│   └── /:model (GET, HEAD)',
+    '└── /openai/v1/chat/completions (POST)',
+    '    └── /:vector_name (POST)',
+    ''
+  ].join('\n'))
+  const without = Fastify()
+  await without.register(vacPlugin, { vacs, openai: false })
+  t.teardown(() => without.close())
+  t.notMatch(without.printRoutes(), /openai/)
+})
+
+test('it works twice under two prefixes, and beside a host that has the SSE plugin with options of its own', async t => {
+  const app = Fastify()
+  await app.register(fastifySSE, { serializer: () => 'spoiled', heartbeatInterval: 1 })
+  await app.register(vacPlugin, { vacs, prefix: '/a' })
+  await app.register(vacPlugin, { vacs, prefix: '/b' })
+  t.teardown(() => app.close())
+  for (const prefix of ['/a', '/b']) {
+    t.equal((await app.inject(ask(`${prefix}/vac/streaming/docs/sse`))).body, 'data: {"chunk":"hello"}\n\ndata: {"answer":"hello","source_documents":[]}\n\ndata: [DONE]\n\n')
+  }
+})
+
+test('a host-wide handler timeout does not cut a stream', async t => {
+  const app = Fastify({ handlerTimeout: 50 })
+  const slow = createVacs({ vacs: ['docs'], streamInterpreter: async function * () { yield 'a'; await new Promise(resolve => { setTimeout(resolve, 150) }); yield 'b' } })
+  await app.register(vacPlugin, { vacs: slow })
+  t.teardown(() => app.close())
+  t.match((await app.inject(ask('/vac/streaming/docs'))).body, /^ab\n/)
+})
+
+test('options that are wrong are named at registration', async t => {
+  for (const options of [{}, { vacs: {} }, { vacs: null }]) {
+    const app = Fastify()
+    app.register(vacPlugin, options as never)
+    await t.rejects(async () => { await app.ready() }, { code: 'VAC_PLUGIN_OPTIONS', message: /needs the option `vacs`/ })
+  }
+  const app = Fastify()
+  t.teardown(() => app.close())
+  // @ts-expect-error the option is required
+  app.register(vacPlugin, {})
+  await t.rejects(async () => { await app.ready() }, { code: 'VAC_PLUGIN_OPTIONS' })
+  t.equal(DEFAULTS.bodyLimit, 1024 * 1024)
+})
+
+test('answers keep to the published schemas', async t => {
+  const app = Fastify()
+  await app.register(vacPlugin, { vacs })
+  t.teardown(() => app.close())
+  for (const [schema, response] of [
+    [Answer, await app.inject(ask('/vac/docs'))],
+    [ErrorBody, await app.inject(ask('/vac/nope'))],
+    [VacList, await app.inject('/vac')],
+    [ModelList, await app.inject('/openai/v1/models')]
+  ] as const) t.ok(TypeCompiler.Compile(schema).Check(response.json()), String(schema.$id))
+})

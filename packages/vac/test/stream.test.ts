@@ -1,0 +1,153 @@
+import { test } from 'tap'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { equal } from 'node:assert'
+import { createParser } from 'eventsource-parser'
+import type { AddressInfo } from 'node:net'
+import { makeApp, open, text } from './fixtures/app.js'
+
+const FORMS = ['text/plain', 'text/event-stream', 'application/x-ndjson']
+
+/** What an interpreter saw, with a promise for the moment its signal fires. */
+function watch () {
+  const seen = { made: 0, started: 0, abortedAt: 0 }
+  let abort: () => void
+  const aborted = new Promise<void>(resolve => { abort = resolve })
+  return { seen, aborted, onAbort: () => { seen.abortedAt = performance.now(); abort() } }
+}
+
+test('chunks reach the client as they are made', async t => {
+  for (const accept of FORMS) {
+    let release = (): void => {}
+    const gate = new Promise<void>(resolve => { release = resolve })
+    const app = await makeApp(async function * () { yield 'first'; await gate; yield 'second' })
+    t.teardown(() => app.close())
+    const { response } = await open(app, '/vac/streaming/docs', { user_input: 'x' }, { accept })
+    const stream = (await response).setEncoding('utf8')
+    const [piece] = await new Promise<string[]>(resolve => { stream.once('data', (piece: string) => { resolve([piece]) }) })
+    t.match(piece, /first/, `${accept}: the first chunk came while the second is not made`)
+    t.notMatch(piece, /second/)
+    release()
+    t.match(await text(stream), /second/)
+  }
+})
+
+test('a client that leaves aborts the interpreter at once, on every route, whether it ticks or waits', async t => {
+  for (const [path, headers] of [
+    ...FORMS.map(accept => ['/vac/streaming/docs', { accept }] as const), ['/vac/docs', {}] as const, ['/openai/v1/chat/completions/docs', {}] as const
+  ]) {
+    for (const ticks of [true, false]) {
+      const { seen, aborted, onAbort } = watch()
+      const app = await makeApp(async function * (_q, _v, _h, { signal }) {
+        signal.addEventListener('abort', onAbort)
+        yield 'begun'
+        while (ticks && !signal.aborted) { await delay(5); yield 'tick' }
+        await new Promise(() => {})
+      })
+      t.teardown(() => app.close())
+      const streams = path.includes('streaming')
+      const body = { user_input: 'x', messages: [{ role: 'user', content: 'x' }], stream: path.includes('openai') }
+      const { request, response } = await open(app, path, body, headers)
+      if (streams || body.stream) await new Promise(resolve => { response.then(stream => stream.once('data', resolve), resolve) })
+      else await delay(50)
+      const left = performance.now()
+      request.destroy()
+      await aborted
+      t.ok(seen.abortedAt - left < 1_000, `${path} ${JSON.stringify(headers)} ${ticks ? 'ticking' : 'waiting'}: ${Math.round(seen.abortedAt - left)} ms`)
+    }
+  }
+})
+
+test('a slow reader slows the interpreter down, and gets every byte once', async t => {
+  for (const accept of FORMS) {
+    const chunk = 'x'.repeat(1_000)
+    const total = 20_000
+    let made = 0
+    const app = await makeApp(async function * () { for (; made < total; made++) yield chunk; return { answer: 'done' } })
+    t.teardown(() => app.close())
+    const { response } = await open(app, '/vac/streaming/docs', { user_input: 'x', stream_only: true }, { accept })
+    const stream = await response
+    stream.pause()
+    await delay(300)
+    const whileStalled = made
+    t.ok(whileStalled < total, `${accept}: ${whileStalled} of ${total} chunks made while nobody reads`)
+    await delay(200)
+    t.ok(made - whileStalled < 100, `${accept}: and no more are made`)
+    const whole = await text(stream)
+    const received = whole.match(/x{1000}/g)?.length ?? 0
+    t.equal(received, total, `${accept}: all chunks arrive`)
+  }
+})
+
+test('no text is lost or doubled, whatever it holds', async t => {
+  let pieces: string[] = []
+  const app = await makeApp(async function * () { yield * pieces; return { answer: pieces.join('') } })
+  t.teardown(() => app.close())
+  const nasty = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n\r\n', 'data: x\n\n', '\u2028', '\u0000', '\ufeff', '[DONE]', '\ud83d\ude00', 'event: error\n'))
+  await fc.assert(fc.asyncProperty(fc.array(nasty, { maxLength: 20 }), async given => {
+    pieces = given
+    const whole = given.join('')
+    if (whole === '') return
+    const inject = async (accept: string) => (await app.inject({ method: 'POST', url: '/vac/streaming/docs', payload: { user_input: 'x', stream_only: true }, headers: { accept } })).body
+    equal(await inject('text/plain'), Buffer.from(whole).toString())
+    const lines = (await inject('application/x-ndjson')).trimEnd().split('\n').map(line => JSON.parse(line) as { chunk?: string, answer?: string })
+    equal(lines.map(({ chunk = '' }) => chunk).join(''), whole)
+    equal(lines.at(-1)?.answer, whole)
+    let got = ''
+    let done = false
+    const parser = createParser({ onEvent: ({ data }) => { if (data === '[DONE]') done = true; else got += (JSON.parse(data) as { chunk?: string }).chunk ?? '' } })
+    parser.feed(await inject('text/event-stream'))
+    equal(got, whole)
+    equal(done, true)
+  }), { numRuns: 60 })
+})
+
+test('a pause longer than stream_wait_time is filled with a keep-alive, and a failure after it is told in the stream', async t => {
+  const app = await makeApp(async question => {
+    await delay(700)
+    if (question === 'fail') throw new Error('secret')
+    return 'late'
+  })
+  t.teardown(() => app.close())
+  const inject = async (user_input: string, accept: string) => await app.inject({ method: 'POST', url: '/vac/streaming/docs', payload: { user_input, stream_wait_time: 0.2 }, headers: { accept } })
+  t.match((await inject('ok', 'text/event-stream')).body, /^(: keep-alive\n\n){2,3}data: {"chunk":"late"}/)
+  const failed = await inject('fail', 'text/event-stream')
+  t.equal(failed.statusCode, 200)
+  t.match(failed.body, /^(: keep-alive\n\n){2,3}event: error\ndata: {"error":{"code":"VAC_INTERPRETER_FAILED"/)
+  t.match((await inject('ok', 'text/plain')).body, /^late\n{/)
+})
+
+test('closing the application ends open streams cleanly, with stalled readers and stubborn interpreters too', async t => {
+  for (const accept of FORMS) {
+    const app = await makeApp(async function * (question) {
+      yield 'begun'
+      for (;;) { if (question === 'flood') yield 'x'.repeat(10_000); else await new Promise(() => {}) }
+    })
+    const waiting = await open(app, '/vac/streaming/docs', { user_input: 'wait' }, { accept })
+    const got = waiting.response.then(text)
+    const { port } = app.server.address() as AddressInfo
+    const stalled = connect(port, '127.0.0.1')
+    const body = JSON.stringify({ user_input: 'flood' })
+    stalled.on('error', () => {}).write(`POST /vac/streaming/docs HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    stalled.pause()
+    await delay(200)
+    const start = performance.now()
+    await app.close()
+    const took = performance.now() - start
+    t.ok(took < 1_000, `${accept}: closed in ${Math.round(took)} ms`)
+    t.match(await got, /begun[^]*SHUTTING_DOWN/, 'the reader got its text and the reason')
+    stalled.destroy()
+  }
+})
+
+test('closing the application answers waiting static calls', async t => {
+  const app = await makeApp(() => new Promise<string>(() => {}))
+  const { response } = await open(app, '/vac/docs', { user_input: 'x' })
+  await delay(50)
+  const start = performance.now()
+  await app.close()
+  t.ok(performance.now() - start < 1_000)
+  t.equal((await response).statusCode, 503)
+  t.match(await text(await response), /SHUTTING_DOWN/)
+})
