@@ -1,0 +1,125 @@
+import { combineMemories, isModulePath, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import { documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
+import { BUILT_IN, type HostOptions, type Settings } from './host-options.js'
+
+/** What one set of settings needs at run time: the registry's options, and what must be closed with it. */
+export interface Assembly {
+  readonly vacsOptions: VacsOptions
+  /** The folder memories by VAC, for readiness and the banner. */
+  readonly folders: ReadonlyMap<string, readonly FolderMemory[]>
+  /** Closes what `next` does not take over. */
+  close (next?: Assembly): Promise<void>
+  /** @internal what is open, by what it was opened from */
+  readonly open: ReadonlyMap<string, Closable>
+}
+
+interface Closable { close?: () => Promise<void> | void }
+
+type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & { readonly log: Log }
+
+/**
+ * Builds what the VACs of these settings are made of: memories, interpreters, worker threads. Folders that `previous`
+ * has open are taken over, so that a reload does not index them anew. Fails whole: nothing half open stays behind.
+ */
+export async function assemble (settings: Settings, options: Options, previous?: Assembly): Promise<Assembly> {
+  const open = new Map<string, Closable>()
+  const folders = new Map<string, FolderMemory[]>()
+  const taken = new Set<string>()
+
+  /** Opens a thing once, however many VACs name it. */
+  async function once<T extends Closable> (key: string, make: () => Promise<T>): Promise<T> {
+    const known = open.get(key) ?? previous?.open.get(key)
+    if (previous?.open.has(key) === true) taken.add(key)
+    const thing = known ?? await make()
+    open.set(key, thing)
+    return thing as T
+  }
+
+  async function interpretersOf (name: string): Promise<Interpreters> {
+    if (settings.switches.async_stream === false) {
+      return await once(`worker ${name}`, async () => await workerInterpreter(name, settings.folder))
+    }
+    return await loadInterpreters(name, settings.folder)
+  }
+
+  async function memoryOf (vac: string, entry: MemoryEntry): Promise<Memory> {
+    const { log } = options
+    if (entry.vectorstore !== 'folder') return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log))
+    const { path = '.', k, extensions, ignore } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
+    const folder = resolve(settings.folder, path)
+    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore])}`, async () => await openFolder({
+      path: folder,
+      k,
+      extensions,
+      ignore,
+      watch: options.watchDocuments,
+      log,
+      onProgress: progress => { options.onIndexing?.({ vac, ...progress }) }
+    }))
+    folders.set(vac, [...folders.get(vac) ?? [], memory])
+    return memory
+  }
+
+  async function partsOf (name: string, config: VacConfig): Promise<VacParts> {
+    const entries = (config.memory ?? []).flatMap(entry => Object.values(entry))
+    const memories: Memory[] = []
+    for (const entry of entries) memories.push(await memoryOf(name, entry))
+    const memory = memories.length > 1 ? combineMemories(memories) : memories[0]
+    const chosen = config.interpreter ?? settings.streamInterpreter
+    if (typeof chosen === 'function') {
+      if (settings.switches.async_stream === false) throw new WorkerFunctionError()
+      return { streamInterpreter: chosen, vacInterpreter: await staticOf(), memory }
+    }
+    if (chosen === 'documents') {
+      if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
+      return { streamInterpreter: documentsInterpreter(memory), vacInterpreter: await staticOf(config), memory }
+    }
+    if (chosen === 'openai') return { streamInterpreter: openaiInterpreter(), vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
+    const own = await interpretersOf(chosen)
+    return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
+  }
+
+  /** The static interpreter of all; a VAC with an interpreter of its own answers by that one alone. */
+  async function staticOf (config?: VacConfig): Promise<VacParts['vacInterpreter']> {
+    const { vacInterpreter: given } = settings
+    if (given === undefined || typeof given === 'function') return config?.interpreter === undefined ? given : undefined
+    if (config?.interpreter !== undefined) return undefined
+    const { vac_interpreter: named, stream_interpreter: only } = await interpretersOf(given)
+    return named ?? only
+  }
+
+  const close = async (next?: Assembly): Promise<void> => {
+    await Promise.all([...open].map(async ([key, thing]) => { if (next?.open.has(key) !== true) await thing.close?.() }))
+  }
+  try {
+    const parts: Record<string, VacParts> = {}
+    for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
+    return { vacsOptions: { vacs: settings.vacs, parts }, folders, open, close }
+  } catch (err) {
+    await Promise.all([...open].map(async ([key, thing]) => { if (!taken.has(key)) await thing.close?.() }))
+    throw err
+  }
+}
+
+/** A module that exports `createMemory(entry, { folder, log })`, or has it as its default export. */
+async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promise<Memory> {
+  const { vectorstore } = entry
+  const where = JSON.stringify(vectorstore)
+  if (!isModulePath(vectorstore)) throw new MemoryModuleError(where, `there is no such vectorstore; known: ${BUILT_IN.vectorstores.join(', ')}, or a module path`)
+  let loaded: { createMemory?: unknown, default?: unknown }
+  try {
+    const url = /^\.{0,2}[/\\]/.test(vectorstore) ? pathToFileURL(resolve(folder, vectorstore)).href : vectorstore
+    loaded = await import(url) as typeof loaded
+  } catch (err) {
+    throw Object.assign(new MemoryModuleError(where, `loading it failed: ${(err as Error).message.split('\n')[0]}`), { cause: err })
+  }
+  const create = loaded.createMemory ?? loaded.default
+  if (typeof create !== 'function') throw new MemoryModuleError(where, 'it exports no function createMemory(entry, { folder, log })')
+  const memory = await (create as (entry: MemoryEntry, context: object) => Promise<Memory>)(entry, { folder, log })
+  if (typeof (memory as Memory | undefined)?.search !== 'function') throw new MemoryModuleError(where, 'what it makes has no search()')
+  return memory
+}

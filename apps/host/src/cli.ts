@@ -1,0 +1,23 @@
+#!/usr/bin/env node
+import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
+
+/** Loaded by need: `--help` should not wait for a server. */
+const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>>> = {
+  start: async () => (await import('./commands/start.js')).start,
+  check: async () => (await import('./commands/check.js')).check,
+  ask: async () => (await import('./commands/ask.js')).ask,
+  init: async () => (await import('./commands/init.js')).init,
+  openapi: async () => (await import('./commands/openapi.js')).openapi
+}
+
+try {
+  const args = readArguments(process.argv.slice(2), process.env)
+  if (args.command === 'help') process.stdout.write(HELP)
+  else if (args.command === 'version') process.stdout.write(`${(await import('./create-host.js')).version}\n`)
+  else await (await commands[args.command]())(args)
+} catch (err) {
+  // a coded error is for people; any other is a fault of this program, and its stack helps to mend it
+  const { code, message, stack } = err as NodeJS.ErrnoException
+  process.stderr.write(code === undefined ? `${stack ?? String(err)}\n` : `polyvac: ${message}\n`)
+  process.exitCode = code === 'USAGE' ? 2 : 1
+}

@@ -1,0 +1,69 @@
+import { createInterface } from 'node:readline/promises'
+import { isAnswer, type Answer, type ChatTurn, type Vac, type Vacs } from '@polyvac/core'
+import { createHost } from '../create-host.js'
+import { UsageError } from '../errors.js'
+import { loadConfig } from '../load-config.js'
+import { ProgressBar } from '../progress-bar.js'
+import type { Arguments } from '../arguments.js'
+
+/** `polyvac ask`: one question, or on a terminal without one a conversation; answered here, without a server. */
+export async function ask (args: Arguments): Promise<void> {
+  const config = await loadConfig(args)
+  const bar = new ProgressBar(process.stderr)
+  const app = await createHost({ config, watchDocuments: false, server: { logger: { level: args.logLevel ?? 'error', stream: process.stderr } }, onIndexing: progress => bar.show(progress) })
+  const stop = new AbortController()
+  const onInterrupt = (): void => stop.abort(new Error('interrupted'))
+  process.once('SIGINT', onInterrupt)
+  try {
+    const { vac, question } = toQuestion(app.polyvac.vacs, args.words)
+    if (question !== undefined) await answer(vac, question, [], args, stop.signal)
+    else await converse(vac, args, stop.signal)
+  } finally {
+    process.off('SIGINT', onInterrupt)
+    bar.clear()
+    await app.close()
+  }
+}
+
+function toQuestion (vacs: Vacs, words: readonly string[]): { vac: Vac, question: string | undefined } {
+  const [first, ...rest] = words
+  if (first !== undefined && vacs.has(first)) return { vac: vacs.get(first), question: rest.length === 0 ? undefined : rest.join(' ') }
+  if (vacs.names.length !== 1) throw new UsageError(`say which VAC to ask: ${vacs.names.join(', ')}`)
+  return { vac: vacs.get(vacs.names[0]!), question: words.length === 0 ? undefined : words.join(' ') }
+}
+
+async function converse (vac: Vac, args: Arguments, signal: AbortSignal): Promise<void> {
+  if (process.stdin.isTTY !== true) throw new UsageError('there is no question; polyvac ask "How do I start?"')
+  const history: ChatTurn[] = []
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    for (;;) {
+      const question = (await lines.question(`${vac.name}> `, { signal })).trim()
+      if (question === '' || question === 'exit') return
+      const { answer: content } = await answer(vac, question, history, args, signal)
+      history.push({ role: 'user', content: question }, { role: 'assistant', content })
+    }
+  } catch (err) {
+    if (!signal.aborted) throw err
+  } finally {
+    lines.close()
+  }
+}
+
+async function answer (vac: Vac, question: string, history: readonly ChatTurn[], { json }: Arguments, signal: AbortSignal): Promise<Answer> {
+  const chunks = vac.stream({ question, history, signal, protocol: 'code' })
+  for await (const chunk of chunks) {
+    if (typeof chunk === 'string' && !json) process.stdout.write(chunk)
+    if (typeof chunk === 'string' || !isAnswer(chunk)) continue
+    process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${sources(chunk)}`)
+    return chunk
+  }
+  throw new Error('the answer did not end')
+}
+
+/** The documents that `[n]` refers to, a line each. */
+function sources ({ source_documents: documents }: Answer): string {
+  if (documents.length === 0) return ''
+  return `\n${documents.map(({ metadata: { source, heading, lines } }, i) =>
+    `[${i + 1}] ${[source, lines].filter(part => part !== undefined).join(':')}${heading === undefined ? '' : `  ${String(heading)}`}`).join('\n')}\n`
+}

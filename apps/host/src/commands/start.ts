@@ -1,0 +1,84 @@
+import closeWithGrace from 'close-with-grace'
+import { isModulePath, readConfig, type Config } from '@polyvac/core'
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { banner } from '../banner.js'
+import { createHost } from '../create-host.js'
+import { BUILT_IN } from '../host-options.js'
+import { listen } from '../listen.js'
+import { loadConfig } from '../load-config.js'
+import { loggerFor } from '../logger.js'
+import { ProgressBar } from '../progress-bar.js'
+import { watchFiles } from '../watch-config.js'
+import type { Arguments } from '../arguments.js'
+
+/** A banner waits this long, in ms, for the first index, so that it can say how much there is. */
+const BANNER_PATIENCE_MS = 300
+
+/** Time, in ms, that closing takes at most once no answer is in progress; kept back from the grace time. */
+const CLOSING_MS = 1_000
+
+/** `polyvac start`: serves until SIGTERM or SIGINT. */
+export async function start (args: Arguments): Promise<void> {
+  const config = await loadConfig(args)
+  const bar = new ProgressBar(process.stderr)
+  const app = await createHost({
+    config,
+    public_url: args.publicUrl,
+    server: { logger: loggerFor(args) },
+    onIndexing: progress => bar.show(progress)
+  })
+  let url: string
+  try {
+    warnOf(app, config)
+    url = await listen(app, args, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+  } catch (err) {
+    await app.close()
+    throw err
+  }
+  const folders = [...app.polyvac.assembly.folders.values()].flat()
+  const indexed = Promise.allSettled(folders.map(folder => folder.ready))
+  await Promise.race([indexed, delay(BANNER_PATIENCE_MS)])
+  process.stdout.write(banner(app, config, args.publicUrl ?? url))
+
+  const stopWatching = follow(app, config, args)
+  closeWithGrace({ delay: args.grace * 1000, logger: false }, async ({ err, signal }) => {
+    if (err !== undefined) app.log.error({ err }, 'stopping after an error')
+    stopWatching()
+    bar.clear()
+    // a second signal, or an error, does not wait for answers in progress
+    if (signal !== undefined) await app.polyvac.drain(Math.max(0, args.grace * 1000 - CLOSING_MS))
+    await app.close()
+  })
+}
+
+/** Takes over changes of the configuration file, and with --watch of interpreter modules; a bad one changes nothing. */
+function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arguments): () => void {
+  const modules = (from: Config): string[] => [from.service.stream_interpreter, from.service.vac_interpreter, ...Object.values(from.vac).map(vac => vac.interpreter)]
+    .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(from.folder, name!))
+  let running = Promise.resolve()
+  const reload = async (): Promise<void> => {
+    try {
+      const next = await readConfig(config.file, BUILT_IN)
+      await app.polyvac.reload(next)
+      app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
+      warnOf(app, next)
+    } catch (err) {
+      process.stderr.write(`${(err as Error).message}\nthe configuration in force stays as it was\n`)
+    }
+  }
+  return watchFiles([config.file, ...watch ? modules(config) : []], () => { running = running.then(reload) },
+    err => { app.log.warn({ err }, 'changes of the configuration can no longer be followed') })
+}
+
+const warned = new Set<string>()
+
+/** Tells each warning once, also over reloads. */
+function warnOf (app: FastifyInstance, { warnings }: Config): void {
+  for (const { file, line, message, hint } of warnings) {
+    if (warned.has(message)) continue
+    warned.add(message)
+    app.log.warn(`${file}:${line}  ${message}${hint === undefined ? '' : ` (${hint})`}`)
+  }
+}

@@ -1,0 +1,16 @@
+import createError from '@fastify/error'
+
+export const NoMemoryError = createError<[string]>('VAC_WITHOUT_MEMORY',
+  'the VAC %s answers from documents but has none; add `memory: [ { docs: { vectorstore: folder, path: ./docs } } ]`, or give it another interpreter', 500)
+export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
+  'the memory %s cannot be used: %s', 500)
+export const WorkerFunctionError = createError('WORKER_FUNCTION',
+  'async_stream: false runs interpreters in worker threads, where functions cannot go; give stream_interpreter as a module path', 500)
+export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',
+  '%s is reachable from other machines and nobody is asked who they are; bind 127.0.0.1, put an authenticating proxy in front, or say --allow-unauthenticated', 500)
+export const PortInUseError = createError<[string]>('PORT_IN_USE',
+  'port %s is in use; stop what holds it, or choose another with --port (0 picks a free one)', 500)
+export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
+export const UsageError = createError<[string]>('USAGE', '%s; `polyvac --help` shows the ways to call it', 500)
+export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
+  'a2a_vac_names names %s, which is no VAC; configured: %s', 500)

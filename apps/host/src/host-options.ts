@@ -1,0 +1,76 @@
+import type { Config, Interpreter, McpServerConfig, Principal, ServiceConfig, VacConfig } from '@polyvac/core'
+import type { FastifyRequest, FastifyServerOptions } from 'fastify'
+
+/** What the documents packages tells of its progress, with the VAC it is for. */
+export interface IndexingProgress {
+  readonly vac: string
+  readonly files: number
+  readonly done: number
+  readonly passages: number
+}
+
+/**
+ * Options of `createHost`: the switches of the service description by their own names, and the few things a program
+ * adds. A switch given here outranks the configuration file's.
+ */
+export interface HostOptions {
+  /** A function, a built-in name (`documents`, `openai`, `echo`) or a module path. Default: `documents`. */
+  readonly stream_interpreter?: Interpreter | string | undefined
+  /** A function or a module path. Without it the static call collects the stream. */
+  readonly vac_interpreter?: Interpreter | string | undefined
+  readonly enable_a2a_agent?: boolean | undefined
+  /** Null or absent: all; an empty array: none. */
+  readonly a2a_vac_names?: readonly string[] | null | undefined
+  readonly enable_mcp_server?: boolean | undefined
+  readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
+  /** False: interpreter modules run in worker threads. Default true. */
+  readonly async_stream?: boolean | undefined
+  readonly public_url?: string | undefined
+  /** The VACs, by name; instead of a configuration file. */
+  readonly vacs?: readonly string[] | Readonly<Record<string, VacConfig>> | undefined
+  /** A configuration file, or one that is read already. Default, where no `vacs` are given: `vac_config.yaml`. */
+  readonly config?: string | Config | undefined
+  /** Names the caller; undefined refuses the request with 401. */
+  readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
+  /** Options of the Fastify instance. */
+  readonly server?: FastifyServerOptions | undefined
+  /** Follow changes of document folders. Default true. */
+  readonly watchDocuments?: boolean | undefined
+  readonly onIndexing?: ((progress: IndexingProgress) => void) | undefined
+}
+
+/** The host's options with the file's switches filled in. */
+export interface Settings {
+  readonly vacs: Readonly<Record<string, VacConfig>>
+  readonly folder: string
+  readonly switches: Omit<ServiceConfig, 'stream_interpreter' | 'vac_interpreter'>
+  readonly streamInterpreter: Interpreter | string
+  readonly vacInterpreter: Interpreter | string | undefined
+}
+
+/** Built-in names, for checks and messages. */
+export const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] } as const
+
+/** Joins options and configuration file; options given in code win. */
+export function toSettings (options: HostOptions, config: Config | undefined): Settings {
+  const { stream_interpreter: stream = 'documents', vac_interpreter: once, ...file } = config?.service ?? {}
+  const code = Object.fromEntries(Object.entries({
+    enable_a2a_agent: options.enable_a2a_agent,
+    a2a_vac_names: options.a2a_vac_names,
+    enable_mcp_server: options.enable_mcp_server,
+    mcp_servers: options.mcp_servers,
+    async_stream: options.async_stream,
+    public_url: options.public_url
+  }).filter(([, value]) => value !== undefined)) as Settings['switches']
+  const named = options.vacs
+  const vacs: Readonly<Record<string, VacConfig>> = named === undefined
+    ? config?.vac ?? {}
+    : Array.isArray(named) ? Object.fromEntries(named.map((name: string) => [name, {}])) : named as Readonly<Record<string, VacConfig>>
+  return {
+    vacs,
+    folder: config?.folder ?? process.cwd(),
+    switches: { ...file, ...code },
+    streamInterpreter: options.stream_interpreter ?? stream,
+    vacInterpreter: options.vac_interpreter ?? (options.stream_interpreter === undefined ? once : undefined)
+  }
+}

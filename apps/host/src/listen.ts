@@ -1,0 +1,26 @@
+import { isIP } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { CannotListenError, PortInUseError, PublicBindError } from './errors.js'
+
+/** Whether only this machine reaches an address. A name that is not `localhost` may be anything. */
+export function isLoopback (host: string): boolean {
+  if (host === 'localhost') return true
+  return isIP(host) === 4 ? host.startsWith('127.') : ['::1', '[::1]', '::ffff:127.0.0.1'].includes(host)
+}
+
+/**
+ * Listens, and says where. An address that other machines reach is refused where callers are not authenticated.
+ * @throws PUBLIC_BIND_UNAUTHENTICATED, PORT_IN_USE, CANNOT_LISTEN
+ */
+export async function listen (app: FastifyInstance, { host, port }: { host: string, port: number },
+  callers: { authenticated: boolean, allowUnauthenticated: boolean }): Promise<string> {
+  if (!isLoopback(host) && !callers.authenticated && !callers.allowUnauthenticated) throw new PublicBindError(host)
+  try {
+    return await app.listen({ host, port })
+  } catch (err) {
+    const { code = 'unknown reason', message } = err as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') throw new PortInUseError(`${host}:${port}`)
+    const reason = { EACCES: 'this user may not bind that port; choose one above 1023', EADDRNOTAVAIL: 'this machine has no such address', ENOTFOUND: 'no such host name' }[code]
+    throw Object.assign(new CannotListenError(`${host}:${port}`, reason ?? message), { cause: err })
+  }
+}

@@ -1,0 +1,57 @@
+import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core'
+import { existsSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { BUILT_IN } from './host-options.js'
+import type { Arguments } from './arguments.js'
+
+const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
+
+/**
+ * Finds and reads the configuration: `--config`; a file named by position; a named folder's own file, or, where it has
+ * none, that folder as the documents of one VAC; else `VAC_CONFIG_FOLDER`, or the working directory. A `.env` beside
+ * the file is loaded first; what is set already stays.
+ * @throws CONFIG_INVALID
+ */
+export async function loadConfig ({ config, target }: Pick<Arguments, 'config' | 'target'>, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  if (config !== undefined) return await read(resolve(config), env)
+  if (target !== undefined) {
+    const path = resolve(target)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
+    if (stats.isFile()) return await read(path, env)
+    return await read(findIn(path), env) ?? folderConfig(path)
+  }
+  const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
+  const file = findIn(folder)
+  if (file === undefined) return fail(join(folder, FILE_NAMES[0]!), 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`')
+  return await read(file, env)
+}
+
+function findIn (folder: string): string | undefined {
+  return FILE_NAMES.map(name => join(folder, name)).find(path => existsSync(path))
+}
+
+async function read (file: string, env: NodeJS.ProcessEnv): Promise<Config>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined>
+async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined> {
+  if (file === undefined) return undefined
+  const dotenv = join(dirname(file), '.env')
+  if (env === process.env && existsSync(dotenv)) process.loadEnvFile(dotenv)
+  return await readConfig(file, { ...BUILT_IN, env })
+}
+
+/** A folder without a configuration: one VAC named after it, with everything switched on that needs no more. */
+export function folderConfig (folder: string): Config {
+  const shown = basename(folder) || 'docs'
+  const name = shown.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  const text = JSON.stringify({
+    kind: 'vacConfig',
+    service: { stream_interpreter: 'documents' },
+    vac: { [name]: { display_name: shown, description: `Answers from the documents in ${shown}`, agent: 'documents', memory: [{ [name]: { vectorstore: 'folder', path: folder } }] } }
+  })
+  return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)
+}
+
+function fail (file: string, message: string): never {
+  throw new ConfigError([{ file, line: 1, column: 1, message, text: `${file}  ${message}` }])
+}

@@ -1,0 +1,37 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+
+type Json = Record<string, unknown>
+
+/** Collects the routes that follow, and serves them as OpenAPI 3.1 at GET /openapi.json. */
+export async function registerOpenApi (app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP and the OpenAI-compatible wire' }
+    }
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => openApiOf(app))
+}
+
+/** The OpenAPI document of an app that is ready. */
+export function openApiOf (app: FastifyInstance): Json {
+  return hoistSchemas(app.swagger() as unknown as Json)
+}
+
+/** Schemas that have a name stand once, under components, and are referred to: the same `$id` twice would be invalid. */
+export function hoistSchemas (document: Json): Json {
+  const schemas: Json = {}
+  const hoist = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(hoist)
+    if (typeof value !== 'object' || value === null) return value
+    const { $id: id, errorMessage, ...rest } = value as Json
+    const hoisted = Object.fromEntries(Object.entries(rest).map(([key, child]) => [key, hoist(child)]))
+    if (typeof id !== 'string') return hoisted
+    schemas[id] = hoisted
+    return { $ref: `#/components/schemas/${id}` }
+  }
+  const { components, ...rest } = document as Json & { components?: Json }
+  const whole = hoist(rest) as Json
+  return { ...whole, components: { ...components, schemas } }
+}

@@ -1,0 +1,32 @@
+import type { IndexingProgress } from './host-options.js'
+
+const WIDTH = 30
+/** Work shorter than this, in ms, shows no bar. */
+const PATIENCE_MS = 400
+/** Least time between two pictures, in ms. */
+const REDRAW_MS = 80
+
+/** A progress bar on a terminal for the indexing of folders; elsewhere it draws nothing. */
+export class ProgressBar {
+  readonly #start = Date.now()
+  #drawnAt = 0
+  #drawn = false
+
+  constructor (readonly out: NodeJS.WriteStream) {}
+
+  show ({ vac, files, done, passages }: IndexingProgress): void {
+    const now = Date.now()
+    if (!this.out.isTTY || now - this.#start < PATIENCE_MS || (now - this.#drawnAt < REDRAW_MS && done < files)) return
+    this.#drawnAt = now
+    this.#drawn = true
+    const share = files === 0 ? 1 : done / files
+    const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░')
+    this.out.write(`\r  ${vac}: ${bar} ${done} of ${files} files, ${passages} passages\x1b[K`)
+    if (done >= files) this.clear()
+  }
+
+  clear (): void {
+    if (this.#drawn) this.out.write('\r\x1b[K')
+    this.#drawn = false
+  }
+}

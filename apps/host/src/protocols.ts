@@ -1,0 +1,84 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods } from 'fastify'
+import type { Vacs } from '@polyvac/core'
+import type { Settings } from './host-options.js'
+
+/** A protocol plugin that the host loads only when its switch is on. */
+interface Protocol {
+  readonly package: string
+  readonly switch: 'enable_a2a_agent' | 'enable_mcp_server' | 'mcp_servers'
+  /** Answered with 501 by the host where the plugin is not there (contract, section 3). */
+  readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
+  readonly error: { readonly code: string, readonly message: string }
+}
+
+const TASKS = ['send', 'sendSubscribe', 'get', 'cancel', 'pushNotification/set']
+
+/** The protocols beside the direct endpoints, in the order they are registered. */
+export const PROTOCOLS: readonly Protocol[] = [
+  {
+    package: '@polyvac/a2a',
+    switch: 'enable_a2a_agent',
+    routes: [['GET', '/.well-known/agent.json'], ...TASKS.map(name => ['POST', `/a2a/tasks/${name}`] as const)],
+    error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' }
+  },
+  {
+    package: '@polyvac/mcp-server',
+    switch: 'enable_mcp_server',
+    routes: [[['GET', 'POST', 'DELETE'], '/mcp']],
+    error: { code: 'MCP_SERVER_NOT_ENABLED', message: 'MCP server not enabled: set enable_mcp_server' }
+  },
+  {
+    package: '@polyvac/mcp-gateway',
+    switch: 'mcp_servers',
+    routes: [
+      ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'], ['POST', '/mcp/resources/read']
+    ],
+    error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' }
+  }
+]
+
+/** Loads a protocol's plugin; undefined where its package is not installed. */
+export type LoadPlugin = (name: string) => Promise<FastifyPluginAsync<Record<string, unknown>> | undefined>
+
+export const loadPlugin: LoadPlugin = async name => {
+  try {
+    return (await import(name) as { default: FastifyPluginAsync<Record<string, unknown>> }).default
+  } catch (err) {
+    const { code, message } = err as NodeJS.ErrnoException
+    if (code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`)) return undefined
+    throw err
+  }
+}
+
+/**
+ * Registers the protocols whose switch is on. One whose package is missing is an error in the log, and its routes
+ * answer as if it were off: the rest of the service runs on.
+ */
+export async function registerProtocols (app: FastifyInstance, vacs: Vacs, settings: Settings, load = loadPlugin): Promise<void> {
+  for (const protocol of PROTOCOLS) {
+    const on = isOn(settings.switches[protocol.switch])
+    const plugin = on ? await load(protocol.package) : undefined
+    if (plugin !== undefined) {
+      await app.register(plugin, { vacs, ...settings.switches })
+      continue
+    }
+    if (on) reportMissing(app.log, protocol)
+    if (on || protocol.switch !== 'mcp_servers') answerDisabled(app, protocol)
+  }
+}
+
+/** Whether each protocol answers, for the banner and readiness. */
+export function isOn (value: unknown): boolean {
+  return value === true || (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
+}
+
+function reportMissing (log: FastifyBaseLogger, protocol: Protocol): void {
+  log.error({ switch: protocol.switch, package: protocol.package },
+    `${protocol.switch} is set, but the package ${protocol.package} is not installed; install it with: npm install ${protocol.package}`)
+}
+
+function answerDisabled (app: FastifyInstance, { routes, error }: Protocol): void {
+  for (const [method, url] of routes) {
+    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, handler: async (_request, reply) => await reply.code(501).send({ error }) })
+  }
+}

@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import type { Assembly } from './assembly.js'
+
+/** What may keep the host from answering well. */
+export interface Condition {
+  readonly assembly: () => Assembly
+  readonly isDraining: () => boolean
+}
+
+const Ready = Type.Object({
+  status: Type.String(), reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() }))
+})
+
+/** GET /health: the process lives. GET /ready: it answers well, or the reasons why not. */
+export function registerReadiness (app: FastifyInstance, condition: Condition): void {
+  app.get('/health', {
+    schema: { summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
+  }, async () => ({ status: 'healthy' }))
+
+  app.get('/ready', {
+    schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
+  }, async (_request, reply) => {
+    const reasons = reasonsOf(condition)
+    if (reasons.length > 0) reply.code(503).header('retry-after', 1)
+    return { status: reasons.length === 0 ? 'ready' : 'not ready', reasons }
+  })
+}
+
+function reasonsOf ({ assembly, isDraining }: Condition): Array<{ part: string, reason: string }> {
+  const reasons = []
+  if (isDraining()) reasons.push({ part: 'host', reason: 'the service is shutting down' })
+  for (const [vac, folders] of assembly().folders) {
+    for (const folder of folders) {
+      const { ready, files, passages } = folder.stats()
+      if (!ready) reasons.push({ part: `vac.${vac}`, reason: `its documents are being indexed: ${files} files, ${passages} passages so far` })
+    }
+  }
+  return reasons
+}
