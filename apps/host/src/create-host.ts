@@ -1,6 +1,6 @@
 import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type Vacs } from '@polyvac/core'
 import { vacPlugin } from '@polyvac/vac'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
@@ -39,7 +39,8 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
 export async function createHost (options: HostOptions = {}): Promise<FastifyInstance> {
   let config = await configOf(options)
   let settings = toSettings(options, config)
-  const app = Fastify({ disableRequestLogging: true, ...options.server }) as unknown as FastifyInstance
+  // the plugins leave a line for each call, which says more
+  const app = Fastify({ logController: new LogController({ disableRequestLogging: true }), ...options.server }) as unknown as FastifyInstance
   const { log } = app
   const parts = { watchDocuments: options.watchDocuments, onIndexing: options.onIndexing, log }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))

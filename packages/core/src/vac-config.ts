@@ -139,9 +139,8 @@ class Check {
     for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
       if (typeof name === 'string') this.#mustBeOneOf(name, Object.keys(vacs), ['service', 'a2a_vac_names', i], 'VAC', false)
     }
-    for (const key of ['stream_interpreter', 'vac_interpreter']) {
-      this.#mustBeOneOf(switches[key], interpreters, ['service', key], 'built-in interpreter', true)
-    }
+    this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
+    this.#mustBeOneOf(switches.vac_interpreter, interpreters === undefined ? undefined : [], ['service', 'vac_interpreter'], 'built-in static interpreter', true)
     for (const [name, entry] of Object.entries(vacs)) {
       if (!isRecord(entry)) continue
       this.#mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)

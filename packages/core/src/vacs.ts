@@ -40,6 +40,8 @@ export interface Vacs {
   get (name: string): Vac
   has (name: string): boolean
   list (): readonly Vac[]
+  /** How many answers are in progress, over all VACs and protocols. */
+  readonly running: number
   /** Takes over a new set at once; answers in progress end with the old one. Throws, changing nothing, when it is bad. */
   replace (options: VacsOptions): void
 }
@@ -58,6 +60,7 @@ export function createVacs (options: VacsOptions): Vacs {
     get names () { return [...vacs.keys()] },
     has: name => vacs.has(name),
     list: () => [...vacs.values()],
+    get running () { return busy.now },
     get (name) {
       const vac = vacs.get(name)
       if (vac === undefined) throw new VacNotFoundError(JSON.stringify(name.slice(0, 128)), remedy(name, [...vacs.keys()]))
