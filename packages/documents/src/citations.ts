@@ -1,0 +1,85 @@
+/** Longest citation waited for, in characters, such as " [1, 2, 3]"; longer brackets are text. */
+const MAX_CITATION = 24
+
+/**
+ * Reads a model's text as it comes and keeps its citations true: a number that no passage has is taken out, the others
+ * are renumbered in the order they are first used, so that `[n]` is the n-th passage of `cited`. Code is left alone.
+ */
+export class Citations {
+  /** Passages cited so far, as indexes into those given to the model, in the order of their new numbers. */
+  readonly cited: number[] = []
+  /** Citations of passages that do not exist. */
+  removed = 0
+  readonly #passages: number
+  /** What may be the beginning of a citation: spaces, then "[", digits and commas. */
+  #held = ''
+  #ticks = 0
+  #code: 'inline' | 'block' | undefined
+
+  constructor (passages: number) {
+    this.#passages = passages
+  }
+
+  /** The text that can go out now; what may be the beginning of a citation is held back until that is clear. */
+  push (text: string): string {
+    let out = ''
+    for (const character of text) out += this.#next(character)
+    return out
+  }
+
+  /** What was held back at the end. */
+  end (): string {
+    const held = this.#held
+    this.#held = ''
+    return held
+  }
+
+  #next (character: string): string {
+    this.#noteCode(character)
+    const inCode = this.#code !== undefined || this.#ticks > 0
+    const held = this.#held
+    if (!inCode && held.includes('[')) {
+      if (character === ']') {
+        this.#held = ''
+        return this.#checked(held + character)
+      }
+      if (/[\d, ^]/.test(character) && held.length < MAX_CITATION) {
+        this.#held += character
+        return ''
+      }
+    } else if (!inCode && (character === '[' || /\s/.test(character)) && held.length < MAX_CITATION) {
+      this.#held += character
+      return ''
+    }
+    this.#held = ''
+    if (!inCode && (character === '[' || /\s/.test(character))) {
+      this.#held = character
+      return held
+    }
+    return held + character
+  }
+
+  /** Three backticks or more open or close a block; fewer open or close inline code, which ends with its line. */
+  #noteCode (character: string): void {
+    if (character === '`') {
+      this.#ticks++
+      return
+    }
+    if (this.#ticks >= 3) this.#code = this.#code === 'block' ? undefined : 'block'
+    else if (this.#ticks > 0 && this.#code !== 'block') this.#code = this.#code === 'inline' ? undefined : 'inline'
+    this.#ticks = 0
+    if (character === '\n' && this.#code === 'inline') this.#code = undefined
+  }
+
+  #checked (citation: string): string {
+    const numbers = (citation.match(/\d+/g) ?? []).map(Number)
+    if (numbers.length === 0) return citation
+    const known = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
+    this.removed += numbers.filter(number => number < 1 || number > this.#passages).length
+    if (known.length === 0) return ''
+    return citation.slice(0, citation.indexOf('[')) + known.map(number => {
+      if (!this.cited.includes(number - 1)) this.cited.push(number - 1)
+      return `[${this.cited.indexOf(number - 1) + 1}]`
+    }).join('')
+  }
+}

@@ -1,0 +1,159 @@
+import type { ChatTurn, Hit, Interpreter, InterpreterChunk, InterpreterExtra, FinalAnswer, Memory } from '@polyvac/core'
+import { extract, type Extract } from './extraction.js'
+import { answerWithModel, type ModelAnswer } from './model-answer.js'
+import { findModel, wantsModel, type ModelServer } from './model-server.js'
+import { readQuestion, type Question } from './question.js'
+import { retrieve, type Retrieval } from './retrieval.js'
+
+export interface DocumentsInterpreterOptions {
+  /** Passages an answer is made from, 1 to 100. Default: the memory's own `k`, else 6. */
+  readonly k?: number | undefined
+  /**
+   * Score from which a passage answers a question, 0 to 1. Default 0.5: off-topic questions stay below 0.45, while 0.7,
+   * the default of a search, would leave some good answers out.
+   */
+  readonly threshold?: number | undefined
+  /** Most sentences of an answer without a model. Default 4. */
+  readonly maxSentences?: number | undefined
+  /** The port this service listens on, which `model: auto` skips. Default: the environment's PORT. */
+  readonly ownPort?: number | (() => number | undefined) | undefined
+  /** Longest wait for each piece of a model's text, in ms. Default 60,000: local models take long to load. */
+  readonly modelTimeoutMs?: number | undefined
+}
+
+/** How an answer was made: the value of `metadata.mode`. */
+export type AnswerMode = 'extractive' | 'model' | 'extractive-fallback'
+
+/** Score from which a passage is worth showing to a model, which judges for itself. */
+const MODEL_THRESHOLD = 0.3
+
+/**
+ * Answers questions from a memory, each statement cited. Without a model the answer is made of the documents' own
+ * sentences; with `model` in the VAC's entry a language model words it, and where that fails before its first word the
+ * sentences step in (`metadata.mode` says which). `[n]` in the text is `source_documents[n - 1]`.
+ */
+export function documentsInterpreter (memory: Memory, options: DocumentsInterpreterOptions = {}): Interpreter {
+  const { threshold = 0.5, maxSentences = 4, modelTimeoutMs = 60_000 } = options
+  const k = options.k ?? ('k' in memory && typeof memory.k === 'number' ? memory.k : 6)
+
+  return async function * documents (text: string, vectorName: string, history: ChatTurn[], extra: InterpreterExtra):
+  AsyncGenerator<InterpreterChunk, void> {
+    const { signal, vac, log } = extra
+    yield { progress: 0.05, message: 'reading the question' }
+    const question = readQuestion(text, history)
+    if (question.smallTalk) {
+      yield * whole(await introduction(memory, vac.display_name ?? vectorName))
+      return
+    }
+    const found = await retrieve(memory, question, k, threshold, signal)
+    yield { progress: 0.3, message: `searched: ${found.hits.length} passages answer` }
+    let fallback: { reason: string } | undefined
+    if (wantsModel(vac) && (found.nearest?.score ?? 0) >= MODEL_THRESHOLD) {
+      const server = await findModel(vac, { ownPort: options.ownPort, signal })
+      if ('reason' in server) {
+        fallback = vac.model === 'auto' ? undefined : server
+      } else {
+        const model = yield * modelFirst(server, question, history, await passagesFor(memory, found, question, k, signal))
+        if (model === undefined) return
+        fallback = model
+        log.warn({ vac: vectorName, reason: model.reason }, 'the language model failed; answered from the documents alone')
+      }
+    }
+    signal.throwIfAborted()
+    yield { progress: 0.6, message: 'reading the passages' }
+    yield * extractive(question, found, maxSentences, fallback)
+    async function * modelFirst (server: ModelServer, asked: Question, turns: readonly ChatTurn[], hits: readonly Hit[]):
+    AsyncGenerator<InterpreterChunk, { reason: string } | undefined> {
+      yield { progress: 0.6, message: `asking ${server.model}` }
+      const outcome: ModelAnswer = yield * answerWithModel({ server, question: asked.text, history: turns, hits, signal, timeoutMs: modelTimeoutMs })
+      if (outcome.answer === undefined) return { reason: outcome.reason }
+      yield {
+        answer: outcome.answer,
+        source_documents: outcome.cited.map(sourceDocument),
+        metadata: { mode: 'model' satisfies AnswerMode, model: server.model, ...outcome.metadata }
+      }
+      return undefined
+    }
+  }
+}
+
+/** A model gets every passage of some relevance; what does not answer by itself may still help. */
+async function passagesFor (memory: Memory, found: Retrieval, question: Question, k: number, signal: AbortSignal): Promise<readonly Hit[]> {
+  if (found.hits.length >= k) return found.hits
+  const more = await memory.search({ query: question.query, limit: k, threshold: MODEL_THRESHOLD / 2, signal })
+  const known = new Set(found.hits.map(hit => hit.content))
+  return [...found.hits, ...more.filter(hit => !known.has(hit.content))].slice(0, k)
+}
+
+function * extractive (question: Question, { hits, nearest, weights }: Retrieval, max: number, fallback: { reason: string } | undefined):
+Generator<InterpreterChunk> {
+  const mode: AnswerMode = fallback === undefined ? 'extractive' : 'extractive-fallback'
+  const extracts = extract(question.text, hits, weights, max)
+  if (extracts.length === 0) {
+    yield * whole(noAnswer(nearest, { mode, ...fallback }))
+    return
+  }
+  const cited = [...new Set(extracts.map(({ hit }) => hit))]
+  let answer = ''
+  for (const [index, one] of extracts.entries()) {
+    const chunk = joint(extracts[index - 1], one) + shown(one, cited.indexOf(one.hit) + 1, extracts)
+    answer += chunk
+    yield chunk
+  }
+  yield {
+    answer,
+    source_documents: cited.map(sourceDocument),
+    metadata: { mode, answered: true, score: cited[0]?.score, ...fallback, ...(question.borrowed === undefined ? {} : { follow_up: true }) }
+  }
+}
+
+/** What stands between two extracts: sentences of one passage run on, everything else begins a paragraph or a line. */
+function joint (before: Extract | undefined, { unit, hit }: Extract): string {
+  if (before === undefined) return ''
+  if (before.hit !== hit || unit.kind === 'code' || before.unit.kind === 'code' || before.unit.below !== undefined || unit.below !== undefined) return '\n\n'
+  return unit.kind === 'sentence' && before.unit.kind === 'sentence' ? ' ' : '\n'
+}
+
+function shown ({ unit, hit }: Extract, number: number, all: readonly Extract[]): string {
+  if (unit.kind === 'code') return `${unit.text}\n[${number}]`
+  if (unit.below !== undefined) {
+    return unit.below.startsWith('- ') ? `${unit.text}\n${unit.below} [${number}]` : `${unit.text}\n\n${unit.below}\n[${number}]`
+  }
+  const listed = unit.kind !== 'sentence' && all.filter(other => other.hit === hit && other.unit.kind === unit.kind).length > 1
+  return `${listed ? '- ' : ''}${unit.text} [${number}]`
+}
+
+function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>): FinalAnswer {
+  if (nearest === undefined) {
+    return { answer: 'The documents do not answer this: none of its words occur in them.', source_documents: [], metadata: { ...metadata, answered: false } }
+  }
+  const { source, heading, lines } = nearest.metadata
+  const place = heading === undefined || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
+  return {
+    answer: `The documents do not answer this. The nearest they have is ${place}${lines === undefined ? '' : `, lines ${String(lines)}`}.`,
+    source_documents: [],
+    metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }
+  }
+}
+
+async function introduction (memory: Memory, name: string): Promise<FinalAnswer> {
+  const documents = await memory.list?.() ?? []
+  const names = documents.slice(0, 5).map(document => document.name).join(', ')
+  const about = documents.length === 0
+    ? ''
+    : ` They are ${documents.length === 1 ? 'one document' : `${documents.length} documents`}: ${names}${documents.length > 5 ? ', …' : ''}.`
+  return {
+    answer: `I answer questions from the documents of ${name}.${about} Ask about something in them.`,
+    source_documents: [],
+    metadata: { mode: 'extractive' satisfies AnswerMode, answered: false }
+  }
+}
+
+function * whole (final: FinalAnswer): Generator<InterpreterChunk> {
+  yield final.answer
+  yield final
+}
+
+function sourceDocument (hit: Hit): { page_content: string, metadata: Record<string, unknown> } {
+  return { page_content: hit.content, metadata: { ...hit.metadata, score: Math.round(hit.score * 1e4) / 1e4 } }
+}

@@ -1,0 +1,36 @@
+import createError from '@fastify/error'
+
+/** The folder to index is not there, or is not a folder. Arguments: path, what is wrong. */
+export const FolderNotFoundError = createError<[string, string]>('DOCUMENTS_FOLDER_NOT_FOUND',
+  "cannot index '%s': %s; set `path` to a folder that this process can read", 500)
+
+/** An argument of a search is out of its range. Arguments: name, value, range. */
+export const InvalidSearchError = createError<[string, string, string]>('DOCUMENTS_INVALID_SEARCH',
+  "search argument '%s' is %s; give %s", 400)
+
+/** An option is out of its range. Arguments: name, value, range. */
+export const InvalidOptionError = createError<[string, string, string]>('DOCUMENTS_INVALID_OPTION',
+  "option '%s' is %s; give %s", 500)
+
+/** Neither SQLite driver is there. Arguments: Node's version, reason. */
+export const SqliteDriverMissingError = createError<[string, string]>('SQLITE_DRIVER_MISSING',
+  'no SQLite driver on Node %s (%s); run `npm i better-sqlite3@12`, or use Node 22.13 or newer', 500)
+
+/** The index file cannot be opened or written. Arguments: path, reason. */
+export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',
+  "cannot use the index file '%s': %s; set `indexFile` to a path that this process can write, or to ':memory:'", 500)
+
+/** A search or refresh came after `close()`. Argument: what was closed. */
+export const ClosedError = createError<[string]>('DOCUMENTS_CLOSED',
+  "'%s' is closed; open it again to search it", 503)
+
+/** A language model is needed and none is configured or found. Argument: what was looked at. */
+export const ModelNotFoundError = createError<[string]>('DOCUMENTS_MODEL_NOT_FOUND',
+  'no language model: %s; set `openai: { base_url, model }` in the VAC or OPENAI_BASE_URL in the environment', 502)
+
+/** The language model failed. Arguments: base URL, reason. */
+export const ModelFailedError = createError<[string, string]>('DOCUMENTS_MODEL_FAILED',
+  "the language model at '%s' failed: %s; see the log, and check that server", 502)
+
+/** The error that `echo_error` asked for. Argument: its text. */
+export const EchoError = createError<[string]>('DOCUMENTS_ECHO', 'echo was asked to fail: %s', 500)

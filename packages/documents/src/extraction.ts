@@ -1,0 +1,130 @@
+import type { Hit } from '@polyvac/core'
+import { unitsOf, type Unit } from './prose.js'
+import { stemsOf } from './terms.js'
+
+/** A sentence of an answer lies between these lengths, in characters. */
+const SENTENCE_LENGTH = { min: 25, max: 420 } as const
+/** Code blocks are shown whole or not at all; past this many characters, not at all. */
+const MAX_CODE = 2_000
+/** A code block past this many characters is less likely to be the one asked for. */
+const LONG_CODE = 700
+/** A sentence under this share of the best one's weight is left out. */
+const WEAKEST_SHARE = 0.55
+/** Two sentences that share more than this part of their words say the same. */
+const SAME_SHARE = 0.6
+/** Weight of a question's word that stands in the headings above a sentence, not in it. */
+const HEADING_SHARE = 0.5
+/** What a sentence is about stands at its beginning: a word of the question among its first ones counts more. */
+const OPENING_WORDS = 6
+const OPENING_BONUS = 1.2
+/** Code blocks in one answer. */
+const MAX_CODE_BLOCKS = 2
+/** Each further passage, in the order of the search, counts this much of the one before. */
+const NEXT_HIT_SHARE = 0.93
+/** A sentence that begins like this says little without the one before it. */
+const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
+/** Questions that code answers. */
+const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
+
+/** A sentence chosen for an answer, and the hit it comes from. */
+export interface Extract {
+  readonly unit: Unit
+  readonly hit: Hit
+}
+
+interface Candidate extends Extract {
+  readonly order: number
+  readonly stems: ReadonlySet<string>
+  weight: number
+}
+
+/**
+ * The sentences of the hits that tell most about a question, at most `max`: grouped by passage, best passage first, in
+ * the order of the text within it. `weights` says how much each word of the question tells.
+ */
+export function extract (question: string, hits: readonly Hit[], weights: ReadonlyMap<string, number>, max: number): Extract[] {
+  const wantsCode = ASKS_FOR_CODE.test(question)
+  const candidates = hits.flatMap((hit, index) => candidatesOf(hit, weights, wantsCode)
+    .map(candidate => ({ ...candidate, weight: candidate.weight * NEXT_HIT_SHARE ** index })))
+  candidates.sort((a, b) => b.weight - a.weight || a.order - b.order)
+  const best = candidates[0]
+  if (best === undefined || best.weight <= 0) return []
+  const chosen: Candidate[] = []
+  for (const candidate of candidates) {
+    if (chosen.length >= max || candidate.weight < best.weight * WEAKEST_SHARE) break
+    const isCode = hasCode(candidate.unit)
+    if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
+    if (!chosen.some(other => repeats(candidate, other))) chosen.push(candidate)
+  }
+  // one sentence alone is seldom an answer: the next one of the text goes with it
+  const next = chosen.length > 1 ? undefined : candidates.find(({ hit, order, unit }) => hit === best.hit && order === best.order + 1 && unit.kind !== 'row')
+  if (next !== undefined && max > 1) chosen.push(next)
+  const rank = new Map<Hit, number>()
+  for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
+  return chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
+}
+
+function candidatesOf (hit: Hit, weights: ReadonlyMap<string, number>, wantsCode: boolean): Candidate[] {
+  const { heading, source } = hit.metadata
+  const headings = typeof heading === 'string' ? heading.split(' > ') : []
+  const near = stemsOf(headings.at(-1) ?? '')
+  const far = stemsOf(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
+  const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0) || 1
+  const candidates: Candidate[] = []
+  let before = 0
+  for (const [order, raw] of unitsOf(hit.content).entries()) {
+    const unit = named(raw, headings.at(-1))
+    const stems = stemsOf(unit.text)
+    const below = unit.below === undefined ? undefined : stemsOf(unit.below)
+    const opening = stemsOf(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
+    let told = 0
+    for (const [stem, weight] of weights) {
+      if (stems.has(stem)) told += weight * (opening.has(stem) ? OPENING_BONUS : 1)
+      else if (near.has(stem)) told += weight * HEADING_SHARE
+      else if (below?.has(stem) === true) told += weight * HEADING_SHARE
+      else if (far.has(stem)) told += weight * HEADING_SHARE / 2
+    }
+    // the sentence after a telling one goes on about the same thing; a code block shows what it said
+    const carried = unit.kind === 'code' ? 0.5 : 0.15
+    const weight = (told / total + before * carried) * shapeFactor(unit, order, wantsCode)
+    before = told / total
+    if (fits(unit)) candidates.push({ unit, hit, order, stems, weight })
+  }
+  return candidates
+}
+
+/** "Default: 0" says nothing away from its heading. */
+function named (unit: Unit, heading: string | undefined): Unit {
+  const short = (unit.kind === 'item' || unit.kind === 'row') && unit.text.length < SENTENCE_LENGTH.min
+  return short && heading !== undefined ? { ...unit, text: `${heading}: ${unit.text}` } : unit
+}
+
+function fits (unit: Unit): boolean {
+  if (unit.kind === 'code') return unit.text.length <= MAX_CODE
+  if ((unit.below?.length ?? 0) > MAX_CODE) return false
+  return unit.text.length >= (unit.below === undefined ? SENTENCE_LENGTH.min : 4) && unit.text.length <= SENTENCE_LENGTH.max
+}
+
+function shapeFactor (unit: Unit, order: number, wantsCode: boolean): number {
+  const { kind, text, below } = unit
+  if (kind === 'code') return (wantsCode ? 1 : 0.3) * (text.length > LONG_CODE ? 0.6 : 1)
+  let factor = order === 0 ? 1.15 : LEANS_ON_THE_LAST.test(text) ? 0.8 : 1
+  if (text.endsWith('?') || /^(?:see|check out|refer to|read more|learn more|note that the example)\b/i.test(text)) factor *= 0.4
+  if (text.endsWith(':')) factor *= below === undefined ? 0.4 : hasCode(unit) ? (wantsCode ? 1.1 : 0.7) : 1
+  if (below !== undefined && below.length > LONG_CODE) factor *= 0.7
+  if (kind === 'row') factor *= 0.9
+  // a list of links or a table of contents names things and says nothing
+  if (!/[\p{Ll}\p{Lo}]{2,}\S*\s+\S+\s+\S+|[\p{Lo}]{6,}/u.test(text)) factor *= 0.5
+  return factor
+}
+
+function hasCode (unit: Unit): boolean {
+  return unit.kind === 'code' || (unit.below !== undefined && !unit.below.startsWith('- '))
+}
+
+function repeats (a: Candidate, b: Candidate): boolean {
+  if (a.unit.kind !== b.unit.kind && (a.unit.kind === 'code' || b.unit.kind === 'code')) return false
+  let shared = 0
+  for (const stem of a.stems) if (b.stems.has(stem)) shared++
+  return shared > SAME_SHARE * Math.min(a.stems.size, b.stems.size)
+}

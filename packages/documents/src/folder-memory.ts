@@ -1,0 +1,198 @@
+import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
+import { ClosedError } from './errors.js'
+import { mimeTypeOf } from './cut.js'
+import { readText } from './files.js'
+import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
+import { refreshIndex } from './folder-refresh.js'
+import { watchFolder } from './folder-watch.js'
+import { isCorrupt, moveAside, openIndex } from './index-file.js'
+import { waitFor } from './pace.js'
+import type { PassageIndex } from './passage-index.js'
+import { searchArguments } from './search-arguments.js'
+import type { WeighingMemory } from './weighing-memory.js'
+
+export interface IndexStats {
+  readonly files: number
+  readonly passages: number
+  /** How long the last index or refresh took, in ms. */
+  readonly indexedInMs: number
+}
+
+/**
+ * Opens a folder of documents as a memory. It resolves as soon as the index file is open; the first index runs on in
+ * the background (`ready`). Fails at once where the folder is missing or a file (DOCUMENTS_FOLDER_NOT_FOUND), an option
+ * is wrong, there is no SQLite driver, or a given `indexFile` cannot be used.
+ */
+export async function openFolder (options: FolderOptions): Promise<FolderMemory> {
+  const settings = await folderSettings(options)
+  options.signal?.throwIfAborted()
+  return new FolderMemory(settings, await openIndex(settings), options)
+}
+
+/** A folder of documents, indexed. Made by `openFolder`. */
+export class FolderMemory implements Memory, WeighingMemory {
+  /** Settles with the first index. Until then a search waits. */
+  readonly ready: Promise<IndexStats>
+  /** Passages an answer is made from. */
+  readonly k: number
+  readonly #settings: FolderSettings
+  readonly #onProgress: FolderOptions['onProgress']
+  readonly #listeners = new Set<(stats: IndexStats) => void>()
+  readonly #closing = new AbortController()
+  #index: PassageIndex
+  #refreshing: Promise<IndexStats> | undefined
+  #again: Promise<IndexStats> | undefined
+  #fingerprint: string | undefined
+  #indexedInMs = 0
+  #isReady = false
+  #stopWatch: (() => void) | undefined
+  #closed: Promise<void> | undefined
+
+  /** @internal use `openFolder` */
+  constructor (settings: FolderSettings, index: PassageIndex, { onProgress, signal }: FolderOptions) {
+    this.#settings = settings
+    this.#index = index
+    this.#onProgress = onProgress
+    this.k = settings.k
+    this.ready = this.#first(signal)
+    // whoever waits for `ready` hears of a failure; nobody has to
+    this.ready.catch(() => undefined)
+  }
+
+  /** Waits for the first index, then searches. Fails with DOCUMENTS_INVALID_SEARCH, or the signal's reason. */
+  async search (query: MemoryQuery): Promise<Hit[]> {
+    searchArguments(query)
+    this.#assertOpen()
+    await waitFor(this.ready, query.signal)
+    this.#assertOpen()
+    return (await this.#guarded(() => this.#index.search(query))).map(({ content, score, source, heading, first, last }) => ({
+      content, score, metadata: { source, heading: heading === '' ? source : heading, lines: first === last ? `${first}` : `${first}-${last}` }
+    }))
+  }
+
+  async weights (query: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    await waitFor(this.ready, signal)
+    this.#assertOpen()
+    return await this.#guarded(() => this.#index.weights(query))
+  }
+
+  /** Every indexed file, by name; `uri` is its path in the folder. */
+  async list (): Promise<MemoryDocument[]> {
+    await this.ready
+    this.#assertOpen()
+    const sources = await this.#guarded(() => this.#index.sources())
+    return sources.map(source => ({ uri: source, name: source, mimeType: mimeTypeOf(source) }))
+  }
+
+  /** The text of an indexed file as it is on disk now. Only what `list` names is read, so no path leads out. */
+  async read (uri: string): Promise<string | undefined> {
+    await this.ready
+    this.#assertOpen()
+    if (!await this.#guarded(() => this.#index.has(uri))) return undefined
+    return await readText({ source: uri, path: `${this.#settings.root}/${uri}` }, this.#settings)
+  }
+
+  stats (): IndexStats & { readonly ready: boolean } {
+    this.#assertOpen()
+    return { ...this.#index.stats(), indexedInMs: this.#indexedInMs, ready: this.#isReady }
+  }
+
+  /** Brings the index up to the files. Calls during a refresh share the one after it. */
+  refresh (): Promise<IndexStats> {
+    if (this.#closed !== undefined) return Promise.reject(new ClosedError(this.#settings.root))
+    if (this.#refreshing === undefined) {
+      this.#refreshing = this.#refresh(this.#closing.signal).finally(() => { this.#refreshing = undefined })
+      return this.#refreshing
+    }
+    this.#again ??= this.#refreshing.catch(() => undefined).then(async () => {
+      this.#again = undefined
+      return await this.refresh()
+    })
+    return this.#again
+  }
+
+  /** Calls `listener` after every refresh that changed something. Returns the way to end that. */
+  onChange (listener: (stats: IndexStats) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  /** Stops watching and indexing, and closes the file. May be called twice. */
+  close (): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close (): Promise<void> {
+    this.#stopWatch?.()
+    this.#closing.abort(new ClosedError(this.#settings.root))
+    this.#listeners.clear()
+    await this.ready.catch(() => undefined)
+    await this.#refreshing?.catch(() => undefined)
+    await this.#index.close()
+  }
+
+  async #first (signal: AbortSignal | undefined): Promise<IndexStats> {
+    const both = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+    this.#refreshing = this.#refresh(both).finally(() => { this.#refreshing = undefined })
+    try {
+      const stats = await this.#refreshing
+      this.#settings.log.info({ folder: this.#settings.root, ...stats }, 'documents indexed')
+      return stats
+    } catch (error) {
+      if (!both.aborted) this.#settings.log.error({ err: error, folder: this.#settings.root }, 'the documents cannot be indexed')
+      throw error
+    } finally {
+      if (this.#settings.watch && !this.#closing.signal.aborted) {
+        this.#stopWatch = watchFolder(this.#settings, () => this.refresh())
+      }
+    }
+  }
+
+  async #refresh (signal: AbortSignal): Promise<IndexStats> {
+    try {
+      return await this.#bringUpToDate(signal)
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      await this.#replaceIndex(error as Error)
+      return await this.#bringUpToDate(signal)
+    }
+  }
+
+  async #bringUpToDate (signal: AbortSignal): Promise<IndexStats> {
+    const started = performance.now()
+    const { changed, fingerprint } = await refreshIndex(this.#index, this.#settings, signal, this.#fingerprint,
+      progress => { this.#onProgress?.(progress) })
+    this.#fingerprint = fingerprint
+    const stats = { ...this.#index.stats(), indexedInMs: Math.round(performance.now() - started) }
+    this.#indexedInMs = stats.indexedInMs
+    this.#isReady = true
+    if (changed > 0) for (const listener of this.#listeners) listener(stats)
+    return stats
+  }
+
+  /** Runs a read of the index; a damaged file is made anew from the documents, and the read done again. */
+  async #guarded<T> (read: () => T): Promise<T> {
+    try {
+      return read()
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      await this.#replaceIndex(error as Error)
+      await this.refresh()
+      return read()
+    }
+  }
+
+  async #replaceIndex (reason: Error): Promise<void> {
+    const { indexFile, log } = this.#settings
+    log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason: reason.message }, 'the index file is damaged and is made anew')
+    await this.#index.close()
+    if (indexFile !== ':memory:') await moveAside(indexFile)
+    this.#index = await openIndex(this.#settings)
+    this.#fingerprint = undefined
+  }
+
+  #assertOpen (): void {
+    if (this.#closed !== undefined) throw new ClosedError(this.#settings.root)
+  }
+}

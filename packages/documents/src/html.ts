@@ -1,0 +1,152 @@
+import { Parser } from 'htmlparser2'
+import { PassageBuilder, type Passage } from './passages.js'
+import { BLOCK_TAGS, SILENT_TAGS } from './html-tags.js'
+
+/** Elements after which the text goes on in a new paragraph. */
+const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])
+
+/**
+ * Cuts HTML into passages: `h1` to `h6` are the headings, scripts, styles and navigation are left out. Lists, code and
+ * table rows come out in Markdown's form, so that an answer reads the same from either kind of file.
+ */
+export function cutHtml (text: string): Passage[] {
+  const page = new Page(text)
+  const parser = new Parser({
+    onopentag: name => { page.open(name, parser.startIndex) },
+    ontext: data => { page.text(data, parser.startIndex, parser.endIndex) },
+    onclosetag: name => { page.close(name, parser.endIndex) }
+  }, { decodeEntities: true })
+  parser.write(text)
+  parser.end()
+  return page.finish()
+}
+
+class Page {
+  readonly #builder = new PassageBuilder()
+  readonly #lineStarts: number[] = [0]
+  #cursor = 0
+  #silent = 0
+  #heading: { level: number, line: number } | undefined
+  #pre = false
+  #text = ''
+  #first = 0
+  #last = 0
+  /** Whether anything was written since the last blank line. */
+  #written = false
+  #headerCells = 0
+
+  constructor (text: string) {
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#lineStarts.push(at + 1)
+  }
+
+  open (name: string, index: number): void {
+    if (SILENT_TAGS.has(name)) this.#silent++
+    if (this.#silent > 0) return
+    const level = /^h([1-6])$/.exec(name)?.[1]
+    if (level !== undefined || BLOCK_TAGS.has(name)) this.#flush()
+    if (level !== undefined) this.#heading = { level: Number(level), line: this.#lineAt(index) }
+    else if (name === 'title') this.#heading = { level: 1, line: this.#lineAt(index) }
+    else if (name === 'pre') this.#openCode(index)
+    else if (name === 'li') this.#text = '- '
+    else if (name === 'td' || name === 'th') this.#openCell(name)
+    else if (isCode(name) && !this.#pre) this.#text += '`'
+    if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
+  }
+
+  text (data: string, start: number, end: number): void {
+    if (this.#silent > 0) return
+    const clean = this.#pre ? data : data.replace(/\s+/g, ' ')
+    if (clean.trim() !== '') {
+      const lead = /^\s*/.exec(data)?.[0].length ?? 0
+      if (this.#text.trim() === '' || this.#first === 0) this.#first = this.#lineAt(start + lead)
+      this.#last = this.#lineAt(Math.max(start, end - (data.length - data.trimEnd().length)))
+    }
+    if (this.#text === '' && !this.#pre) this.#text = clean.trimStart()
+    else this.#text += this.#text.endsWith(' ') && !this.#pre ? clean.trimStart() : clean
+  }
+
+  close (name: string, index: number): void {
+    if (SILENT_TAGS.has(name)) {
+      this.#silent = Math.max(0, this.#silent - 1)
+      return
+    }
+    if (this.#silent > 0) return
+    if (this.#heading !== undefined && (name === 'title' || /^h[1-6]$/.test(name))) this.#endHeading()
+    else if (name === 'pre') this.#closeCode()
+    else if (isCode(name) && !this.#pre) this.#text += '`'
+    else if (BLOCK_TAGS.has(name)) this.#flush()
+    if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
+  }
+
+  /** A blank line, but never two: blocks end and begin at the same place. */
+  #paragraph (index: number): void {
+    if (this.#written) this.#builder.line('', this.#lineAt(index))
+    this.#written = false
+  }
+
+  finish (): Passage[] {
+    if (this.#heading !== undefined) this.#endHeading()
+    if (this.#pre) this.#closeCode()
+    this.#flush()
+    return this.#builder.finish()
+  }
+
+  #endHeading (): void {
+    const { level, line } = this.#heading as { level: number, line: number }
+    this.#heading = undefined
+    this.#builder.heading(level, this.#text.replace(/`/g, '').replace(/\s+/g, ' ').replace(/[¶#]\s*$/, '').trim(), line)
+    this.#text = ''
+    this.#first = 0
+  }
+
+  #openCell (name: string): void {
+    if (name === 'th') this.#headerCells++
+    if (this.#text !== '') this.#text += ' | '
+  }
+
+  #openCode (index: number): void {
+    this.#pre = true
+    this.#text = ''
+    this.#first = this.#lineAt(index)
+    this.#last = this.#first
+  }
+
+  #closeCode (): void {
+    this.#pre = false
+    const code = this.#text.replace(/^\r?\n|\s+$/g, '')
+    this.#text = ''
+    if (code !== '') {
+      const fence = code.includes('```') ? '~~~~' : '```'
+      this.#builder.code(true)
+      this.#builder.line(`${fence}\n${code}\n${fence}`, this.#first, this.#last)
+      this.#builder.code(false)
+      this.#written = true
+    }
+    this.#first = 0
+  }
+
+  /** Ends the line of text being collected. A heading collects its own, across the blocks inside it. */
+  #flush (): void {
+    if (this.#pre || this.#heading !== undefined) return
+    const text = this.#text.trim()
+    this.#text = ''
+    if (text !== '' && text !== '-' && this.#first > 0) {
+      this.#builder.line(text, this.#first, this.#last)
+      this.#written = true
+      if (this.#headerCells > 1) this.#builder.line(Array(this.#headerCells).fill('---').join(' | '), this.#last)
+    }
+    this.#headerCells = 0
+    this.#first = 0
+  }
+
+  /** The line of an offset, from 1. Offsets only grow, but for small steps back, so the search walks from the last one. */
+  #lineAt (index: number): number {
+    while (this.#cursor > 0 && (this.#lineStarts[this.#cursor] as number) > index) this.#cursor--
+    while ((this.#lineStarts[this.#cursor + 1] ?? Infinity) <= index) this.#cursor++
+    return this.#cursor + 1
+  }
+}
+
+function isCode (name: string): boolean {
+  return name === 'code' || name === 'kbd' || name === 'samp' || name === 'tt'
+}

@@ -1,0 +1,49 @@
+import createError from '@fastify/error'
+import type { SqliteDatabase } from './sqlite.js'
+import { CUT_VERSION } from './cut.js'
+
+/** What besides the files decides the content of an index; another key empties it. */
+export type IndexKey = string
+
+/** "PVDC", so that somebody else's database is never taken for an index of ours. */
+const APPLICATION_ID = 0x50564443
+/** Raised with every change of the tables. */
+const TABLES_VERSION = 1
+
+/** The file is a database, but not one of ours. Internal: the folder moves it aside and starts a new one. */
+export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS', 'the file is a database of another program', 500)
+
+const TABLES = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE file (id INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
+  CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, heading TEXT NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, content TEXT NOT NULL);
+  CREATE INDEX passage_file ON passage (file);
+  CREATE VIRTUAL TABLE term USING fts5 (head, body, content='', contentless_delete=1, 
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '_'");
+`
+const DROP = ['meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
+
+/** Makes the tables, or empties those of another version or key. */
+export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
+  const version = `${TABLES_VERSION}.${CUT_VERSION}`
+  database.transaction(() => {
+    const [application = 0] = database.prepare('PRAGMA application_id').column<number>()
+    const [tables = 0] = database.prepare('SELECT count(*) FROM sqlite_schema').column<number>()
+    if (application !== APPLICATION_ID && tables > 0) throw new IndexNotOursError()
+    if (tables > 0) {
+      const meta = new Map(database.prepare('SELECT key, value FROM meta').all<{ key: string, value: string }>()
+        .map(row => [row.key, row.value]))
+      if (meta.get('version') === version && meta.get('key') === key) return
+      database.exec(DROP)
+    }
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+    database.exec(TABLES)
+    // merging segments at every fourth commit, the default, costs a third of the time of a bulk load; past the crisis
+    // mark a whole level is merged in one go, which holds the event loop for 200 ms, so that is put out of reach
+    database.exec("INSERT INTO term (term, rank) VALUES ('automerge', 16), ('crisismerge', 64)")
+    const insert = database.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')
+    insert.run('version', version)
+    insert.run('key', key)
+  })
+}

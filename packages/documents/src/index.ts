@@ -1,0 +1,19 @@
+export { openFolder } from './folder-memory.js'
+export type { FolderMemory, IndexStats } from './folder-memory.js'
+export type { FolderOptions, IndexProgress } from './folder-options.js'
+export { documentsInterpreter } from './documents-interpreter.js'
+export type { AnswerMode, DocumentsInterpreterOptions } from './documents-interpreter.js'
+export { openaiInterpreter } from './openai-interpreter.js'
+export type { OpenaiInterpreterOptions } from './openai-interpreter.js'
+export { echoInterpreter } from './echo-interpreter.js'
+export { PassageIndex } from './passage-index.js'
+export type { FoundPassage, IndexedDocument } from './passage-index.js'
+export { cutDocument } from './cut.js'
+export type { Passage } from './passages.js'
+export type { WeighingMemory } from './weighing-memory.js'
+export { openDatabase } from './sqlite.js'
+export type { SqliteDatabase, SqliteOptions, SqliteRow, SqliteStatement, SqliteValue } from './sqlite.js'
+export {
+  ClosedError, EchoError, FolderNotFoundError, IndexFileError, InvalidOptionError, InvalidSearchError, ModelFailedError,
+  ModelNotFoundError, SqliteDriverMissingError
+} from './errors.js'

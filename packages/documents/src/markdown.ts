@@ -1,0 +1,132 @@
+import { PassageBuilder, type Passage } from './passages.js'
+import { HTML_TAGS } from './html-tags.js'
+
+const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})(.*)$/
+const ATX_HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$/
+const SETEXT_UNDERLINE = /^ {0,3}(={2,}|-{3,})[ \t]*$/
+const NOT_SETEXT_TEXT = /^\s*(?:[-*+>|] ?|\d+[.)] |#)|\|/
+const HTML_HEADING = /^\s*<h([1-6])\b[^>]*>(.*?)<\/h\1>\s*$/i
+const TAG = /<\/?([A-Za-z][\w.-]*)(?:\s[^<>]*|\/)?>/g
+const OPEN_TAG_AT_END = /<([A-Za-z][\w.-]*)(?:\s[^<>]*)?$/
+const INLINE_CODE = /(`+)[^`](?:.*?[^`])?\1(?!`)/g
+const MDX_STATEMENT = /^(?:import\s.*from\s+['"]|import\s+['"]|export\s+(?:const|default|function|\{|\*))/
+
+/** Front matter that does not end within this many lines is text. */
+const MAX_FRONT_MATTER = 200
+
+/** What the end of a line leaves open. */
+type Inside = 'comment' | 'tag' | undefined
+
+/** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
+export function cutMarkdown (text: string, mdx = false): Passage[] {
+  const lines = text.split(/\r?\n/)
+  const builder = new PassageBuilder()
+  let fence: string | undefined
+  let inside: Inside
+  for (let index = frontMatterEnd(lines); index < lines.length; index++) {
+    const line = lines[index] as string
+    const number = index + 1
+    if (fence !== undefined) {
+      builder.line(line, number)
+      const close = FENCE.exec(line)
+      if (close !== null && (close[1] as string).startsWith(fence) && (close[2] as string).trim() === '') {
+        fence = undefined
+        builder.code(false)
+      }
+      continue
+    }
+    if (inside === undefined) {
+      const open = FENCE.exec(line)
+      if (open !== null && !((open[1] as string)[0] === '`' && (open[2] as string).includes('`'))) {
+        fence = open[1] as string
+        builder.line(line, number)
+        builder.code(true)
+        continue
+      }
+      const heading = headingAt(lines, index)
+      if (heading !== undefined) {
+        builder.heading(heading.level, plainHeading(heading.text, mdx), number)
+        index += heading.lines - 1
+        continue
+      }
+      if (mdx && MDX_STATEMENT.test(line)) {
+        builder.line('', number)
+        continue
+      }
+      if (!line.includes('<')) {
+        builder.line(line, number)
+        continue
+      }
+    }
+    const stripped = stripTags(line, inside, mdx)
+    inside = stripped.inside
+    builder.line(stripped.text, number)
+  }
+  return builder.finish()
+}
+
+function frontMatterEnd (lines: readonly string[]): number {
+  if (lines[0]?.trimEnd() !== '---') return 0
+  const end = lines.slice(1, MAX_FRONT_MATTER).findIndex(line => /^(?:---|\.\.\.)\s*$/.test(line))
+  return end === -1 ? 0 : end + 2
+}
+
+function headingAt (lines: readonly string[], index: number): { level: number, text: string, lines: number } | undefined {
+  const line = lines[index] as string
+  const first = line.trimStart()[0]
+  if (first === '#') {
+    const atx = ATX_HEADING.exec(line)
+    if (atx !== null) return { level: (atx[1] as string).length, text: atx[2] ?? '', lines: 1 }
+  }
+  if (first === '<') {
+    const html = HTML_HEADING.exec(line)
+    if (html !== null) return { level: Number(html[1]), text: html[2] as string, lines: 1 }
+  }
+  const next = lines[index + 1]
+  if (first === undefined || next === undefined || (next.trimStart()[0] !== '=' && next.trimStart()[0] !== '-')) return undefined
+  const underline = SETEXT_UNDERLINE.exec(next)
+  // only a paragraph of one line: a longer one above `---` is far more often a rule that lacks its blank line
+  if (underline === null || NOT_SETEXT_TEXT.test(line) || /^ {4}|^\t/.test(line)) return undefined
+  if (index > 0 && (lines[index - 1] as string).trim() !== '' && !ATX_HEADING.test(lines[index - 1] as string)) return undefined
+  return { level: (underline[1] as string)[0] === '=' ? 1 : 2, text: line.trim(), lines: 2 }
+}
+
+/** A heading as people read it: no tags, links, emphasis, anchors or code marks. */
+function plainHeading (text: string, mdx: boolean): string {
+  return stripTags(text, undefined, mdx).text
+    .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
+    .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replace(/\s*\{#[\w-]+\}\s*$/, '')
+    .replace(/(\*\*|__|`)(.+?)\1/g, '$2')
+    .replace(/\\([\\`*_{}[\]()#+.!<>-])/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+/** Takes tags and comments out of a line, but not out of inline code; `Promise<string>` is no tag. */
+function stripTags (line: string, inside: Inside, mdx: boolean): { text: string, inside: Inside } {
+  let rest = line
+  if (inside !== undefined) {
+    const end = rest.indexOf(inside === 'comment' ? '-->' : '>')
+    if (end === -1) return { text: '', inside }
+    rest = rest.slice(end + (inside === 'comment' ? 3 : 1))
+  }
+  const code: string[] = []
+  rest = rest.replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
+  rest = rest.replace(/<!--.*?-->/g, '')
+  let open: Inside
+  const comment = rest.indexOf('<!--')
+  if (comment !== -1) {
+    rest = rest.slice(0, comment)
+    open = 'comment'
+  }
+  const isTag = (name: string): boolean => HTML_TAGS.has(name.toLowerCase()) || (mdx && /^[A-Z]/.test(name))
+  rest = rest.replace(TAG, (tag, name: string) => isTag(name) ? (/^(?:br|td|th|li)$/i.test(name) ? ' ' : '') : tag)
+  const unclosed = OPEN_TAG_AT_END.exec(rest)
+  if (open === undefined && unclosed !== null && isTag(unclosed[1] as string)) {
+    rest = rest.slice(0, unclosed.index)
+    open = 'tag'
+  }
+  // eslint-disable-next-line no-control-regex -- NUL marks the code spans taken out above; texts hold none
+  return { text: rest.replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string), inside: open }
+}

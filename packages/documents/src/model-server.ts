@@ -1,0 +1,97 @@
+import type { VacConfig } from '@polyvac/core'
+
+/** A model on an OpenAI-compatible server. */
+export interface ModelServer {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string
+  readonly model: string
+  readonly apiKey?: string | undefined
+}
+
+export interface FindOptions {
+  readonly ownPort?: number | (() => number | undefined) | undefined
+  readonly signal: AbortSignal
+}
+
+/** Where `model: auto` looks on this machine: Ollama, LM Studio, llama.cpp, vLLM. */
+const LOCAL_PORTS = [11_434, 1_234, 8_080, 8_000] as const
+/** Longest wait for a server to list its models, in ms. */
+const LIST_TIMEOUT_MS = 300
+/** A server found, or none found, is remembered this long, in ms. */
+const FOUND_MS = 60_000
+const NOT_FOUND_MS = 10_000
+/** Longest list of models read, in bytes. */
+const MAX_LIST_BYTES = 1024 * 1024
+
+const OPENAI = 'https://api.openai.com/v1'
+
+/** Whether a VAC's entry asks for a model. `extractive`, or nothing, does not. */
+export function wantsModel (vac: VacConfig): boolean {
+  return (vac.model !== undefined && vac.model !== 'extractive' && vac.model !== '') || vac.openai?.model !== undefined
+}
+
+/**
+ * The server and model a VAC's entry means: `openai: { base_url, api_key, model }`, else OPENAI_BASE_URL and
+ * OPENAI_API_KEY; with `model: auto`, the first server of this machine that lists a model. Or the reason why there is none.
+ */
+export async function findModel (vac: VacConfig, options: FindOptions): Promise<ModelServer | { reason: string }> {
+  const { env } = process
+  const named = vac.openai?.model ?? (vac.model === 'auto' || vac.model === 'extractive' ? undefined : vac.model)
+  const given = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
+  const apiKey = vac.openai?.api_key ?? nonEmpty(env['OPENAI_API_KEY'])
+  const baseUrl = given ?? (named !== undefined && apiKey !== undefined ? OPENAI : undefined)
+  if (baseUrl !== undefined) {
+    if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }
+    const trimmed = baseUrl.replace(/\/+$/, '')
+    const model = named ?? await remembered(trimmed, () => firstModel(trimmed, apiKey, options.signal))
+    return model === undefined ? { reason: 'no model is named, and the server lists none' } : { baseUrl: trimmed, model, apiKey }
+  }
+  if (vac.model !== 'auto') return { reason: 'no server is configured for the model' }
+  const ownPort = typeof options.ownPort === 'function' ? options.ownPort() : options.ownPort ?? Number(env['PORT'] ?? 0)
+  for (const port of LOCAL_PORTS) {
+    if (port === ownPort) continue
+    const local = `http://127.0.0.1:${port}/v1`
+    // whoever listens on a port of this machine is not thereby entitled to the key
+    const model = await remembered(local, () => firstModel(local, undefined, options.signal))
+    if (model !== undefined) return { baseUrl: local, model: named ?? model }
+  }
+  return { reason: 'no server was found on this machine' }
+}
+
+/** By base URL. Base URLs come from the configuration, so there are as many as VACs. */
+const memo = new Map<string, { model: string | undefined, until: number }>()
+const MAX_MEMO = 1_000
+
+async function remembered (baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
+  const known = memo.get(baseUrl)
+  if (known !== undefined && known.until > Date.now()) return known.model
+  const model = await look()
+  if (memo.size >= MAX_MEMO) memo.clear()
+  memo.set(baseUrl, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
+  return model
+}
+
+async function firstModel (baseUrl: string, apiKey: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${baseUrl}/models`, {
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)])
+    })
+    if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
+      await response.body?.cancel()
+      return undefined
+    }
+    const { data } = await response.json() as { data?: unknown }
+    const ids = (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string')
+    return ids.find(id => !/embed|rerank|whisper|tts/i.test(id))
+  } catch {
+    // nobody there, or somebody else: both mean that this is no model server. A caller who left is noticed by the next step
+    signal.throwIfAborted()
+    return undefined
+  }
+}
+
+function nonEmpty (value: string | undefined): string | undefined {
+  return value === '' ? undefined : value
+}

@@ -1,0 +1,44 @@
+import type { ChatTurn, Interpreter, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
+import { ModelFailedError, ModelNotFoundError } from './errors.js'
+import { findModel } from './model-server.js'
+import { ModelStreamError, streamModel } from './model-stream.js'
+
+export interface OpenaiInterpreterOptions {
+  /** Longest wait for each piece of text, in ms. Default 60,000. */
+  readonly timeoutMs?: number | undefined
+  /** Tries after the first, before any text has come. Default 2. */
+  readonly retries?: number | undefined
+  /** The port this service listens on, which `model: auto` skips. Default: the environment's PORT. */
+  readonly ownPort?: number | (() => number | undefined) | undefined
+}
+
+/**
+ * Hands a conversation on to an OpenAI-compatible server, as it is: `openai: { base_url, api_key, model }` of the VAC's
+ * entry, else OPENAI_BASE_URL and OPENAI_API_KEY. A stream that is cut off fails (DOCUMENTS_MODEL_FAILED); it is never
+ * taken for a whole answer.
+ */
+export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Interpreter {
+  const { timeoutMs = 60_000, retries = 2 } = options
+  return async function * openai (question: string, vectorName: string, history: ChatTurn[], { signal, vac }: InterpreterExtra):
+  AsyncGenerator<InterpreterChunk, void> {
+    const server = await findModel(vac, { ownPort: options.ownPort, signal })
+    if ('reason' in server) throw new ModelNotFoundError(server.reason)
+    let answer = ''
+    try {
+      const stream = streamModel({ server, messages: [...history, { role: 'user', content: question }], signal, timeoutMs, retries })
+      try {
+        let next = await stream.next()
+        for (; next.done !== true; next = await stream.next()) {
+          answer += next.value
+          yield next.value
+        }
+        yield { answer, source_documents: [], metadata: { mode: 'model', model: server.model, finish_reason: next.value.finishReason } }
+      } finally {
+        await stream.return({ finishReason: 'stop' })
+      }
+    } catch (error) {
+      if (!(error instanceof ModelStreamError)) throw error
+      throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
+    }
+  }
+}

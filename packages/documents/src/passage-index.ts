@@ -1,0 +1,197 @@
+import { openDatabase, type SqliteDatabase } from './sqlite.js'
+import { migrateIndex, type IndexKey } from './index-tables.js'
+import { rankPassages, type RankedPassage, type TermWeights, weighTerms } from './ranking.js'
+import { searchArguments } from './search-arguments.js'
+import { inSlices } from './pace.js'
+import { indexText } from './terms.js'
+import type { Passage } from './passages.js'
+import type { MemoryQuery } from '@polyvac/core'
+
+/** A document as the index takes it. */
+export interface IndexedDocument {
+  /** Its name, unique in the index; the words of the name count as part of every passage. */
+  readonly source: string
+  /** A function is called when the document's turn comes. */
+  readonly passages: Iterable<Passage> | (() => Iterable<Passage>)
+  /** Changes whenever the document does; the index only keeps it, to be read back by `stamps()`. */
+  readonly stamp?: string | undefined
+}
+
+/** A passage that was found. */
+export interface FoundPassage extends Passage {
+  readonly source: string
+  /** The share of the query's information found in the passage, its headings and its file's name, 0 to 1. */
+  readonly score: number
+}
+
+/**
+ * Every so many slices the write-ahead log is moved into the file, in a slice of its own: SQLite would do it within a
+ * commit, which then takes twice as long.
+ */
+const SLICES_PER_CHECKPOINT = 8
+
+/**
+ * Passages in SQLite FTS5, searched by idf-weighted coverage and then BM25. All state is in the database, so several
+ * processes may share one file; reads and writes are synchronous underneath, writes come in slices of about 10 ms.
+ */
+export class PassageIndex {
+  readonly #database: SqliteDatabase
+  readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #weights: TermWeights
+  #writing: Promise<unknown> = Promise.resolve()
+  #closed = false
+  #slices = 0
+
+  private constructor (database: SqliteDatabase) {
+    this.#database = database
+    this.#statements = prepareStatements(database)
+    this.#weights = weighTerms(database)
+  }
+
+  /**
+   * Opens an index file, or `:memory:`. An older layout, or one made under another `key`, is emptied first. Fails with
+   * the driver's error where the file is no database, and with IndexNotOursError where it is somebody else's.
+   */
+  static async open (path: string, key: IndexKey = ''): Promise<PassageIndex> {
+    // a lost commit costs one file read again, so the index need not wait for the disk
+    const database = await openDatabase(path, { synchronous: 'normal', cacheKib: 8_192 })
+    try {
+      migrateIndex(database, key)
+      database.exec('PRAGMA wal_autocheckpoint = 0')
+      return new PassageIndex(database)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  /** Puts documents in, replacing those of the same source. Resolves to the number of passages written. */
+  async upsert (documents: Iterable<IndexedDocument>, options: { signal?: AbortSignal | undefined } = {}): Promise<number> {
+    const tally = { passages: 0 }
+    await this.#write(this.#upsertSteps(documents, tally), options.signal)
+    return tally.passages
+  }
+
+  async remove (sources: Iterable<string>, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await this.#write(this.#removeSteps(sources), options.signal)
+  }
+
+  /** Best passages first: by coverage, then BM25. Fails with DOCUMENTS_INVALID_SEARCH on an argument out of range. */
+  search (query: Omit<MemoryQuery, 'signal'>): FoundPassage[] {
+    const { query: text, limit, threshold } = searchArguments(query)
+    return rankPassages(this.#database, this.#weights, text, limit, threshold).map(hit => this.#found(hit))
+  }
+
+  /** The idf of every term of a query that counts, for weighing parts of a passage. */
+  weights (query: string): ReadonlyMap<string, number> {
+    return new Map(this.#weights.of(query).map(({ stem, idf }) => [stem, idf]))
+  }
+
+  stats (): { files: number, passages: number } {
+    return { files: this.#statements.countFiles.column<number>()[0] ?? 0, passages: this.#weights.count() }
+  }
+
+  /** Source and stamp of every document whose writing was finished. */
+  stamps (): Map<string, string> {
+    const rows = this.#statements.files.all<{ source: string, stamp: string }>()
+    return new Map(rows.map(({ source, stamp }) => [source, stamp]))
+  }
+
+  /** Every document that has text, by name. */
+  sources (): string[] {
+    return this.#statements.sources.column<string>()
+  }
+
+  has (source: string): boolean {
+    return this.#statements.passagesOf.column(source).length > 0
+  }
+
+  /** Notes that a document is unchanged though its stamp is not. */
+  restamp (source: string, stamp: string): void {
+    this.#statements.stampFile.run(stamp, source)
+  }
+
+  /** Waits for a write in progress to reach the end of its slice. May be called twice. */
+  async close (): Promise<void> {
+    this.#closed = true
+    await this.#writing.catch(() => undefined)
+    this.#database.close()
+  }
+
+  async #write (steps: Generator<void>, signal: AbortSignal | undefined): Promise<void> {
+    const slice = (work: () => boolean): boolean => {
+      if (this.#closed) return true
+      if (++this.#slices % SLICES_PER_CHECKPOINT !== 0) return this.#database.transaction(work)
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      return false
+    }
+    const mine = this.#writing.catch(() => undefined).then(async () => {
+      await inSlices(steps, slice, signal)
+    })
+    this.#writing = mine
+    try { await mine } finally { this.#weights.forget() }
+  }
+
+  * #upsertSteps (documents: Iterable<IndexedDocument>, tally: { passages: number }): Generator<void> {
+    const { deleteFile, insertFile, insertPassage, insertTerms, stampFile } = this.#statements
+    for (const { source, passages, stamp = '' } of documents) {
+      yield * this.#removeSteps([source])
+      deleteFile.run(source)
+      // the stamp comes last: a document whose writing was cut off by a crash is written again at the next start
+      const file = insertFile.run(source).lastInsertRowid
+      const name = indexText(source.replace(/\.[^./]*$/, ''))
+      let heading = ''
+      let head = name
+      for (const passage of typeof passages === 'function' ? passages() : passages) {
+        const { lastInsertRowid: id } = insertPassage.run(file, passage.heading, passage.first, passage.last, passage.content)
+        if (passage.heading !== heading) {
+          heading = passage.heading
+          head = `${indexText(heading)} ${name}`
+        }
+        insertTerms.run(id, head, indexText(passage.content))
+        tally.passages++
+        yield
+      }
+      stampFile.run(stamp, source)
+      yield
+    }
+  }
+
+  * #removeSteps (sources: Iterable<string>): Generator<void> {
+    const { passagesOf, deleteTerms, deletePassage, deleteFile } = this.#statements
+    for (const source of sources) {
+      for (const id of passagesOf.column<number>(source)) {
+        deleteTerms.run(id)
+        deletePassage.run(id)
+        yield
+      }
+      deleteFile.run(source)
+    }
+  }
+
+  #found ({ id, score }: RankedPassage): FoundPassage {
+    const row = this.#statements.passage.get<Passage & { source: string }>(id)
+    if (row === undefined) throw new Error(`passage ${id} is in the term index but not in the table`)
+    return { ...row, score }
+  }
+}
+
+const HAS_TEXT = 'EXISTS (SELECT 1 FROM passage WHERE passage.file = file.id)'
+
+function prepareStatements (database: SqliteDatabase) {
+  return {
+    countFiles: database.prepare(`SELECT count(*) FROM file WHERE ${HAS_TEXT}`),
+    sources: database.prepare(`SELECT source FROM file WHERE ${HAS_TEXT} ORDER BY source`),
+    files: database.prepare('SELECT source, stamp FROM file'),
+    insertFile: database.prepare("INSERT INTO file (source, stamp) VALUES (?, '')"),
+    stampFile: database.prepare('UPDATE file SET stamp = ? WHERE source = ?'),
+    deleteFile: database.prepare('DELETE FROM file WHERE source = ?'),
+    passagesOf: database.prepare('SELECT p.id FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ?'),
+    insertPassage: database.prepare('INSERT INTO passage (file, heading, first, last, content) VALUES (?, ?, ?, ?, ?)'),
+    deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
+    insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),
+    deleteTerms: database.prepare('DELETE FROM term WHERE rowid = ?'),
+    passage: database.prepare(`SELECT f.source, p.heading, p.first, p.last, p.content
+      FROM passage p JOIN file f ON f.id = p.file WHERE p.id = ?`)
+  }
+}

@@ -1,0 +1,116 @@
+/** One heading's text, or a part of it: what is indexed, found and cited. */
+export interface Passage {
+  /** The headings above the text, outermost first, joined by " > "; empty before the first heading. */
+  readonly heading: string
+  /** First and last line of the text in the file, counted from 1. */
+  readonly first: number
+  readonly last: number
+  readonly content: string
+}
+
+/** Past this many characters a passage ends at the next blank line. */
+const CUT_AT_BLANK = 1_200
+/** Past this many characters a passage ends at the next line end, blank or not: tables, logs. */
+const CUT_AT_LINE = 2_400
+/** A longer line is cut at a space: whole books are sometimes one line. */
+const CUT_IN_LINE = 4_800
+
+/** Collects the lines of a document, in order, into passages. Code blocks are never cut. */
+export class PassageBuilder {
+  readonly #passages: Passage[] = []
+  #path: { level: number, text: string }[] = []
+  #heading = ''
+  /** The last heading while nothing has followed it yet. */
+  #bare: { level: number, text: string, line: number } | undefined
+  #lines: { first: number, last: number, text: string }[] = []
+  #size = 0
+  #code = false
+
+  /** A heading of level 1 to 6. A heading of the same or a lower level ends those before it. */
+  heading (level: number, text: string, line: number): void {
+    this.#end()
+    this.#endBareHeading(level)
+    this.#code = false
+    this.#path = this.#path.filter(above => above.level < level)
+    this.#path.push({ level, text })
+    this.#heading = this.#path.map(part => part.text).filter(part => part !== '').join(' > ')
+    this.#bare = text === '' ? undefined : { level, text, line }
+  }
+
+  /** A line of text; `last` where it spans several lines of the file. */
+  line (text: string, first: number, last = first): void {
+    if (text.trim() === '') {
+      this.#blank(first)
+      return
+    }
+    this.#bare = undefined
+    if (!this.#code && text.length > CUT_IN_LINE) {
+      for (const part of partsOf(text)) {
+        this.#end()
+        this.#add(part, first, last)
+      }
+      return
+    }
+    if (!this.#code && this.#size > CUT_AT_LINE) this.#end()
+    this.#add(text, first, last)
+  }
+
+  /** From here on (`true`) every line belongs to one code block, until `false`. */
+  code (inside: boolean): void {
+    this.#code = inside
+  }
+
+  finish (): Passage[] {
+    this.#end()
+    this.#endBareHeading(0)
+    return this.#passages
+  }
+
+  #blank (line: number): void {
+    if (this.#lines.length === 0) return
+    // a sentence that ends in ":" belongs to the list or code below it
+    const introduces = this.#lines.at(-1)?.text.trimEnd().endsWith(':') === true && this.#size <= CUT_AT_LINE
+    if (this.#size > CUT_AT_BLANK && !this.#code && !introduces) this.#end()
+    else this.#lines.push({ first: line, last: line, text: '' })
+  }
+
+  #add (text: string, first: number, last: number): void {
+    this.#lines.push({ first, last, text })
+    this.#size += text.length + 1
+  }
+
+  #end (): void {
+    const lines = this.#lines
+    while (lines.at(-1)?.text === '') lines.pop()
+    const [start] = lines
+    if (start !== undefined) {
+      this.#passages.push({
+        heading: this.#heading,
+        first: start.first,
+        last: lines.reduce((last, line) => Math.max(last, line.last), start.last),
+        content: lines.map(line => line.text).join('\n')
+      })
+    }
+    this.#lines = []
+    this.#size = 0
+  }
+
+  /** A heading with nothing below it is a passage of its own, so that no text of the file is lost. */
+  #endBareHeading (nextLevel: number): void {
+    const bare = this.#bare
+    this.#bare = undefined
+    if (bare === undefined || nextLevel > bare.level) return
+    this.#passages.push({ heading: this.#heading, first: bare.line, last: bare.line, content: bare.text })
+  }
+}
+
+function * partsOf (text: string): Generator<string> {
+  let start = 0
+  while (text.length - start > CUT_IN_LINE) {
+    const space = text.lastIndexOf(' ', start + CUT_AT_LINE)
+    const end = space > start ? space : start + CUT_AT_LINE
+    yield text.slice(start, end)
+    start = space > start ? end + 1 : end
+  }
+  yield text.slice(start)
+}

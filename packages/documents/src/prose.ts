@@ -1,0 +1,166 @@
+/** A piece of a passage that can stand in an answer. */
+export interface Unit {
+  readonly kind: 'sentence' | 'item' | 'row' | 'code'
+  /** Ready to be shown: no link syntax, no emphasis; inline code kept; a code block with its fences. */
+  readonly text: string
+  /** A code block or list that this sentence introduces ("Run it like this:"), ready to be shown below it. */
+  readonly below?: string | undefined
+}
+
+const FENCE = /^(\s*)(`{3,}|~{3,})/
+const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
+const RULE = /^\s*(?:[-*_]\s*){3,}$/
+const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/
+const CALLOUT = /^\s*\[!\w+\]\s*$/
+const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
+/** A list shown below its introduction, in characters. */
+const MAX_LIST_BELOW = 420
+/** A longer list item is read sentence by sentence, in characters. */
+const MAX_ITEM = 300
+/** Ends of a word with a full stop that do not end a sentence. */
+const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
+// eslint-disable-next-line no-control-regex -- NUL marks code spans that were taken out; texts hold none
+const SENTENCE_END = /(?:[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
+const INLINE_CODE = /(`+)[^`](?:.*?[^`])?\1(?!`)/g
+
+/** Reads a passage as sentences, list items, table rows and code blocks, in order. */
+export function unitsOf (content: string): Unit[] {
+  const lines = content.split('\n')
+  const units: Unit[] = []
+  let index = 0
+  const block = (from: number, to: number): string => lines.slice(from, to).join('\n')
+  while (index < lines.length) {
+    const line = (lines[index] as string).replace(/^\s*(?:>\s?)+/, '')
+    const fence = FENCE.exec(line)
+    if (fence !== null) {
+      let end = index + 1
+      while (end < lines.length && !(lines[end] as string).trim().startsWith(fence[2] as string)) end++
+      addCode(units, dedent(block(index, Math.min(end + 1, lines.length)), fence[1] as string, end >= lines.length ? fence[2] : undefined))
+      index = end + 1
+    } else if (/^(?: {4}|\t)\S/.test(line) && (index === 0 || lines[index - 1] === '') && !ITEM.test(line) && !afterItem(units)) {
+      let end = index + 1
+      while (end < lines.length && (/^(?: {4}|\t)/.test(lines[end] as string) || (lines[end] === '' && /^(?: {4}|\t)/.test(lines[end + 1] ?? '')))) end++
+      addCode(units, '```\n' + lines.slice(index, end).map(code => code.replace(/^(?: {4}|\t)/, '')).join('\n') + '\n```')
+      index = end
+    } else if (line.trim() === '' || RULE.test(line) || CALLOUT.test(line) || LINK_DEFINITION.test(line)) {
+      index++
+    } else if (line.includes('|') && TABLE_RULE.test(lines[index + 1] ?? '') && (lines[index + 1] as string).includes('-')) {
+      let end = index + 2
+      while (end < lines.length && (lines[end] as string).includes('|')) end++
+      addRows(units, cellsOf(line), lines.slice(index + 2, end))
+      index = end
+    } else if (ITEM.test(line)) {
+      index = addItems(units, lines, index)
+    } else {
+      let end = index + 1
+      while (end < lines.length && continues(lines[end] as string)) end++
+      const text = lines.slice(index, end).map(part => part.replace(/^\s*(?:>\s?)+/, '').trim()).join(' ')
+      for (const sentence of sentencesOf(plainText(text))) units.push({ kind: 'sentence', text: sentence })
+      index = end
+    }
+  }
+  return units
+}
+
+function continues (line: string): boolean {
+  return line.trim() !== '' && !ITEM.test(line) && !FENCE.test(line) && !RULE.test(line) && !CALLOUT.test(line)
+}
+
+function afterItem (units: readonly Unit[]): boolean {
+  return units.at(-1)?.kind === 'item'
+}
+
+function addCode (units: Unit[], code: string): void {
+  const lead = units.at(-1)
+  if (lead !== undefined && lead.text.endsWith(':') && lead.below === undefined) units[units.length - 1] = { ...lead, below: code }
+  else units.push({ kind: 'code', text: code })
+}
+
+function addItems (units: Unit[], lines: readonly string[], start: number): number {
+  const items: string[] = []
+  let index = start
+  while (index < lines.length) {
+    const item = ITEM.exec(lines[index] as string)
+    if (item === null) break
+    const text = [item[2] as string]
+    for (index++; index < lines.length && continues(lines[index] as string); index++) text.push((lines[index] as string).trim())
+    while (lines[index] === '' && ITEM.test(lines[index + 1] ?? '')) index++
+    const plain = plainText(text.join(' '))
+    if (plain.length > MAX_ITEM) items.push(...sentencesOf(plain))
+    else if (plain !== '') items.push(plain)
+  }
+  const lead = units.at(-1)
+  const list = items.map(item => `- ${item}`).join('\n')
+  if (lead?.kind === 'sentence' && lead.text.endsWith(':') && lead.below === undefined && list.length <= MAX_LIST_BELOW) {
+    units[units.length - 1] = { ...lead, below: list }
+  } else {
+    for (const item of items) units.push({ kind: 'item', text: item })
+  }
+  return index
+}
+
+/** A table row as a sentence: the first cell, then the others under their headings. */
+function addRows (units: Unit[], header: readonly string[], rows: readonly string[]): void {
+  for (const row of rows) {
+    const [first = '', ...rest] = cellsOf(row)
+    const told = rest.map((cell, index) => ({ cell, title: header[index + 1] ?? '' })).filter(({ cell }) => cell !== '' && cell !== '-' && cell !== '–')
+    if (first === '' && told.length === 0) continue
+    const [only] = told
+    const text = told.length === 1 && only !== undefined
+      ? only.cell
+      : told.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')
+    units.push({ kind: 'row', text: first === '' ? text : text === '' ? first : `${first}: ${text}` })
+  }
+}
+
+function cellsOf (row: string): string[] {
+  return row.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map(cell => plainText(cell.replaceAll('\\|', '|')))
+}
+
+function dedent (code: string, indent: string, missingFence: string | undefined): string {
+  const lines = code.split('\n').map(line => line.startsWith(indent) ? line.slice(indent.length) : line.trimStart())
+  if (missingFence !== undefined) lines.push(missingFence)
+  return lines.join('\n')
+}
+
+/** Markdown as people read it. What stands in inline code is left alone. */
+export function plainText (markdown: string): string {
+  const code: string[] = []
+  return markdown
+    .replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
+    .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?/g, '')
+    .replace(/\[\^[^\]]+\]/g, '')
+    .replace(/\[([^\][]*)\]\((?:[^()]|\([^()]*\))*\)/g, '$1')
+    .replace(/\[([^\][]+)\]\[[^\]]*\]/g, '$1')
+    .replace(/<(https?:[^>\s]+)>/g, '$1')
+    .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.*?\S)\1/g, '$2')
+    .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.*?\S)\1(?![\p{L}\p{N}_])/gu, '$2')
+    .replace(/&(lt|gt|amp|quot|nbsp|#39|apos);/g, (_, name: string) => ENTITIES[name] as string)
+    .replace(/\\([\\`*_{}[\]()#+.!<>|~-])/g, '$1')
+    // eslint-disable-next-line no-control-regex -- NUL marks the code spans taken out above; texts hold none
+    .replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string)
+    .replace(/\s+/g, ' ')
+    .replace(/^\s*(?:\p{Extended_Pictographic}\uFE0F?|\* )\s*/u, '')
+    .trim()
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
+
+/** Cuts plain text into sentences; a full stop inside inline code or an abbreviation is none. */
+export function sentencesOf (text: string): string[] {
+  const code: string[] = []
+  const safe = text.replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
+  const sentences: string[] = []
+  let start = 0
+  for (const match of safe.matchAll(SENTENCE_END)) {
+    const end = match.index + match[0].length
+    const sentence = safe.slice(start, end).trim()
+    if (ABBREVIATION.test(sentence) || /(?:^|\s)\d{1,2}\.$/.test(sentence)) continue
+    sentences.push(sentence)
+    start = end
+  }
+  sentences.push(safe.slice(start).trim())
+  return sentences.filter(sentence => sentence !== '')
+    // eslint-disable-next-line no-control-regex -- see above
+    .map(sentence => sentence.replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string))
+}

@@ -1,0 +1,32 @@
+import type { ChatTurn } from '@polyvac/core'
+import { queryWords } from './terms.js'
+import { STOP_WORDS } from './stop-words.js'
+
+/** A question with fewer words than this that carry information borrows those of the last one. */
+const FEW_WORDS = 3
+
+const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
+cool great bye goodbye test ping yo there help who are what can do is up how`.split(/\s+/))
+
+export interface Question {
+  /** As asked. */
+  readonly text: string
+  /** What to look for: the question, with the last user turn behind it where it is a follow-up. */
+  readonly query: string
+  /** The last user turn, where its words were borrowed. */
+  readonly borrowed?: string | undefined
+  /** Nothing to look for: a greeting, thanks, or no words at all. */
+  readonly smallTalk: boolean
+}
+
+export function readQuestion (text: string, history: readonly ChatTurn[]): Question {
+  const words = queryWords(text)
+  const plain = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  const content = words.filter(word => !STOP_WORDS.has(word.text))
+  const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
+  const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
+  if (content.length < FEW_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(text))) {
+    return { text, query: `${text}\n${last.content}`, borrowed: last.content, smallTalk: false }
+  }
+  return { text, query: text, smallTalk }
+}

@@ -1,0 +1,152 @@
+import { createRequire } from 'node:module'
+import { SqliteDriverMissingError } from './errors.js'
+
+/** What both drivers bind alike. `undefined` and booleans are not among them: one driver throws, the other guesses. */
+export type SqliteValue = string | number | bigint | Uint8Array | null
+export type SqliteRow = Record<string, SqliteValue>
+
+export interface SqliteStatement {
+  run (...values: SqliteValue[]): { changes: number, lastInsertRowid: number }
+  get<Row extends object = SqliteRow> (...values: SqliteValue[]): Row | undefined
+  all<Row extends object = SqliteRow> (...values: SqliteValue[]): Row[]
+  /** The first column of every row: no object is made per row, which counts for long lists. */
+  column<Value extends SqliteValue = SqliteValue> (...values: SqliteValue[]): Value[]
+}
+
+/** One open database. Both drivers are synchronous: do nothing slow between BEGIN and COMMIT. */
+export interface SqliteDatabase {
+  readonly driver: 'node:sqlite' | 'better-sqlite3'
+  exec (sql: string): void
+  prepare (sql: string): SqliteStatement
+  /** Runs `work` inside BEGIN IMMEDIATE … COMMIT, so that a read followed by a write never meets SQLITE_BUSY half-way. */
+  transaction<T> (work: () => T): T
+  /** May be called twice. */
+  close (): void
+}
+
+export interface SqliteOptions {
+  /** `full` survives power loss; `normal` may lose the last commits but never the file. Default `full`. */
+  readonly synchronous?: 'full' | 'normal' | undefined
+  /** Page cache in KiB. SQLite's own default (2,000) where absent. */
+  readonly cacheKib?: number | undefined
+}
+
+/**
+ * Opens a SQLite file, or `:memory:`, with the driver that is there: `node:sqlite` on Node >= 22.13, else
+ * `better-sqlite3` 12. WAL, foreign keys on, 5 s busy timeout. Fails with SQLITE_DRIVER_MISSING where neither is
+ * there, and with the driver's own error (`errcode` / `code`) where the file is not a usable database.
+ */
+export async function openDatabase (path: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
+  const database = hasNodeSqlite() ? openNodeSqlite(path) : await openBetterSqlite(path)
+  try {
+    // the timeout comes first: switching the journal mode needs a lock, and another process may hold it
+    database.exec('PRAGMA busy_timeout = 5000')
+    database.exec('PRAGMA journal_mode = WAL')
+    database.exec(`PRAGMA synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
+    database.exec('PRAGMA foreign_keys = ON')
+    if (options.cacheKib !== undefined) database.exec(`PRAGMA cache_size = -${Math.trunc(options.cacheKib)}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function hasNodeSqlite (): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major > 22 || (major === 22 && minor >= 13)
+}
+
+interface DriverStatement {
+  run (...values: SqliteValue[]): { changes: number | bigint, lastInsertRowid: number | bigint }
+  get (...values: SqliteValue[]): unknown
+  all (...values: SqliteValue[]): unknown[]
+}
+interface DriverDatabase<Statement extends DriverStatement = DriverStatement> {
+  exec (sql: string): unknown
+  prepare (sql: string): Statement
+  close (): void
+}
+interface BetterStatement extends DriverStatement { pluck (on: boolean): BetterStatement }
+interface NodeStatement extends DriverStatement { setReturnArrays? (on: boolean): void }
+
+function openNodeSqlite (path: string): SqliteDatabase {
+  const { DatabaseSync } = withoutExperimentalWarning(() => createRequire(import.meta.url)('node:sqlite')) as
+    { DatabaseSync: new (path: string) => DriverDatabase<NodeStatement> }
+  return wrap('node:sqlite', new DatabaseSync(path), (database, sql) => {
+    const statement = database.prepare(sql)
+    return (...values) => statement.all(...values).map(row => firstValue(row as SqliteRow))
+  })
+}
+
+async function openBetterSqlite (path: string): Promise<SqliteDatabase> {
+  let Database: new (path: string) => DriverDatabase<BetterStatement>
+  try {
+    Database = (await import('better-sqlite3' as string)).default
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+      ? 'better-sqlite3 is not installed'
+      : `better-sqlite3 does not load: ${(error as Error).message}`
+    throw new SqliteDriverMissingError(process.versions.node, reason)
+  }
+  return wrap('better-sqlite3', new Database(path), (database, sql) => {
+    const statement = database.prepare(sql).pluck(true)
+    return (...values) => statement.all(...values) as SqliteValue[]
+  })
+}
+
+function wrap<Database extends DriverDatabase> (driver: SqliteDatabase['driver'], database: Database,
+  prepareColumn: (database: Database, sql: string) => (...values: SqliteValue[]) => SqliteValue[]): SqliteDatabase {
+  let open = true
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  return {
+    driver,
+    exec (sql) { database.exec(sql) },
+    prepare (sql) {
+      const statement = database.prepare(sql)
+      let column: ((...values: SqliteValue[]) => SqliteValue[]) | undefined
+      return {
+        run (...values) {
+          const { changes, lastInsertRowid } = statement.run(...values)
+          return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) }
+        },
+        get: <Row extends object>(...values: SqliteValue[]) => statement.get(...values) as Row | undefined,
+        all: <Row extends object>(...values: SqliteValue[]) => statement.all(...values) as Row[],
+        column: <Value extends SqliteValue>(...values: SqliteValue[]) =>
+          (column ??= prepareColumn(database, sql))(...values) as Value[]
+      }
+    },
+    transaction (work) {
+      begin.run()
+      try {
+        const result = work()
+        commit.run()
+        return result
+      } catch (error) {
+        // SQLite itself rolls back on some errors (disk full, I/O): then there is nothing left to roll back
+        try { database.exec('ROLLBACK') } catch { /* the first error is the one to report */ }
+        throw error
+      }
+    },
+    close () {
+      if (!open) return
+      open = false
+      database.close()
+    }
+  }
+}
+
+function firstValue (row: SqliteRow): SqliteValue {
+  return Object.values(row)[0] ?? null
+}
+
+/** Node 22 prints an ExperimentalWarning for `node:sqlite`; only that one is held back, and only during this call. */
+function withoutExperimentalWarning<T> (load: () => T): T {
+  const emit = process.emitWarning
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    if (String(warning).includes('SQLite is an experimental feature')) return
+    Reflect.apply(emit, process, [warning, ...rest])
+  }) as typeof process.emitWarning
+  try { return load() } finally { process.emitWarning = emit }
+}

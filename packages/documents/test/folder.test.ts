@@ -1,0 +1,241 @@
+import { mkdir, readFile, rename, rm, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { test, type Test } from 'tap'
+import { openDatabase, openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
+import { folderOf, GUIDE, memoryOf } from './fixtures/folder.js'
+
+async function open (t: Test, options: FolderOptions): Promise<FolderMemory> {
+  const memory = await openFolder({ watch: false, ...options })
+  t.teardown(async () => { await memory.close() })
+  return memory
+}
+
+/** Log lines of level warn. */
+function warnings (): { lines: { message: string, [key: string]: unknown }[], log: NonNullable<FolderOptions['log']> } {
+  const lines: { message: string }[] = []
+  return { lines, log: { debug () {}, info () {}, error () {}, warn (obj, message = '') { lines.push({ ...obj, message }) } } }
+}
+
+test('a missing folder, a file and wrong options are refused at once', async t => {
+  const path = await folderOf(t, { 'a.md': 'x' })
+  await t.rejects(openFolder({ path: join(path, 'nothing') }), { code: 'DOCUMENTS_FOLDER_NOT_FOUND', message: /nothing.*there is nothing of that name.*set `path`/ })
+  await t.rejects(openFolder({ path: join(path, 'a.md') }), { code: 'DOCUMENTS_FOLDER_NOT_FOUND', message: /it is a file/ })
+  for (const bad of [{ k: 0 }, { k: 101 }, { maxFiles: 0 }, { maxFileBytes: NaN }, { pollMs: 1 }, { extensions: ['md'] }]) {
+    await t.rejects(openFolder({ path, indexFile: ':memory:', ...bad }), { code: 'DOCUMENTS_INVALID_OPTION' })
+  }
+  await t.rejects(openFolder({ path, indexFile: join(path, 'a.md', 'x.db') }), { code: 'DOCUMENTS_INDEX_FILE' })
+})
+
+test('an empty folder is no error', async t => {
+  const memory = await memoryOf(t, {})
+  t.match(memory.stats(), { files: 0, passages: 0, ready: true })
+  t.strictSame(await memory.search({ query: 'anything' }), [])
+  t.strictSame(await memory.list(), [])
+})
+
+test('a search before the first index waits for it, no longer than its signal', async t => {
+  const path = await folderOf(t, GUIDE)
+  const memory = await open(t, { path, indexFile: ':memory:' })
+  t.equal(memory.stats().ready, false)
+  await t.rejects(memory.search({ query: 'cancel', signal: AbortSignal.abort(new Error('left')) }), { message: 'left' })
+  t.equal((await memory.search({ query: 'cancel a task' })).length, 1)
+  t.equal(memory.stats().ready, true)
+})
+
+test('hits name their file, heading and lines; documents are listed and read', async t => {
+  const memory = await memoryOf(t, { ...GUIDE, 'sub/page.html': '<h1>Page</h1><p>About zebras.</p>' })
+  t.match(await memory.search({ query: 'zebras' }), [{ content: 'About zebras.', score: 1, metadata: { source: 'sub/page.html', heading: 'Page', lines: '1' } }])
+  t.strictSame(await memory.list(), [
+    { uri: 'faq.txt', name: 'faq.txt', mimeType: 'text/plain' },
+    { uri: 'guide.md', name: 'guide.md', mimeType: 'text/markdown' },
+    { uri: 'sub/page.html', name: 'sub/page.html', mimeType: 'text/html' }
+  ])
+  t.equal(await memory.read('faq.txt'), GUIDE['faq.txt'])
+  for (const uri of ['../outside.md', 'nothing.md', '/etc/passwd', 'sub/../faq.txt']) t.equal(await memory.read(uri), undefined)
+})
+
+test('hidden folders, node_modules, ignored and too long files, links that lead out and binary files are left out', async t => {
+  const { lines, log } = warnings()
+  const path = await folderOf(t, {
+    'a.md': 'alpha',
+    '.git/b.md': 'beta',
+    'node_modules/c/d.md': 'gamma',
+    'drafts/e.md': 'delta',
+    'long.md': 'x '.repeat(600),
+    'binary.txt': Buffer.from([104, 0, 105]),
+    'code.js': 'epsilon',
+    'in/f.md': 'zeta',
+    '../outside/g.md': 'eta'
+  })
+  await symlink(join(dirname(path), 'outside'), join(path, 'out'))
+  await symlink(join(path, 'in'), join(path, 'again'))
+  await symlink(path, join(path, 'in', 'loop'))
+  const memory = await open(t, { path, indexFile: ':memory:', ignore: ['drafts/'], maxFileBytes: 1_000, log })
+  await memory.ready
+  t.strictSame((await memory.list()).map(document => document.name).filter(name => !/^(?:in|again)\//.test(name)), ['a.md'])
+  t.equal((await memory.list()).length, 2)
+  t.ok(lines.some(line => line['source'] === 'long.md' && /maxFileBytes/.test(line.message)))
+  t.ok(lines.some(line => line['source'] === 'binary.txt' && /not text/.test(line.message)))
+})
+
+test('more extensions are an option, and files past maxFiles are left out', async t => {
+  const { lines, log } = warnings()
+  const memory = await memoryOf(t, { 'a.rst': 'alpha', 'b.rst': 'beta', 'c.rst': 'gamma', 'd.md': 'delta' }, { extensions: ['.RST'], maxFiles: 2, log })
+  t.equal(memory.stats().files, 2)
+  t.match(lines, [{ maxFiles: 2 }])
+})
+
+test('byte order marks, CRLF and wrong bytes do no harm', async t => {
+  const memory = await memoryOf(t, { 'a.md': Buffer.concat([Buffer.from('\ufeff# Über\r\n\r\nalpha '), Buffer.from([0xff, 0xfe]), Buffer.from(' omega\r\nend')]) })
+  const [hit] = await memory.search({ query: 'alpha omega' })
+  t.match(hit, { content: 'alpha \ufffd\ufffd omega\nend', metadata: { heading: 'Über', lines: '3-4' } })
+})
+
+test('a second start reads only what changed', async t => {
+  const path = await folderOf(t, GUIDE)
+  const indexFile = join(path, '..', 'kept', 'index.db')
+  const first = await open(t, { path, indexFile })
+  await first.ready
+  await first.close()
+  const writes: number[] = []
+  await writeFile(join(path, 'new.md'), 'walrus')
+  // only the time of this one changes: it is read, but not written again
+  await utimes(join(path, 'faq.txt'), new Date(), new Date(Date.now() + 5_000))
+  const second = await open(t, { path, indexFile, onProgress: progress => { writes.push(progress.files - progress.done) } })
+  await second.ready
+  t.equal(writes[0], 2)
+  t.equal((await second.search({ query: 'walrus' })).length, 1)
+  t.equal((await second.search({ query: 'log standard output' })).length, 1)
+})
+
+test('refresh notices new, changed and removed files', async t => {
+  const path = await folderOf(t, { 'a.md': 'walrus', 'b.md': 'zebra' })
+  const memory = await open(t, { path, indexFile: ':memory:' })
+  await memory.ready
+  const changes: number[] = []
+  memory.onChange(stats => { changes.push(stats.files) })
+  await memory.refresh()
+  await writeFile(join(path, 'a.md'), 'elephants')
+  await writeFile(join(path, 'c.md'), 'giraffe')
+  await unlink(join(path, 'b.md'))
+  await Promise.all([memory.refresh(), memory.refresh(), memory.refresh()])
+  const found = async (query: string): Promise<number> => (await memory.search({ query })).length
+  t.strictSame([await found('walrus'), await found('zebra'), await found('elephant'), await found('giraffe')], [0, 0, 1, 1])
+  t.strictSame(changes, [2])
+})
+
+test('a watched folder is followed', async t => {
+  const path = await folderOf(t, { 'a.md': 'walrus' })
+  const memory = await open(t, { path, indexFile: ':memory:', watch: true, pollMs: 100 })
+  await memory.ready
+  const changed = new Promise<void>(resolve => { memory.onChange(() => { resolve() }) })
+  // watching keeps no process alive, so the test has to
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => { clearInterval(alive) })
+  await writeFile(join(path, 'b.md'), 'zebra')
+  await changed
+  t.equal((await memory.search({ query: 'zebra' })).length, 1)
+})
+
+test('a folder that vanishes keeps its index and is noticed when it returns', async t => {
+  const path = await folderOf(t, { 'a.md': 'walrus' })
+  const memory = await open(t, { path, indexFile: ':memory:' })
+  await memory.ready
+  await rename(path, `${path}-moved`)
+  await t.rejects(memory.refresh(), { code: 'ENOENT' })
+  t.equal((await memory.search({ query: 'walrus' })).length, 1)
+  await rename(`${path}-moved`, path)
+  await memory.refresh()
+  t.equal(memory.stats().files, 1)
+})
+
+test('a damaged or foreign index file is moved aside and made anew', async t => {
+  const path = await folderOf(t, GUIDE)
+  const kept = join(path, '..', 'kept')
+  await mkdir(kept)
+  const garbage = join(kept, 'garbage.db')
+  await writeFile(garbage, 'no database '.repeat(1_000))
+  const foreign = join(kept, 'foreign.db')
+  const other = await openDatabase(foreign)
+  other.exec('CREATE TABLE precious (x)')
+  other.close()
+  for (const indexFile of [garbage, foreign]) {
+    const { lines, log } = warnings()
+    const memory = await open(t, { path, indexFile, log })
+    t.equal((await memory.search({ query: 'cancel a task' })).length, 1)
+    t.match(lines, [{ indexFile, movedTo: `${indexFile}.replaced` }])
+    t.ok((await stat(`${indexFile}.replaced`)).size > 0)
+    await memory.close()
+  }
+})
+
+test('an index damaged while it is open is made anew', async t => {
+  const path = await folderOf(t, Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${at}.md`, `Document ${at}: ${'some words of text '.repeat(20)}`])))
+  const indexFile = join(path, '..', 'index.db')
+  const first = await open(t, { path, indexFile })
+  await first.ready
+  await first.close()
+  const bytes = await readFile(indexFile)
+  bytes.fill(0x5a, 8_192)
+  await writeFile(indexFile, bytes)
+  const { lines, log } = warnings()
+  const second = await open(t, { path, indexFile, log })
+  t.equal((await second.search({ query: 'document 299' })).length, 1)
+  t.ok(lines.some(line => /anew/.test(line.message)))
+})
+
+test('other options make another index of the same file', async t => {
+  const path = await folderOf(t, { 'a.md': 'walrus', 'b.txt': 'zebra' })
+  const indexFile = join(path, '..', 'index.db')
+  const both = await open(t, { path, indexFile })
+  t.equal((await both.ready).files, 2)
+  await both.close()
+  const one = await open(t, { path, indexFile, extensions: ['.md'] })
+  t.equal((await one.ready).files, 1)
+})
+
+test('two memories on one index file see each other\'s changes', async t => {
+  const path = await folderOf(t, { 'a.md': 'walrus' })
+  const indexFile = join(path, '..', 'index.db')
+  const [one, two] = await Promise.all([open(t, { path, indexFile }), open(t, { path, indexFile })])
+  await Promise.all([one.ready, two.ready])
+  t.strictSame([one.stats().passages, two.stats().passages], [1, 1])
+  await writeFile(join(path, 'b.md'), 'zebra and walrus')
+  await one.refresh()
+  t.equal((await two.search({ query: 'zebra' })).length, 1)
+  await two.refresh()
+  t.equal(two.stats().passages, 2)
+})
+
+test('the default index is kept in .polyvac beside the folder', async t => {
+  const path = await folderOf(t, GUIDE)
+  const memory = await open(t, { path })
+  await memory.ready
+  t.ok((await stat(join(path, '..', '.polyvac'))).isDirectory())
+})
+
+test('close may come twice, before the first index ends, and nothing works after it', async t => {
+  const path = await folderOf(t, GUIDE)
+  const memory = await openFolder({ path, indexFile: ':memory:' })
+  await Promise.all([memory.close(), memory.close()])
+  await t.rejects(memory.ready, { code: 'DOCUMENTS_CLOSED' })
+  await t.rejects(memory.search({ query: 'x' }), { code: 'DOCUMENTS_CLOSED' })
+  await t.rejects(memory.refresh(), { code: 'DOCUMENTS_CLOSED' })
+  await rm(path, { recursive: true })
+})
+
+test('transactions roll back, and bind what both drivers bind alike', async t => {
+  const database = await openDatabase(':memory:')
+  t.teardown(() => { database.close() })
+  database.exec('CREATE TABLE t (a, b)')
+  const insert = database.prepare('INSERT INTO t VALUES (?, ?)')
+  t.throws(() => database.transaction(() => {
+    insert.run(1, null)
+    throw new Error('no')
+  }), { message: 'no' })
+  t.equal(database.transaction(() => insert.run('x', new Uint8Array([1]))).changes, 1)
+  t.match(database.prepare('SELECT a, b FROM t').all<{ a: string, b: Uint8Array }>(), [{ a: 'x' }])
+  t.strictSame(database.prepare('SELECT a FROM t').column(), ['x'])
+  t.equal(database.prepare('SELECT a FROM t WHERE a = ?').get('y'), undefined)
+  database.close()
+})

@@ -1,0 +1,89 @@
+import { test } from 'tap'
+import type { Hit, Memory } from '@polyvac/core'
+import { documentsInterpreter, echoInterpreter } from '../src/index.js'
+import { ask, extraOf } from './fixtures/ask.js'
+import { GUIDE, memoryOf } from './fixtures/folder.js'
+
+test('an answer is made of cited sentences, and [n] is the n-th source', async t => {
+  const { text, final, progress } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I cancel a task?')
+  t.equal(final.answer, text)
+  t.match(text, /^To cancel a task, post `tasks\/cancel` with the task's id\. \[1\] A task that has already ended cannot be canceled\. \[1\]/)
+  t.match(final.source_documents[0], {
+    page_content: /^To cancel a task/,
+    metadata: { source: 'guide.md', heading: 'Guide > Cancel a task', lines: '17-18', score: 1 }
+  })
+  t.match(final.metadata, { mode: 'extractive', answered: true })
+  t.strictSame(progress, [0.05, 0.3, 0.6])
+  const numbers = [...text.matchAll(/\[(\d+)\]/g)].map(match => Number(match[1]))
+  t.equal(Math.max(...numbers), final.source_documents.length)
+})
+
+test('the answer comes sentence by sentence', async t => {
+  const { chunks } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I cancel a task?')
+  t.ok(chunks.filter(chunk => typeof chunk === 'string').length >= 2)
+})
+
+test('a question how to run it gives the whole code block', async t => {
+  const { text } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I install and run it?')
+  t.match(text, 'Run it with one command:\n\n```sh\nnpx polyvac ./docs\n```\n[1]')
+})
+
+test('a table row reads as a sentence', async t => {
+  const { text } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'What is the default of max_tasks?')
+  t.match(text, '`max_tasks`: Default: 100000; Meaning: tasks kept in the store [1]')
+})
+
+test('what the documents do not answer is said plainly, with the nearest place', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
+  const { text, final } = await ask(interpreter, 'Which airline flies the longest task route?')
+  t.match(text, /^The documents do not answer this\. The nearest they have is "Guide/)
+  t.strictSame(final.source_documents, [])
+  t.equal(final.metadata['answered'], false)
+  t.match((await ask(interpreter, 'zyxxy qwrt')).text, 'none of its words occur in them')
+})
+
+test('greetings and empty questions are told what to ask about', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
+  for (const question of ['hello', 'Hi!', '???', 'thank you', '']) {
+    const { final } = await ask(interpreter, question, { vac: { display_name: 'Guides' } })
+    t.match(final.answer, /^I answer questions from the documents of Guides\. They are 2 documents: faq\.txt, guide\.md\./, question)
+  }
+})
+
+test('a follow-up with few words borrows from the last user turn', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
+  const history = [{ role: 'user' as const, content: 'How do I cancel a task?' }, { role: 'assistant' as const, content: 'Post it.' }]
+  const { text, final } = await ask(interpreter, 'and if it has already ended?', {}, history)
+  t.match(text, 'A task that has already ended cannot be canceled. [1]')
+  t.equal(final.metadata['follow_up'], true)
+})
+
+test('any memory will do, weights or not', async t => {
+  const hit: Hit = { content: 'Bread is baked at 230 degrees for forty minutes.', score: 0.9, metadata: { source: 'bread' } }
+  const memory: Memory = { async search ({ threshold = 0.7 }) { return hit.score >= threshold ? [hit] : [] } }
+  t.equal((await ask(documentsInterpreter(memory), 'How is bread baked?')).text, `${hit.content} [1]`)
+})
+
+test('an aborted signal ends an answer', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
+  await t.rejects(ask(interpreter, 'How do I cancel a task?', { signal: AbortSignal.abort(new Error('left')) }), { message: 'left' })
+})
+
+test('echo says the question word by word', async t => {
+  const { chunks, text, final } = await ask(echoInterpreter, 'one  two\nthree')
+  t.equal(text, 'one  two\nthree')
+  t.equal(final.answer, text)
+  t.equal(chunks.length, 4)
+})
+
+test('echo makes tokens, fails and stops as asked, within bounds', async t => {
+  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 3 })).text, 'token1 token2 token3')
+  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 1e12 })).chunks.length, 100_001)
+  t.equal((await ask(echoInterpreter, 'x', { echo_tokens: -5 })).text, '')
+  await t.rejects(ask(echoInterpreter, 'x', { echo_error: 'boom' }), { code: 'DOCUMENTS_ECHO', message: /boom/ })
+  const controller = new AbortController()
+  const answer = echoInterpreter('one two', 'v', [], extraOf({ echo_delay_ms: 50_000, signal: controller.signal }))
+  const next = answer.next()
+  controller.abort()
+  await t.rejects(next, { name: 'AbortError' })
+})

@@ -1,0 +1,142 @@
+import fc from 'fast-check'
+import { test, type Test } from 'tap'
+import type { InterpreterChunk } from '@polyvac/core'
+import { documentsInterpreter, openaiInterpreter } from '../src/index.js'
+import { Citations } from '../src/citations.js'
+import { ask, extraOf } from './fixtures/ask.js'
+import { GUIDE, memoryOf } from './fixtures/folder.js'
+import { fakeOpenai, type Fault } from './fixtures/openai-server.js'
+
+const QUESTION = 'How do I cancel a task?'
+
+function vacFor (url: string, more: object = {}): { vac: object } {
+  return { vac: { model: 'fake-model', openai: { base_url: url, api_key: 'sk-secret', ...more } } }
+}
+
+/** The test process may itself run where a model is configured. */
+function withoutEnvironment (t: Test): void {
+  for (const name of ['OPENAI_BASE_URL', 'OPENAI_API_KEY']) {
+    const value = process.env[name]
+    delete process.env[name]
+    t.teardown(() => { if (value !== undefined) process.env[name] = value })
+  }
+}
+
+test('with a model the passages go in numbered and the text comes out as it is made, with true citations', async t => {
+  const server = await fakeOpenai(t, 'none', ['Post `tasks/cancel`', ' [2', '] or', ' not [', '9]', '.', ' See a[1].'])
+  const { chunks, text, final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, vacFor(server.url))
+  t.equal(text, 'Post `tasks/cancel` [1] or not. See a[2].')
+  t.equal(final.answer, text)
+  t.ok(chunks.filter(chunk => typeof chunk === 'string').length > 2)
+  t.equal(final.source_documents.length, 2)
+  t.match(final.metadata, { mode: 'model', model: 'fake-model', removed_citations: 1, answered: true })
+  const [{ body, authorization } = { body: undefined, authorization: undefined }] = server.requests
+  t.equal(authorization, 'Bearer sk-secret')
+  t.match(body?.messages[0]?.content, /\[1\] Guide > Cancel a task \(guide\.md\)\nTo cancel a task/)
+  t.equal(body?.messages.at(-1)?.content, QUESTION)
+})
+
+for (const fault of ['cut', 'error-event', 'bad-json', 'reset', '500', '429', 'hang', 'empty'] satisfies Fault[]) {
+  test(`a model that fails with ${fault} before its first text gives way to the documents`, async t => {
+    const server = await fakeOpenai(t, fault)
+    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: 300 })
+    const { text, final } = await ask(interpreter, QUESTION, vacFor(server.url))
+    t.match(text, /^To cancel a task, post/)
+    t.equal(final.answer, text)
+    t.match(final.metadata, { mode: 'extractive-fallback', reason: String })
+    t.notMatch(JSON.stringify(final), 'sk-secret')
+    t.equal(server.requests.length, 1)
+  })
+}
+
+for (const fault of ['cut-late', 'error-event-late', 'reset-late', 'no-finish-late', 'hang-late'] satisfies Fault[]) {
+  test(`a model that fails with ${fault} after its first text fails the answer`, async t => {
+    const server = await fakeOpenai(t, fault)
+    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: 300 })
+    await t.rejects(ask(interpreter, QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED', statusCode: 502 })
+    await t.rejects(ask(openaiInterpreter({ timeoutMs: 300 }), QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED' })
+    t.equal(server.requests.length, 2)
+  })
+}
+
+for (const fault of ['hang', 'hang-late'] satisfies Fault[]) {
+  test(`leaving during ${fault} closes the connection to the model`, async t => {
+    const server = await fakeOpenai(t, fault)
+    const controller = new AbortController()
+    const answer = openaiInterpreter()(QUESTION, 'v', [], extraOf({ ...vacFor(server.url), signal: controller.signal })) as AsyncGenerator<InterpreterChunk>
+    if (fault === 'hang-late') for (let at = 0; at < 2; at++) await answer.next()
+    const next = answer.next()
+    next.catch(() => undefined)
+    while (server.requests.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    controller.abort(new Error('left'))
+    await t.rejects(next, { message: 'left' })
+    await server.closed
+  })
+}
+
+test('a reader who stops reading closes the connection to the model', async t => {
+  const server = await fakeOpenai(t, 'hang-late')
+  const answer = openaiInterpreter()(QUESTION, 'v', [], extraOf(vacFor(server.url))) as AsyncGenerator<InterpreterChunk>
+  await answer.next()
+  await answer.return(undefined)
+  await server.closed
+})
+
+test('off-topic questions are not put to the model', async t => {
+  const server = await fakeOpenai(t, 'none')
+  const { text } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'capital of France', vacFor(server.url))
+  t.match(text, /^The documents do not answer this/)
+  t.equal(server.requests.length, 0)
+})
+
+test('openai hands the whole conversation on', async t => {
+  const server = await fakeOpenai(t, 'none')
+  const history = [{ role: 'system' as const, content: 'Be brief.' }, { role: 'user' as const, content: 'Hi' }, { role: 'assistant' as const, content: 'Hello' }]
+  const { text, final } = await ask(openaiInterpreter(), 'Go on', vacFor(server.url, { model: 'other' }), history)
+  t.equal(text, 'Hello world')
+  t.equal(final.answer, text)
+  t.equal(server.requests[0]?.body.model, 'other')
+  t.strictSame(server.requests[0]?.body.messages.map(message => message.content), ['Be brief.', 'Hi', 'Hello', 'Go on'])
+})
+
+test('auto takes the first model that the server lists and can talk', async t => {
+  withoutEnvironment(t)
+  const server = await fakeOpenai(t, 'none')
+  process.env['OPENAI_BASE_URL'] = server.url
+  t.teardown(() => { delete process.env['OPENAI_BASE_URL'] })
+  const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto' } })
+  t.match(final.metadata, { mode: 'model', model: 'fake-model' })
+})
+
+test('a model without a server: documents answer and say so, openai fails', async t => {
+  withoutEnvironment(t)
+  const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'gpt-4o' } })
+  t.match(final.metadata, { mode: 'extractive-fallback', reason: 'no server is configured for the model' })
+  await t.rejects(ask(openaiInterpreter(), QUESTION, { vac: { model: 'gpt-4o' } }), { code: 'DOCUMENTS_MODEL_NOT_FOUND' })
+})
+
+test('extractive, or no model at all, asks no server', async t => {
+  const server = await fakeOpenai(t, 'none')
+  const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'extractive', openai: { base_url: server.url } } })
+  t.equal(final.metadata['mode'], 'extractive')
+  t.equal(server.requests.length, 0)
+})
+
+test('citations come out the same however the text is cut into tokens, and all of them are true', async t => {
+  const part = fc.constantFrom('word', ' ', '[1]', '[2, 3]', '[9]', '[', ']', '`', '`a[1]`', '[link](x)', '\n', '[^2]', '.', ' [12')
+  fc.assert(fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (parts, sizes) => {
+    const whole = parts.join('')
+    const read = (pieces: readonly string[]): string => {
+      const citations = new Citations(3)
+      return pieces.map(piece => citations.push(piece)).join('') + citations.end()
+    }
+    const pieces: string[] = []
+    for (let at = 0, turn = 0; at < whole.length; turn++) {
+      const size = sizes[turn % sizes.length] as number
+      pieces.push(whole.slice(at, at + size))
+      at += size
+    }
+    const out = read(pieces)
+    return out === read([whole]) && (whole.includes('`') || !out.includes('[9]'))
+  }), { numRuns: 1_000 })
+})

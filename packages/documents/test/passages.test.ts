@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { cutDocument } from '../src/index.js'
+
+test('a passage is the text of one heading, with the lines it stands on', async t => {
+  const passages = cutDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')
+  t.strictSame(passages, [
+    { heading: 'Guide', first: 3, last: 3, content: 'First.' },
+    { heading: 'Guide > Cancel a task', first: 7, last: 8, content: 'Post it.\nThen wait.' }
+  ])
+})
+
+test('front matter, comments and tags are no text, types and inline code are', async t => {
+  const [passage, ...rest] = cutDocument('a.md', '---\ntitle: x\n---\n<!-- a\nb -->\n<div align="center">Hi <b>you</b></div>\nPromise<string> and `<div>`\n<img\n  src="a.png">done')
+  t.equal(rest.length, 0)
+  t.equal(passage?.content, 'Hi you\nPromise<string> and `<div>`\n\ndone')
+  t.strictSame([passage?.first, passage?.last], [6, 9])
+})
+
+test('headings underlined, with links, tags, code and closing marks are read as people read them', async t => {
+  const headings = cutDocument('a.md', 'Title\n===\ntext\n\nSecond\n---\ntext\n\n### [Link](#x) **bold** `code` <a id="x"></a> ###\ntext\n\n<h2 align="center">Html</h2>\ntext').map(passage => passage.heading)
+  t.strictSame(headings, ['Title', 'Title > Second', 'Title > Second > Link bold code', 'Title > Html'])
+})
+
+test('a long text is cut at a blank line, but never inside a code block or between an introduction and its code', async t => {
+  const code = '```js\n' + 'let a = 1\n\n'.repeat(400) + '```'
+  const passages = cutDocument('a.md', `# T\n\n${'word '.repeat(260)}\n\nNext paragraph, then:\n\n${code}\n\nAfter.`)
+  t.equal(passages.length, 3)
+  t.match(passages[1]?.content, /^Next paragraph, then:\n\n```js/)
+  t.match(passages[1]?.content, /```$/)
+  t.equal(passages[2]?.content, 'After.')
+})
+
+test('a # inside a code block is no heading', async t => {
+  t.strictSame(cutDocument('a.md', '# A\n\n~~~sh\n# not a heading\n```\n~~~\n').map(passage => passage.heading), ['A'])
+})
+
+test('MDX loses its imports and components', async t => {
+  t.equal(cutDocument('a.mdx', 'import { Tabs } from "x"\n\n# A\n\n<Tabs>Inside</Tabs>')[0]?.content, 'Inside')
+})
+
+test('HTML: headings, lists, code and tables come out in the form of Markdown, with true lines', async t => {
+  const html = '<html><head><title>Page</title><script>var x</script><style>b{}</style></head>\n<body>\n<h2>Run &amp; go</h2>\n<p>Start\nit with <code>run</code>.</p>\n<pre>a\n  b</pre>\n<ul><li>one</li><li>two</li></ul>\n<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>\n</body></html>'
+  const [passage, ...rest] = cutDocument('a.html', html)
+  t.equal(rest.length, 0)
+  t.equal(passage?.heading, 'Page > Run & go')
+  t.equal(passage?.content, 'Start it with `run`.\n\n```\na\n  b\n```\n\n- one\n- two\n\nA | B\n--- | ---\n1 | 2')
+  t.strictSame([passage?.first, passage?.last], [4, 9])
+})
+
+test('empty files, files of blank lines and headings without text', async t => {
+  t.strictSame(cutDocument('a.md', ''), [])
+  t.strictSame(cutDocument('a.txt', '\n \n'), [])
+  t.strictSame(cutDocument('a.md', '# A\n\n## B\n'), [{ heading: 'A > B', first: 3, last: 3, content: 'B' }])
+})
+
+test('passages hold every line of a text once, in order, and their line ranges are true', async t => {
+  const line = fc.oneof(
+    fc.constantFrom('', '# One', '## Two', '### Three', '```', '~~~', '- item', 'ends with:', '| a | b |', '  indented', '> quote'),
+    fc.stringMatching(/^[a-z ,.]{0,200}$/)
+  )
+  fc.assert(fc.property(fc.array(line, { maxLength: 120 }), fc.constantFrom('\n', '\r\n'), fc.constantFrom('a.md', 'a.txt'), (lines, end, source) => {
+    const passages = cutDocument(source, lines.join(end))
+    let after = 0
+    const covered = new Set<number>()
+    for (const { first, last, content } of passages) {
+      if (first <= after || last < first) return false
+      after = last
+      const text = lines.slice(first - 1, last).map(one => one.trim() === '' ? '' : one).join('\n')
+      if (text !== content && !/^#+ /.test(lines[first - 1] as string)) return false
+      for (let number = first; number <= last; number++) covered.add(number)
+    }
+    // a heading is not in its own passage but in the path of those below it
+    return lines.every((text, index) => text.trim() === '' || covered.has(index + 1) || /^#+ /.test(text))
+  }), { numRuns: 500 })
+})
+
+test('a line without an end is cut at spaces and keeps its number', async t => {
+  const passages = cutDocument('a.txt', 'word '.repeat(4_000))
+  t.ok(passages.length > 3)
+  t.ok(passages.every(passage => passage.first === 1 && passage.last === 1 && passage.content.length < 5_000))
+  t.equal(passages.map(passage => passage.content.trim()).join(' '), 'word '.repeat(4_000).trim())
+})
