@@ -1,0 +1,32 @@
+// One whole answer: POST /vac/<name> beside a bare JSON route.
+import autocannon from 'autocannon'
+import { figure } from './parts/figure.mjs'
+import { inPairs } from './parts/rounds.mjs'
+import { withServers } from './parts/server-process.mjs'
+
+const CONNECTIONS = 32
+const SECONDS = 2
+const ROUNDS = 5
+
+export const title = 'One whole answer, 32 connections'
+
+export async function run () {
+  const { ratio, ...rest } = await withServers(['bare', 'polyvac'], (bare, polyvac) => inPairs(bare, polyvac, ROUNDS, load))
+  const { p50, p99 } = rest.polyvac
+  return [figure('requests/s, share of a bare Fastify route', ratio * 100, '%', { atLeast: 80 }, { p50, p99, ...rest })]
+}
+
+async function load ({ port }) {
+  const { requests, non2xx, errors, latency } = await autocannon({
+    url: `http://127.0.0.1:${port}/vac/instant`,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ user_input: 'What is a VAC?' }),
+    connections: CONNECTIONS,
+    duration: SECONDS,
+    // at the rate of a server this fast the millisecond of autocannon's clock says too little
+    expectBody: JSON.stringify({ answer: 'What is a VAC?', source_documents: [] })
+  })
+  if (non2xx > 0 || errors > 0) throw new Error(`${non2xx} answers were not 2xx, ${errors} requests failed`)
+  return { perSecond: requests.average, times: [latency.p50, latency.p99] }
+}

@@ -1,0 +1,40 @@
+// What an open stream costs while nothing happens in it.
+import { setTimeout as delay } from 'node:timers/promises'
+import { figure } from './parts/figure.mjs'
+import { withServers } from './parts/server-process.mjs'
+import { open, streamRequest } from './parts/sockets.mjs'
+
+const STREAMS = 2_000
+const AT_ONCE = 100
+const KB = 1024
+
+export const title = 'Idle streams, 2,000 open at once'
+
+export async function run () {
+  const bare = await withServers(['bare'], hold)
+  const { each, rss } = await withServers(['polyvac'], hold)
+  return [figure('memory of an idle SSE stream', each / KB, 'kB', { atMost: 40 }, { rss, bareKb: bare.each / KB })]
+}
+
+async function hold (server) {
+  // code and pools that the first streams bring are no cost of the next ones
+  await close(await openMany(server, 200))
+  const before = await server.ask('rssAfterGc')
+  const sockets = await openMany(server, STREAMS)
+  const rss = await server.ask('rssAfterGc')
+  await close(sockets)
+  return { each: (rss - before) / STREAMS, rss }
+}
+
+async function openMany ({ port }, count) {
+  const sockets = []
+  while (sockets.length < count) {
+    sockets.push(...await Promise.all(Array.from({ length: AT_ONCE }, () => open(port, streamRequest('waiting', 'sse')))))
+  }
+  return sockets
+}
+
+async function close (sockets) {
+  for (const socket of sockets) socket.destroy()
+  await delay(500)
+}

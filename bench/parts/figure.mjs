@@ -1,0 +1,16 @@
+/**
+ * One measured figure with its bar.
+ * @param what the sentence a reader sees
+ * @param value
+ * @param unit
+ * @param bar `{ atLeast }` or `{ atMost }`, in the same unit
+ * @param more p50, p99 (ms), rss (bytes) and whatever else belongs to the raw results
+ */
+export function figure (what, value, unit, bar, more = {}) {
+  const { atLeast, atMost } = bar
+  const met = atLeast === undefined ? value <= atMost : value >= atLeast
+  return { what, value, unit, bar, met, ...more }
+}
+
+const MB = 1024 * 1024
+export const toMb = bytes => bytes / MB

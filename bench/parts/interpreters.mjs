@@ -1,0 +1,54 @@
+// The interpreters that are measured. Each is as small as it can be, so that the figures are those of the wire.
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** 100 bytes of text with exactly one `@`, by which readers count chunks without caring where a packet was cut. */
+export const CHUNK = `${'the quick brown fox jumps over the lazy dog '.repeat(3).slice(0, 99)}@`
+
+/** The end of every stream here. Without it the text of a long stream would have to be kept for the answer. */
+export const END = { answer: 'done', source_documents: [] }
+
+/** When each interpreter learned that its reader left: the caller's own id and the monotonic clock in ns. */
+export const aborts = []
+
+/** Chunks made by `endless`, to prove that a stalled reader stalls its source. */
+export const made = { chunks: 0 }
+
+export async function instant (question) {
+  return { answer: question }
+}
+
+export async function * counted (question, name, history, { chunks }) {
+  for (let i = 0; i < chunks; i++) yield CHUNK
+  return END
+}
+
+export async function * endless () {
+  for (;;) {
+    made.chunks++
+    yield CHUNK
+  }
+}
+
+/** Says one thing, then waits for its signal. */
+export async function * waiting (question, name, history, { id, signal }) {
+  yield CHUNK
+  await aborted(signal, id)
+}
+
+/** Says something every 20 ms until its signal. */
+export async function * ticking (question, name, history, { id, signal }) {
+  const end = aborted(signal, id)
+  while (!signal.aborted) {
+    yield CHUNK
+    await Promise.race([delay(20), end])
+  }
+}
+
+function aborted (signal, id) {
+  return new Promise(resolve => {
+    signal.addEventListener('abort', () => {
+      aborts.push([id, process.hrtime.bigint().toString()])
+      resolve()
+    }, { once: true })
+  })
+}

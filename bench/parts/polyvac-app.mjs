@@ -1,0 +1,17 @@
+import { createVacs } from '@polyvac/core'
+import { vacPlugin } from '@polyvac/vac'
+import Fastify from 'fastify'
+import { counted, endless, instant, ticking, waiting } from './interpreters.mjs'
+
+/** Polyvac as an application registers it: no option but its VACs. */
+export async function polyvacApp () {
+  const app = Fastify()
+  const parts = Object.entries({ instant, counted, endless, waiting, ticking })
+  await app.register(vacPlugin, {
+    vacs: createVacs({
+      vacs: parts.map(([name]) => name),
+      parts: Object.fromEntries(parts.map(([name, streamInterpreter]) => [name, { streamInterpreter }]))
+    })
+  })
+  return app
+}

@@ -1,0 +1,38 @@
+import { toMb } from './parts/figure.mjs'
+
+const HEAD = ['figure', 'measured', 'bar', '', 'p50', 'p99', 'RSS']
+
+/** The figures as a person reads them in a terminal. */
+export function printTable (results, where) {
+  process.stdout.write(`\n${where}\n`)
+  const rows = results.map(({ figures }) => figures.map(cells))
+  const widths = HEAD.map((head, i) => Math.max(head.length, ...rows.flat().map(row => row[i].length)))
+  const line = row => `  ${row.map((cell, i) => i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join('  ')}\n`
+  results.forEach(({ name, title }, i) => {
+    process.stdout.write(`\n${name}: ${title}\n${line(HEAD)}${rows[i].map(line).join('')}`)
+  })
+}
+
+/** The same for the documentation. */
+export function markdownTable (results) {
+  const line = row => `| ${row.join(' | ')} |\n`
+  const rows = results.flatMap(({ figures }) => figures.map(cells))
+  return line(HEAD) + line(HEAD.map((_, i) => i === 0 ? '---' : '---:')) + rows.map(line).join('')
+}
+
+export function withUnit (value, unit) {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
+  return `${value.toFixed(digits)} ${unit}`
+}
+
+export function barText ({ atLeast, atMost }, unit) {
+  return atLeast === undefined ? `<= ${atMost} ${unit}` : `>= ${atLeast} ${unit}`
+}
+
+function cells ({ what, value, unit, bar, met, p50, p99, rss }) {
+  const ms = time => time === undefined ? '' : withUnit(time, 'ms')
+  return [
+    what, withUnit(value, unit), barText(bar, unit), met ? 'met' : 'not met',
+    ms(p50), ms(p99), rss === undefined ? '' : `${toMb(rss).toFixed(0)} MB`
+  ]
+}
