@@ -19,19 +19,21 @@ export function openApiOf (app: FastifyInstance): Json {
   return hoistSchemas(app.swagger() as unknown as Json)
 }
 
-/** Schemas that have a name stand once, under components, and are referred to: the same `$id` twice would be invalid. */
+/**
+ * Schemas that have a name, their `title`, stand once under components and are referred to; the same shape ten times
+ * over would give generated clients ten types.
+ */
 export function hoistSchemas (document: Json): Json {
   const schemas: Json = {}
   const hoist = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(hoist)
     if (typeof value !== 'object' || value === null) return value
-    const { $id: id, errorMessage, ...rest } = value as Json
+    const { errorMessage, ...rest } = value as Json
     const hoisted = Object.fromEntries(Object.entries(rest).map(([key, child]) => [key, hoist(child)]))
-    if (typeof id !== 'string') return hoisted
-    schemas[id] = hoisted
-    return { $ref: `#/components/schemas/${id}` }
+    const { title } = hoisted
+    if (typeof title !== 'string') return hoisted
+    schemas[title] = hoisted
+    return { $ref: `#/components/schemas/${title}` }
   }
-  const { components, ...rest } = document as Json & { components?: Json }
-  const whole = hoist(rest) as Json
-  return { ...whole, components: { ...components, schemas } }
+  return { ...document, paths: hoist(document.paths), components: { ...document.components as Json | undefined, schemas } }
 }

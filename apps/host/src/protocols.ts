@@ -44,8 +44,8 @@ export const loadPlugin: LoadPlugin = async name => {
   try {
     return (await import(name) as { default: FastifyPluginAsync<Record<string, unknown>> }).default
   } catch (err) {
-    const { code, message } = err as NodeJS.ErrnoException
-    if (code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`)) return undefined
+    // only this package's own absence: a package of its that is missing is a broken installation
+    if ((err as Error).message.startsWith(`Cannot find package '${name}'`)) return undefined
     throw err
   }
 }

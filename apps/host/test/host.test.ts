@@ -1,0 +1,179 @@
+import { test, type Test } from 'tap'
+import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { parseConfig, readConfig, VacConfigFile } from '@polyvac/core'
+import { createHost, openApiOf, type HostOptions } from '../src/index.js'
+import { registerProtocols, type LoadPlugin } from '../src/protocols.js'
+import { toSettings } from '../src/host-options.js'
+
+const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
+const ask = async (app: FastifyInstance, vac: string, question = 'hello') =>
+  (await app.inject({ method: 'POST', url: `/vac/${vac}`, payload: { user_input: question } })).json() as { answer: string, [key: string]: unknown }
+
+/** A host that is closed with the test, over a copy of the fixtures, so that indexes and changes leave no trace. */
+async function host (t: Test, options: (folder: string) => HostOptions = folder => ({ config: join(folder, 'vac_config.yaml') })) {
+  const folder = await mkdtemp(join(tmpdir(), 'polyvac-host-'))
+  await cp(fixtures, folder, { recursive: true })
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const app = await createHost({ watchDocuments: false, ...options(folder) })
+  t.teardown(() => app.close())
+  return { app, folder }
+}
+
+test('a configuration file becomes a service: module interpreters, a VAC of its own kind, documents', async t => {
+  const { app } = await host(t)
+  t.match(await ask(app, 'own'), { answer: 'static hello', main: true })
+  t.match((await app.inject({ method: 'POST', url: '/vac/streaming/own', payload: { user_input: 'hello', stream_only: true } })).body, 'streamed hello')
+  const answer = await ask(app, 'tides', 'When does a spring tide occur?')
+  t.match(answer.answer, /twice each month.*\[1\]/)
+  t.match(answer.source_documents, [{ page_content: /spring tide/i, metadata: { source: 'tides.md', heading: /Spring tides/, lines: /^\d+/, score: Number } }])
+  t.strictSame((await app.inject('/vac')).json().vacs.map(({ name, memory }: { name: string, memory: boolean }) => [name, memory]), [['own', false], ['tides', true]])
+})
+
+test('from code the switches have the same names, take functions, and outrank the file', async t => {
+  const { app } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), stream_interpreter: question => `code ${question}` }))
+  t.equal((await ask(app, 'own')).answer, 'code hello', 'neither interpreter of the file is left')
+  const { app: bare } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'stream', vac_interpreter: () => 'static' }))
+  t.equal((await ask(bare, 'a')).answer, 'static')
+  t.equal(bare.polyvac.config, undefined)
+})
+
+test('async_stream: false runs interpreter modules in threads', async t => {
+  const { app } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), async_stream: false }))
+  t.match(await ask(app, 'own'), { answer: 'static hello', main: false })
+  t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice/ }, 'built-in interpreters stay')
+  await t.rejects(createHost({ vacs: ['a'], stream_interpreter: () => 'x', async_stream: false }), { code: 'WORKER_FUNCTION', message: /module path/ })
+})
+
+test('memory may be a module of one\'s own, and several stores are searched as one', async t => {
+  const { app } = await host(t, folder => ({
+    config: parseConfig(`kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n`, join(folder, 'vac_config.yaml'))
+  }))
+  const { memory } = app.polyvac.vacs.get('both')
+  t.strictSame((await memory?.search({ query: 'q', threshold: 0.5 }))?.map(({ content }) => content), ['A: q', 'B: q'])
+  t.match(await memory?.list?.(), [{ uri: 'tides.md' }])
+  t.match(await memory?.read?.('tides.md'), /# Tide tables/)
+  t.equal(await memory?.read?.('../vac_config.yaml'), undefined)
+})
+
+test('protocols that are switched off, or not installed, answer 501 as the contract says', async t => {
+  const { app } = await host(t)
+  for (const [method, url] of [['GET', '/.well-known/agent.json'], ['POST', '/a2a/tasks/send'], ['POST', '/a2a/tasks/sendSubscribe'], ['POST', '/a2a/tasks/get'], ['POST', '/a2a/tasks/cancel'], ['POST', '/a2a/tasks/pushNotification/set']] as const) {
+    const response = await app.inject({ method, url })
+    t.equal(response.statusCode, 501, url)
+    t.strictSame(response.json(), { error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' } })
+  }
+  for (const method of ['GET', 'POST', 'DELETE'] as const) t.match((await app.inject({ method, url: '/mcp' })).json(), { error: { code: 'MCP_SERVER_NOT_ENABLED' } })
+  t.equal((await app.inject('/mcp/tools')).statusCode, 404, 'without mcp_servers there is no gateway')
+})
+
+test('a switch that is on loads its plugin by need; one that is missing is an error in the log, and the rest runs on', async t => {
+  const logged: string[] = []
+  const logger = { level: 'error', stream: { write: (line: string) => { logged.push(line) } } }
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', server: { logger } }))
+  const switches = { enable_a2a_agent: true, a2a_vac_names: ['a'], enable_mcp_server: true, mcp_servers: [{ name: 'x', command: 'y' }] }
+  const settings = toSettings({ vacs: ['a'], ...switches }, undefined)
+  const given: unknown[] = []
+  const load: LoadPlugin = async name => name === '@polyvac/a2a'
+    ? async (scope, options) => { given.push(options); scope.get('/loaded', async () => 'yes') }
+    : undefined
+  const { default: Fastify } = await import('fastify')
+  const other = Fastify({ logger })
+  t.teardown(() => other.close())
+  await registerProtocols(other, app.polyvac.vacs, settings, load)
+  t.equal((await other.inject('/loaded')).body, 'yes')
+  t.match(given, [{ vacs: app.polyvac.vacs, a2a_vac_names: ['a'] }])
+  t.equal((await other.inject({ method: 'POST', url: '/a2a/tasks/send' })).statusCode, 404, 'its routes are the plugin\'s own')
+  t.equal((await other.inject('/mcp')).statusCode, 501)
+  t.match((await other.inject('/mcp/tools')).json(), { error: { code: 'MCP_GATEWAY_NOT_ENABLED' } })
+  t.match(logged.join(''), /enable_mcp_server is set, but the package @polyvac\/mcp-server is not installed/)
+})
+
+test('a host whose switches are all on starts, whatever is installed', async t => {
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', enable_a2a_agent: true, enable_mcp_server: true, mcp_servers: [{ name: 'x', command: 'no-such-command' }] }))
+  t.equal((await ask(app, 'a')).answer, 'x')
+})
+
+test('health is always told, readiness with its reasons', async t => {
+  const { app } = await host(t)
+  t.strictSame((await app.inject('/health')).json(), { status: 'healthy' })
+  for (const folder of [...app.polyvac.assembly.folders.values()].flat()) await folder.ready
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [] })
+  await app.polyvac.drain(0)
+  const ready = await app.inject('/ready')
+  t.equal(ready.statusCode, 503)
+  t.match(ready.json(), { status: 'not ready', reasons: [{ part: 'host' }] })
+  const refused = await app.inject({ method: 'POST', url: '/vac/own', payload: { user_input: 'x' } })
+  t.match([refused.statusCode, refused.headers['retry-after'], refused.json().error.code], [503, '1', 'SHUTTING_DOWN'])
+})
+
+test('readiness names documents that are still being indexed', async t => {
+  const { app } = await host(t)
+  const first = await app.inject('/ready')
+  if (first.statusCode === 503) t.match(first.json().reasons, [{ part: 'vac.tides', reason: /being indexed/ }])
+  await ask(app, 'tides', 'spring tide')
+  t.equal((await app.inject('/ready')).statusCode, 200)
+})
+
+test('a reload takes over what is good and keeps the old one where it is not', async t => {
+  const { app, folder } = await host(t)
+  const file = join(folder, 'vac_config.yaml')
+  const before = app.polyvac.assembly.folders.get('tides')?.[0]
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace('own: { display_name: Own }', 'renamed: { display_name: Own }'))
+  await app.polyvac.reload(await readConfig(file))
+  t.strictSame(app.polyvac.vacs.names, ['renamed', 'tides'])
+  t.equal(app.polyvac.assembly.folders.get('tides')?.[0], before, 'an unchanged folder is not opened anew')
+  t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice/ })
+
+  await writeFile(file, text.replace('./docs', './nowhere'))
+  await t.rejects(readConfig(file).then(config => app.polyvac.reload(config)), { message: /nowhere/ })
+  t.strictSame(app.polyvac.vacs.names, ['renamed', 'tides'], 'the old one stays')
+  t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice/ })
+
+  await copyFile(join(folder, 'interpreter.mjs'), join(folder, 'other.mjs'))
+  await writeFile(join(folder, 'other.mjs'), 'export default () => "changed"')
+  await writeFile(file, 'kind: vacConfig\nservice: { stream_interpreter: ./other.mjs, enable_a2a_agent: true }\nvac: { own: {} }\n')
+  await app.polyvac.reload(await readConfig(file))
+  t.equal((await ask(app, 'own')).answer, 'changed')
+  t.equal(app.polyvac.assembly.folders.size, 0)
+  await writeFile(join(folder, 'other.mjs'), 'export default () => "changed again"')
+  await app.polyvac.reload(await readConfig(file))
+  t.equal((await ask(app, 'own')).answer, 'changed again', 'a changed module is loaded anew')
+})
+
+test('what is wrong at the start is named with its remedy, and nothing stays open', async t => {
+  const wrong: Array<[HostOptions, { code?: string, message?: RegExp }]> = [
+    [{ config: '/nowhere/vac_config.yaml' }, { code: 'CONFIG_INVALID', message: /no such file/ }],
+    [{ vacs: ['a'] }, { code: 'VAC_WITHOUT_MEMORY', message: /"a" answers from documents but has none; add/ }],
+    [{ vacs: { a: { memory: [{ d: { vectorstore: 'folder', path: '/nowhere' } }] } } }, { message: /\/nowhere/ }],
+    [{ vacs: { a: { memory: [{ d: { vectorstore: './nothing.mjs' } }] } } }, { code: 'MEMORY_MODULE', message: /nothing\.mjs/ }],
+    [{ vacs: { a: { memory: [{ d: { vectorstore: 'lancedb' } }] } } }, { code: 'MEMORY_MODULE', message: /known: folder/ }],
+    [{ vacs: ['a'], stream_interpreter: './nothing.mjs' }, { code: 'INTERPRETER_MODULE', message: /nothing\.mjs/ }],
+    [{ vacs: ['a'], stream_interpreter: () => 'x', vac_interpreter: './nothing.mjs' }, { code: 'INTERPRETER_MODULE' }],
+    [{ vacs: ['a/b'], stream_interpreter: () => 'x' }, { code: 'INVALID_VAC_NAME' }],
+    [{ vacs: ['a'], stream_interpreter: () => 'x', a2a_vac_names: ['b'] }, { code: 'UNKNOWN_A2A_VAC', message: /names b.*configured: a/ }]
+  ]
+  for (const [options, error] of wrong) t.match(await createHost(options).then(() => 'started', (err: unknown) => err), error, JSON.stringify(options))
+})
+
+test('the OpenAPI document names every schema once and is what the routes do', async t => {
+  const { app } = await host(t)
+  const document = (await app.inject('/openapi.json')).json()
+  t.match(document, { openapi: '3.1.0', paths: { '/vac/{vector_name}': { post: {} }, '/vac/streaming/{vector_name}': {}, '/openai/v1/chat/completions': {}, '/health': {} } })
+  t.notOk(JSON.stringify(document).includes('"$id"'))
+  t.notOk(JSON.stringify(document).includes('/a2a/'), 'what is off is not documented')
+  const names = Object.keys(document.components.schemas)
+  const used = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name)
+  t.strictSame(new Set(used), new Set(names))
+  t.ok(names.includes('VacQuery') && names.includes('Answer'))
+  t.strictSame(openApiOf(app), document)
+})
+
+test('the editors\' schema file is the schema that checks', async t => {
+  const file = JSON.parse(await readFile(fileURLToPath(new URL('../vac_config.schema.json', import.meta.url)), 'utf8'))
+  t.strictSame(file, JSON.parse(JSON.stringify({ $schema: file.$schema, ...VacConfigFile })), 'node scripts/schema.mjs writes it')
+})
