@@ -42,6 +42,7 @@ export class FolderMemory implements Memory, WeighingMemory {
   #index: PassageIndex
   #refreshing: Promise<IndexStats> | undefined
   #again: Promise<IndexStats> | undefined
+  #replacing: Promise<void> | undefined
   #fingerprint: string | undefined
   #indexedInMs = 0
   #isReady = false
@@ -150,11 +151,12 @@ export class FolderMemory implements Memory, WeighingMemory {
   }
 
   async #refresh (signal: AbortSignal): Promise<IndexStats> {
+    const index = this.#index
     try {
       return await this.#bringUpToDate(signal)
     } catch (error) {
       if (!isCorrupt(error)) throw error
-      await this.#replaceIndex(error as Error)
+      await this.#replaceIndex(index, error as Error)
       return await this.#bringUpToDate(signal)
     }
   }
@@ -173,20 +175,27 @@ export class FolderMemory implements Memory, WeighingMemory {
 
   /** Runs a read of the index; a damaged file is made anew from the documents, and the read done again. */
   async #guarded<T> (read: () => T): Promise<T> {
+    const index = this.#index
     try {
       return read()
     } catch (error) {
       if (!isCorrupt(error)) throw error
-      await this.#replaceIndex(error as Error)
+      await this.#replaceIndex(index, error as Error)
       await this.refresh()
       return read()
     }
   }
 
-  async #replaceIndex (reason: Error): Promise<void> {
+  /** Searches that meet the damage together replace the index once. */
+  async #replaceIndex (damaged: PassageIndex, reason: Error): Promise<void> {
+    if (this.#index === damaged) this.#replacing ??= this.#replace(damaged, reason).finally(() => { this.#replacing = undefined })
+    await this.#replacing
+  }
+
+  async #replace (damaged: PassageIndex, reason: Error): Promise<void> {
     const { indexFile, log } = this.#settings
     log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason: reason.message }, 'the index file is damaged and is made anew')
-    await this.#index.close()
+    await damaged.close()
     if (indexFile !== ':memory:') await moveAside(indexFile)
     this.#index = await openIndex(this.#settings)
     this.#fingerprint = undefined

@@ -53,8 +53,9 @@ export class PassageIndex {
    * the driver's error where the file is no database, and with IndexNotOursError where it is somebody else's.
    */
   static async open (path: string, key: IndexKey = ''): Promise<PassageIndex> {
-    // a lost commit costs one file read again, so the index need not wait for the disk
-    const database = await openDatabase(path, { synchronous: 'normal', cacheKib: 8_192 })
+    // a lost commit costs one file read again, so the index need not wait for the disk; a larger cache makes nothing
+    // faster that could be measured, since the system caches the file as well
+    const database = await openDatabase(path, { synchronous: 'normal', cacheKib: 2_048 })
     try {
       migrateIndex(database, key)
       database.exec('PRAGMA wal_autocheckpoint = 0')

@@ -27,7 +27,7 @@ export interface SqliteDatabase {
 export interface SqliteOptions {
   /** `full` survives power loss; `normal` may lose the last commits but never the file. Default `full`. */
   readonly synchronous?: 'full' | 'normal' | undefined
-  /** Page cache in KiB. SQLite's own default (2,000) where absent. */
+  /** Page cache in KiB. Default: the driver's own, 2,000 or 16,000. */
   readonly cacheKib?: number | undefined
 }
 
