@@ -4,6 +4,7 @@ import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
+import { guardHost } from './host-guard.js'
 import { UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
@@ -29,6 +30,9 @@ export interface PolyvacHost {
   drain (ms: number): Promise<void>
 }
 
+/** Time to receive a whole request, in ms: one that trickles in for ever would hold its connection for ever. */
+const REQUEST_TIMEOUT_MS = 60_000
+
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
 
 /**
@@ -40,7 +44,11 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   let config = await configOf(options)
   let settings = toSettings(options, config)
   // the plugins leave a line for each call, which says more
-  const app = Fastify({ logController: new LogController({ disableRequestLogging: true }), ...options.server }) as unknown as FastifyInstance
+  const app = Fastify({
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    ...options.server
+  }) as unknown as FastifyInstance
   const { log } = app
   const parts = { watchDocuments: options.watchDocuments, onIndexing: options.onIndexing, log }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
@@ -66,6 +74,15 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       reply.header('connection', 'close').header('retry-after', 1)
       return await reply.code(status).send(body)
     })
+    app.setErrorHandler((err, request, reply) => {
+      const { status, body } = failureOf(err, request)
+      if (status >= 500) request.log.error({ err }, body.error.message)
+      reply.code(status).send(body)
+    })
+    app.setNotFoundHandler((request, reply) => {
+      reply.code(404).send({ error: { code: 'NOT_FOUND', message: `there is nothing at ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists what there is`, requestId: request.id } })
+    })
+    guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
     registerReadiness(app, { assembly: () => assembly, isDraining: () => draining })
     await app.register(vacPlugin, { vacs, authenticate: options.authenticate })

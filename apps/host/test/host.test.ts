@@ -1,5 +1,6 @@
 import { test, type Test } from 'tap'
 import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,7 +51,7 @@ test('async_stream: false runs interpreter modules in threads', async t => {
 
 test('memory may be a module of one\'s own, and several stores are searched as one', async t => {
   const { app } = await host(t, folder => ({
-    config: parseConfig(`kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n`, join(folder, 'vac_config.yaml'))
+    config: parseConfig('kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n', join(folder, 'vac_config.yaml'))
   }))
   const { memory } = app.polyvac.vacs.get('both')
   t.strictSame((await memory?.search({ query: 'q', threshold: 0.5 }))?.map(({ content }) => content), ['A: q', 'B: q'])
@@ -95,6 +96,23 @@ test('a switch that is on loads its plugin by need; one that is missing is an er
 test('a host whose switches are all on starts, whatever is installed', async t => {
   const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', enable_a2a_agent: true, enable_mcp_server: true, mcp_servers: [{ name: 'x', command: 'no-such-command' }] }))
   t.equal((await ask(app, 'a')).answer, 'x')
+})
+
+test('a foreign name that points at loopback is refused, unless it is the public one', async t => {
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', public_url: 'https://agents.example.org/base' }))
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const status = async (name: string) => await new Promise((resolve, reject) => {
+    request(`${url}/health`, { headers: { host: name }, agent: false }, response => { response.resume(); resolve(response.statusCode) }).on('error', reject).end()
+  })
+  for (const [name, wanted] of [['127.0.0.1:8080', 200], ['localhost', 200], ['[::1]:80', 200], ['agents.example.org', 200], ['evil.example', 403], ['127.0.0.1.evil.example:8080', 403]] as const) {
+    t.equal(await status(name), wanted, name)
+  }
+})
+
+test('what is not there is 404 in the shape of every error', async t => {
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x' }))
+  const response = await app.inject('/nothing')
+  t.match([response.statusCode, response.json()], [404, { error: { code: 'NOT_FOUND', message: /GET \/nothing/, requestId: /./ } }])
 })
 
 test('health is always told, readiness with its reasons', async t => {

@@ -72,6 +72,11 @@ export async function sendEvents (reply: FastifyReply, events: AsyncIterable<Out
  */
 export async function sendText (reply: FastifyReply, type: string, pieces: AsyncGenerator<string>): Promise<void> {
   const first = await pieces.next()
+  // a client that left meanwhile has had its `close`; waiting for it would be for ever
+  if (reply.raw.destroyed) {
+    await pieces.return(undefined)
+    return
+  }
   const body = Readable.from(whole(first, pieces))
   const ended = once(reply.raw, 'close')
   reply.type(type).header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(body)

@@ -47,7 +47,7 @@ export interface Vacs {
 }
 
 const DEFAULT_MAX_CONCURRENT = 10_000
-const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,128}$/u
+const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
 
 /**
  * Makes the registry of VACs.
