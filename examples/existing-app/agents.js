@@ -1,0 +1,19 @@
+// The agent: a function that answers questions. It knows nothing of the wire it is asked over.
+import { createVacs } from '@polyvac/core'
+
+async function * helpdesk (question, vectorName, chatHistory, { signal }) {
+  const words = `You asked: ${question}`.split(/(?<= )/)
+  for (const word of words) {
+    signal.throwIfAborted()
+    yield word
+  }
+  yield {
+    answer: words.join(''),
+    source_documents: [{ page_content: 'Kettles are sent within a day.', metadata: { source: 'delivery.md' } }]
+  }
+}
+
+export const vacs = createVacs({
+  vacs: { helpdesk: { display_name: 'Helpdesk', description: 'Answers questions about orders' } },
+  streamInterpreter: helpdesk
+})
