@@ -109,7 +109,7 @@ function shapeFactor (unit: Unit, order: number, wantsCode: boolean): number {
   const { kind, text, below } = unit
   if (kind === 'code') return (wantsCode ? 1 : 0.3) * (text.length > LONG_CODE ? 0.6 : 1)
   let factor = order === 0 ? 1.15 : LEANS_ON_THE_LAST.test(text) ? 0.8 : 1
-  if (text.endsWith('?') || /^(?:see|check out|refer to|read more|learn more|note that the example)\b/i.test(text)) factor *= 0.4
+  if (text.endsWith('?') || /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i.test(text)) factor *= 0.4
   if (text.endsWith(':')) factor *= below === undefined ? 0.4 : hasCode(unit) ? (wantsCode ? 1.1 : 0.7) : 1
   if (below !== undefined && below.length > LONG_CODE) factor *= 0.7
   if (kind === 'row') factor *= 0.9

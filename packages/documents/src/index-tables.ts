@@ -8,14 +8,14 @@ export type IndexKey = string
 /** "PVDC", so that somebody else's database is never taken for an index of ours. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables. */
-const TABLES_VERSION = 1
+const TABLES_VERSION = 2
 
 /** The file is a database, but not one of ours. Internal: the folder moves it aside and starts a new one. */
 export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS', 'the file is a database of another program', 500)
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE file (id INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
+  CREATE TABLE file (id INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL UNIQUE, stamp TEXT NOT NULL);
   CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, heading TEXT NOT NULL,
     first INTEGER NOT NULL, last INTEGER NOT NULL, content TEXT NOT NULL);
   CREATE INDEX passage_file ON passage (file);

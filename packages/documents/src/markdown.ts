@@ -1,3 +1,4 @@
+import { ENTITIES, ENTITY } from './entities.js'
 import { PassageBuilder, type Passage } from './passages.js'
 import { HTML_TAGS } from './html-tags.js'
 
@@ -99,6 +100,7 @@ function plainHeading (text: string, mdx: boolean): string {
     .replace(/\s*\{#[\w-]+\}\s*$/, '')
     .replace(/(\*\*|__|`)(.+?)\1/g, '$2')
     .replace(/\\([\\`*_{}[\]()#+.!<>-])/g, '$1')
+    .replace(ENTITY, (_, name: string) => ENTITIES[name] as string)
     .replace(/\s+/g, ' ')
     .trim()
 }

@@ -80,7 +80,7 @@ export class PassageIndex {
   /** Best passages first: by coverage, then BM25. Fails with DOCUMENTS_INVALID_SEARCH on an argument out of range. */
   search (query: Omit<MemoryQuery, 'signal'>): FoundPassage[] {
     const { query: text, limit, threshold } = searchArguments(query)
-    return rankPassages(this.#database, this.#weights, text, limit, threshold).map(hit => this.#found(hit))
+    return rankPassages(this.#database, this.#weights, text, limit, threshold).flatMap(hit => this.#found(hit))
   }
 
   /** The idf of every term of a query that counts, for weighing parts of a passage. */
@@ -134,16 +134,20 @@ export class PassageIndex {
   }
 
   * #upsertSteps (documents: Iterable<IndexedDocument>, tally: { passages: number }): Generator<void> {
-    const { deleteFile, insertFile, insertPassage, insertTerms, stampFile } = this.#statements
+    const { stampOfFile, deleteFile, insertFile, isFile, insertPassage, insertTerms, finishFile } = this.#statements
     for (const { source, passages, stamp = '' } of documents) {
+      // another process on the same file may have been faster
+      if (stamp !== '' && stampOfFile.get<{ stamp: string }>(source)?.stamp === stamp) continue
       yield * this.#removeSteps([source])
-      deleteFile.run(source)
       // the stamp comes last: a document whose writing was cut off by a crash is written again at the next start
+      deleteFile.run(source)
       const file = insertFile.run(source).lastInsertRowid
       const name = indexText(source.replace(/\.[^./]*$/, ''))
       let heading = ''
       let head = name
       for (const passage of typeof passages === 'function' ? passages() : passages) {
+        // ids are never given twice: without its row, the document has been taken over by another process
+        if (isFile.get(file) === undefined) break
         const { lastInsertRowid: id } = insertPassage.run(file, passage.heading, passage.first, passage.last, passage.content)
         if (passage.heading !== heading) {
           heading = passage.heading
@@ -153,7 +157,7 @@ export class PassageIndex {
         tally.passages++
         yield
       }
-      stampFile.run(stamp, source)
+      finishFile.run(stamp, file)
       yield
     }
   }
@@ -170,10 +174,10 @@ export class PassageIndex {
     }
   }
 
-  #found ({ id, score }: RankedPassage): FoundPassage {
+  /** Nothing where another process has removed the passage since it was found. */
+  #found ({ id, score }: RankedPassage): FoundPassage[] {
     const row = this.#statements.passage.get<Passage & { source: string }>(id)
-    if (row === undefined) throw new Error(`passage ${id} is in the term index but not in the table`)
-    return { ...row, score }
+    return row === undefined ? [] : [{ ...row, score }]
   }
 }
 
@@ -185,6 +189,9 @@ function prepareStatements (database: SqliteDatabase) {
     sources: database.prepare(`SELECT source FROM file WHERE ${HAS_TEXT} ORDER BY source`),
     files: database.prepare('SELECT source, stamp FROM file'),
     insertFile: database.prepare("INSERT INTO file (source, stamp) VALUES (?, '')"),
+    stampOfFile: database.prepare('SELECT stamp FROM file WHERE source = ?'),
+    isFile: database.prepare('SELECT 1 FROM file WHERE id = ?'),
+    finishFile: database.prepare('UPDATE file SET stamp = ? WHERE id = ?'),
     stampFile: database.prepare('UPDATE file SET stamp = ? WHERE source = ?'),
     deleteFile: database.prepare('DELETE FROM file WHERE source = ?'),
     passagesOf: database.prepare('SELECT p.id FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ?'),

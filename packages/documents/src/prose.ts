@@ -1,3 +1,5 @@
+import { ENTITIES, ENTITY } from './entities.js'
+
 /** A piece of a passage that can stand in an answer. */
 export interface Unit {
   readonly kind: 'sentence' | 'item' | 'row' | 'code'
@@ -135,7 +137,7 @@ export function plainText (markdown: string): string {
     .replace(/<(https?:[^>\s]+)>/g, '$1')
     .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.*?\S)\1/g, '$2')
     .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.*?\S)\1(?![\p{L}\p{N}_])/gu, '$2')
-    .replace(/&(lt|gt|amp|quot|nbsp|#39|apos);/g, (_, name: string) => ENTITIES[name] as string)
+    .replace(ENTITY, (_, name: string) => ENTITIES[name] as string)
     .replace(/\\([\\`*_{}[\]()#+.!<>|~-])/g, '$1')
     // eslint-disable-next-line no-control-regex -- NUL marks the code spans taken out above; texts hold none
     .replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string)
@@ -143,8 +145,6 @@ export function plainText (markdown: string): string {
     .replace(/^\s*(?:\p{Extended_Pictographic}\uFE0F?|\* )\s*/u, '')
     .trim()
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
 
 /** Cuts plain text into sentences; a full stop inside inline code or an abbreviation is none. */
 export function sentencesOf (text: string): string[] {

@@ -207,6 +207,19 @@ test('two memories on one index file see each other\'s changes', async t => {
   t.equal(two.stats().passages, 2)
 })
 
+test('two processes that index one folder at the same time write every passage once', async t => {
+  const path = await folderOf(t, Object.fromEntries(Array.from({ length: 20 }, (_, at) =>
+    [`${at}.md`, Array.from({ length: 150 }, (_, part) => `# Part ${part}\n\nSome words about ${at} and ${part}.`).join('\n\n')])))
+  const indexFile = join(path, '..', 'index.db')
+  // two connections of one process take turns between slices just as two processes do
+  const memories = await Promise.all([1, 2, 3].map(async () => await open(t, { path, indexFile })))
+  await Promise.all(memories.map(async memory => await memory.ready))
+  for (const memory of memories) {
+    await memory.refresh()
+    t.match(memory.stats(), { files: 20, passages: 3_000 })
+  }
+})
+
 test('the default index is kept in .polyvac beside the folder', async t => {
   const path = await folderOf(t, GUIDE)
   const memory = await open(t, { path })
