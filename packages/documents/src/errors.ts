@@ -20,6 +20,10 @@ export const SqliteDriverMissingError = createError<[string, string]>('SQLITE_DR
 export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',
   "cannot use the index file '%s': %s; set `indexFile` to a path that this process can write, or to ':memory:'", 500)
 
+/** The index file is a database, but not one of ours; the folder moves it aside. No argument. */
+export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS',
+  'the index file is a database of another program; name another file', 500)
+
 /** A search or refresh came after `close()`. Argument: what was closed. */
 export const ClosedError = createError<[string]>('DOCUMENTS_CLOSED',
   "'%s' is closed; open it again to search it", 503)

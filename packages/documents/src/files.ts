@@ -96,7 +96,8 @@ async function readBounded (path: string, maxBytes: number): Promise<Buffer | un
   }
 }
 
-async function leadsInside (path: string, root: string): Promise<boolean> {
+/** Whether a path, all links followed, lies within the folder. */
+export async function leadsInside (path: string, root: string): Promise<boolean> {
   const real = await realpath(path).catch(() => undefined)
   return real !== undefined && real.startsWith(root.endsWith(sep) ? root : root + sep)
 }

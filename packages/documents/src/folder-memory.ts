@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from './errors.js'
 import { mimeTypeOf } from './cut.js'
-import { readText } from './files.js'
+import { leadsInside, readText } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { refreshIndex } from './folder-refresh.js'
 import { watchFolder } from './folder-watch.js'
@@ -64,33 +65,32 @@ export class FolderMemory implements Memory, WeighingMemory {
   async search (query: MemoryQuery): Promise<Hit[]> {
     searchArguments(query)
     this.#assertOpen()
-    await waitFor(this.ready, query.signal)
-    this.#assertOpen()
+    await this.#whenReady(query.signal)
     return (await this.#guarded(() => this.#index.search(query))).map(({ content, score, source, heading, first, last }) => ({
       content, score, metadata: { source, heading: heading === '' ? source : heading, lines: first === last ? `${first}` : `${first}-${last}` }
     }))
   }
 
   async weights (query: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    await waitFor(this.ready, signal)
-    this.#assertOpen()
+    await this.#whenReady(signal)
     return await this.#guarded(() => this.#index.weights(query))
   }
 
   /** Every indexed file, by name; `uri` is its path in the folder. */
   async list (): Promise<MemoryDocument[]> {
-    await this.ready
-    this.#assertOpen()
+    await this.#whenReady()
     const sources = await this.#guarded(() => this.#index.sources())
     return sources.map(source => ({ uri: source, name: source, mimeType: mimeTypeOf(source) }))
   }
 
   /** The text of an indexed file as it is on disk now. Only what `list` names is read, so no path leads out. */
   async read (uri: string): Promise<string | undefined> {
-    await this.ready
-    this.#assertOpen()
+    await this.#whenReady()
     if (!await this.#guarded(() => this.#index.has(uri))) return undefined
-    return await readText({ source: uri, path: `${this.#settings.root}/${uri}` }, this.#settings)
+    const path = join(this.#settings.root, uri)
+    // what was a file when it was indexed may be a link by now
+    if (!await leadsInside(path, this.#settings.root)) return undefined
+    return await readText({ source: uri, path }, this.#settings)
   }
 
   stats (): IndexStats & { readonly ready: boolean } {
@@ -199,6 +199,13 @@ export class FolderMemory implements Memory, WeighingMemory {
     if (indexFile !== ':memory:') await moveAside(indexFile)
     this.#index = await openIndex(this.#settings)
     this.#fingerprint = undefined
+  }
+
+  /** A first index that failed is no matter once a later refresh has succeeded. */
+  async #whenReady (signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    if (!this.#isReady) await waitFor(this.ready, signal)
+    this.#assertOpen()
   }
 
   #assertOpen (): void {

@@ -38,7 +38,7 @@ export interface FolderOptions {
   /** Files past this count are left out, with a log line: a folder chosen by mistake may hold a disk. Default 50,000. */
   readonly maxFiles?: number | undefined
   readonly log?: Log | undefined
-  /** Ends the first index; the folder then stays open with what it has. */
+  /** Ends the first index: `ready` fails with its reason, and so does every search until a `refresh()` succeeds. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined
 }

@@ -1,7 +1,6 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { IndexFileError } from './errors.js'
-import { IndexNotOursError } from './index-tables.js'
+import { IndexFileError, IndexNotOursError } from './errors.js'
 import { PassageIndex } from './passage-index.js'
 import type { FolderSettings } from './folder-options.js'
 

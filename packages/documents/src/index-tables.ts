@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { IndexNotOursError } from './errors.js'
 import type { SqliteDatabase } from './sqlite.js'
 import { CUT_VERSION } from './cut.js'
 
@@ -9,9 +9,6 @@ export type IndexKey = string
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables. */
 const TABLES_VERSION = 2
-
-/** The file is a database, but not one of ours. Internal: the folder moves it aside and starts a new one. */
-export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS', 'the file is a database of another program', 500)
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

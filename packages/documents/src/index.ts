@@ -14,6 +14,6 @@ export type { WeighingMemory } from './weighing-memory.js'
 export { openDatabase } from './sqlite.js'
 export type { SqliteDatabase, SqliteOptions, SqliteRow, SqliteStatement, SqliteValue } from './sqlite.js'
 export {
-  ClosedError, EchoError, FolderNotFoundError, IndexFileError, InvalidOptionError, InvalidSearchError, ModelFailedError,
-  ModelNotFoundError, SqliteDriverMissingError
+  ClosedError, EchoError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
+  ModelFailedError, ModelNotFoundError, SqliteDriverMissingError
 } from './errors.js'

@@ -42,6 +42,17 @@ test('a search before the first index waits for it, no longer than its signal', 
   t.equal(memory.stats().ready, true)
 })
 
+test('a first index that was stopped is made up for by a refresh', async t => {
+  const path = await folderOf(t, GUIDE)
+  const controller = new AbortController()
+  const memory = await open(t, { path, indexFile: ':memory:', signal: controller.signal })
+  controller.abort(new Error('stopped'))
+  await t.rejects(memory.ready, { message: 'stopped' })
+  await t.rejects(memory.search({ query: 'cancel a task' }), { message: 'stopped' })
+  await memory.refresh()
+  t.equal((await memory.search({ query: 'cancel a task' })).length, 1)
+})
+
 test('hits name their file, heading and lines; documents are listed and read', async t => {
   const memory = await memoryOf(t, { ...GUIDE, 'sub/page.html': '<h1>Page</h1><p>About zebras.</p>' })
   t.match(await memory.search({ query: 'zebras' }), [{ content: 'About zebras.', score: 1, metadata: { source: 'sub/page.html', heading: 'Page', lines: '1' } }])
