@@ -1,5 +1,5 @@
-import { combineMemories, isModulePath, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
-import { documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
+import { isModulePath, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import { combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
@@ -18,13 +18,18 @@ export interface Assembly {
 
 interface Closable { close?: () => Promise<void> | void }
 
-type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & { readonly log: Log }
+type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
+  readonly log: Log
+  /** The port this service listens on: not a language model's. */
+  readonly ownPort: () => number | undefined
+}
 
 /**
  * Builds what the VACs of these settings are made of: memories, interpreters, worker threads. Folders that `previous`
  * has open are taken over, so that a reload does not index them anew. Fails whole: nothing half open stays behind.
  */
 export async function assemble (settings: Settings, options: Options, previous?: Assembly): Promise<Assembly> {
+  const { ownPort } = options
   const open = new Map<string, Closable>()
   const folders = new Map<string, FolderMemory[]>()
   const taken = new Set<string>()
@@ -75,9 +80,9 @@ export async function assemble (settings: Settings, options: Options, previous?:
     }
     if (chosen === 'documents') {
       if (memory === undefined) throw new NoMemoryError(JSON.stringify(name))
-      return { streamInterpreter: documentsInterpreter(memory), vacInterpreter: await staticOf(config), memory }
+      return { streamInterpreter: documentsInterpreter(memory, { ownPort }), vacInterpreter: await staticOf(config), memory }
     }
-    if (chosen === 'openai') return { streamInterpreter: openaiInterpreter(), vacInterpreter: await staticOf(config), memory }
+    if (chosen === 'openai') return { streamInterpreter: openaiInterpreter({ ownPort }), vacInterpreter: await staticOf(config), memory }
     if (chosen === 'echo') return { streamInterpreter: echoInterpreter, vacInterpreter: await staticOf(config), memory }
     const own = await interpretersOf(chosen)
     return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }

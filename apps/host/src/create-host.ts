@@ -2,6 +2,7 @@ import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance } from 'fastify'
 import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { guardHost } from './host-guard.js'
@@ -50,7 +51,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
-  const parts = { watchDocuments: options.watchDocuments, onIndexing: options.onIndexing, log }
+  const parts = { watchDocuments: options.watchDocuments, onIndexing: options.onIndexing, log, ownPort: () => (app.server.address() as AddressInfo | null)?.port }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
   let assembly = await assemble(settings, parts)
   let draining = false

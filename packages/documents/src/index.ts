@@ -6,6 +6,7 @@ export type { AnswerMode, DocumentsInterpreterOptions } from './documents-interp
 export { openaiInterpreter } from './openai-interpreter.js'
 export type { OpenaiInterpreterOptions } from './openai-interpreter.js'
 export { echoInterpreter } from './echo-interpreter.js'
+export { combineMemories } from './combine-memories.js'
 export { PassageIndex } from './passage-index.js'
 export type { FoundPassage, IndexedDocument } from './passage-index.js'
 export { cutDocument } from './cut.js'

@@ -1,0 +1,38 @@
+import { MEMORY_DEFAULTS, type Memory } from '@polyvac/core'
+import { isWeighing, type WeighingMemory } from './weighing-memory.js'
+
+/**
+ * Several knowledge stores as one: hits of all, best first; a document is read from the first store that has it. A
+ * word weighs what it does in the store where it tells most.
+ */
+export function combineMemories (memories: readonly Memory[]): Memory {
+  const weighing = memories.filter(isWeighing)
+  return {
+    async search (query) {
+      const hits = await Promise.all(memories.map(memory => memory.search(query)))
+      return hits.flat().sort((a, b) => b.score - a.score).slice(0, query.limit ?? MEMORY_DEFAULTS.limit)
+    },
+    ...weighing.length > 0 && { weights: (query: string, signal?: AbortSignal) => heaviest(weighing, query, signal) },
+    async list () {
+      return (await Promise.all(memories.map(memory => memory.list?.() ?? []))).flat()
+    },
+    async read (uri) {
+      for (const memory of memories) {
+        const text = await memory.read?.(uri)
+        if (text !== undefined) return text
+      }
+      return undefined
+    },
+    async close () {
+      await Promise.all(memories.map(memory => memory.close?.()))
+    }
+  }
+}
+
+async function heaviest (memories: readonly WeighingMemory[], query: string, signal?: AbortSignal): Promise<Map<string, number>> {
+  const all = new Map<string, number>()
+  for (const memory of memories) {
+    for (const [stem, weight] of await memory.weights(query, signal)) all.set(stem, Math.max(weight, all.get(stem) ?? 0))
+  }
+  return all
+}
