@@ -1,0 +1,181 @@
+// Writes the parts of the documentation that come from the code: between `<!-- generated: name -->` and `<!-- end -->`.
+//   node docs/generate.mjs          writes them (needs a build: npm run build)
+//   node docs/generate.mjs --check  changes nothing, exits 1 and names the pages that are stale
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { VacConfigFile } from '@polyvac/core'
+import { createHost, openApiOf } from '@polyvac/host'
+import { remedies } from './remedies.mjs'
+import { limits } from './limits.mjs'
+
+const root = new URL('..', import.meta.url)
+const read = path => readFileSync(new URL(path, root), 'utf8')
+
+const parts = {
+  'configuration: file': () => schemaTable(VacConfigFile),
+  'configuration: service': () => schemaTable(VacConfigFile.properties.service),
+  'configuration: tasks': () => schemaTable(VacConfigFile.properties.service.properties.tasks),
+  'configuration: mcp_servers': () => schemaTable(VacConfigFile.properties.service.properties.mcp_servers.anyOf[0].items),
+  'configuration: vac': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$']),
+  'configuration: openai': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$'].properties.openai),
+  'configuration: memory': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$'].properties.memory.items.patternProperties['^(.*)$']),
+  'configuration: folder': () => interfaceTable('packages/documents/src/folder-options.ts', 'FolderOptions', name => ['path', 'extensions', 'ignore', 'k'].includes(name)),
+  'options: createVacs': () => interfaceTable('packages/core/src/vacs.ts', 'VacsOptions'),
+  'options: vacPlugin': () => interfaceTable('packages/vac/src/options.ts', 'VacPluginOptions'),
+  'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
+  'errors: index': errorIndex,
+  'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
+  'errors: start': () => errorSections(({ seen }) => seen === 'start'),
+  'errors: log': () => errorSections(({ seen }) => seen === 'log'),
+  limits: limitsTable,
+  help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
+  routes: routesTable
+}
+
+/** What the schema leaves unsaid. */
+const unsaid = {
+  $schema: 'the JSON Schema, for editors',
+  kind: 'what the file is',
+  apiVersion: 'as in older files; not read',
+  service: 'the switches of the host',
+  description: 'shown to people; default: `display_name`',
+  api_key: 'sent to that server as a bearer token',
+  store: 'where tasks are kept',
+  max_tasks: 'most tasks kept',
+  args: 'arguments of the command',
+  cwd: 'folder in which the command runs',
+  headers: 'sent with every request to `url`'
+}
+
+/** A TypeBox object as a table: key, type, meaning. */
+function schemaTable (schema) {
+  const required = new Set(schema.required)
+  const rows = Object.entries(schema.properties).map(([key, value]) => [
+    `\`${key}\``, typeName(value), `${sentence(value.description ?? unsaid[key])}${required.has(key) ? ' Required.' : ''}`
+  ])
+  return table(['Key', 'Type', 'Meaning'], rows)
+}
+
+function typeName (schema) {
+  if (schema.const !== undefined) return `\`${schema.const}\``
+  if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeName))].join(' or ')
+  if (schema.type === 'array') return `list of ${typeName(schema.items)}`
+  if (schema.patternProperties !== undefined) return 'map'
+  if (schema.type === 'object') return 'map'
+  const bounds = [schema.minimum !== undefined && `from ${schema.minimum}`, schema.maximum !== undefined && `to ${schema.maximum}`].filter(Boolean).join(' ')
+  return [schema.type, bounds].filter(Boolean).join(' ')
+}
+
+/** The options of an interface as a table, from its doc comments. */
+function interfaceTable (file, name, wanted = () => true) {
+  const body = new RegExp(`export interface ${name} (?:extends [^{]+)?\\{\\n([^]*?)\\n\\}`).exec(read(file))?.[1]
+  if (body === undefined) throw new Error(`${file} has no interface ${name}`)
+  const rows = [...body.matchAll(/(?: {2}\/\*\*([^]*?)\*\/\n)?^ {2}readonly (\w+)(\?)?: (.*)$/gm)]
+    .filter(([, , key]) => wanted(key))
+    .map(([, doc = '', key, optional, type]) => {
+      const text = doc.replace(/\s*\n\s*\*\s?/g, ' ').trim()
+      return [`\`${key}\``, text === '' ? `\`${type.replace(/ \| undefined$/, '').replaceAll('|', '\\|')}\`` : text, optional === undefined ? 'yes' : 'no']
+    })
+  return table(['Option', 'Meaning', 'Required'], rows)
+}
+
+/** Every code of the source, with its status; what it means and what to do about it stand in remedies.mjs. */
+export function codesOfSource () {
+  const codes = new Map()
+  const folders = [...readdirSync(new URL('packages/', root)).map(name => `packages/${name}/src/`), 'apps/host/src/']
+  for (const folder of folders) {
+    for (const name of readdirSync(new URL(folder, root), { recursive: true })) {
+      if (!String(name).endsWith('.ts')) continue
+      const text = read(`${folder}${name}`)
+      for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
+        codes.set(code, Number(/(\d{3})\s*$/.exec(rest)?.[1] ?? 500))
+      }
+      for (const [, code] of text.matchAll(/\bcode: '([A-Z][A-Z0-9_]+)'/g)) if (!codes.has(code)) codes.set(code, undefined)
+    }
+  }
+  return codes
+}
+
+function errorSections (wanted) {
+  const codes = codesOfSource()
+  const unknown = [...codes.keys()].filter(code => remedies[code] === undefined)
+  const gone = Object.keys(remedies).filter(code => !codes.has(code))
+  if (unknown.length + gone.length > 0) throw new Error(`docs/remedies.mjs lacks ${unknown.join(', ') || 'nothing'} and has too many: ${gone.join(', ') || 'none'}`)
+  return Object.entries(remedies).filter(([, entry]) => wanted(entry)).map(([code, { seen, status, means, remedy }]) =>
+    `### ${code}\n\n${seen === 'caller' ? `Status ${codes.get(code) ?? status}. ` : ''}${means} ${remedy}`).join('\n\n')
+}
+
+/** The callers' codes at a glance. */
+function errorIndex () {
+  const codes = codesOfSource()
+  return table(['Code', 'Status', 'What happened'], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller')
+    .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(codes.get(code) ?? status), means.split('. ')[0].replace(/\.?$/, '.')]))
+}
+
+function limitsTable () {
+  return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
+    const text = new RegExp(`\\b${name}\\s*[:=]\\s*([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+    // a constant is a product of numbers
+    const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
+    if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)
+    return [`${what} (\`${name}\`)`, shown(value, unit), then]
+  }))}`).join('\n\n')
+}
+
+function shown (value, unit) {
+  if (unit === 'bytes' || unit === 'characters') {
+    const [mebi, kibi] = [value / 1024 ** 2, value / 1024]
+    if (Number.isInteger(mebi)) return unit === 'bytes' ? `${mebi} MiB` : `${mebi} Mi characters`
+    if (Number.isInteger(kibi)) return unit === 'bytes' ? `${kibi} KiB` : `${kibi} Ki characters`
+  }
+  if (unit === 'ms' && value >= 1_000 && value % 1_000 === 0) return `${value / 1_000} s`
+  return `${value.toLocaleString('en')}${unit === '' ? '' : ` ${unit}`}`
+}
+
+async function routesTable () {
+  const app = await createHost({ vacs: ['docs'], stream_interpreter: 'echo', server: { logger: false } })
+  await app.ready()
+  const { paths } = openApiOf(app)
+  await app.close()
+  return table(['Route', 'What it does'], Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { summary }]) => [`${method.toUpperCase()} \`${path.replace(/\{(\w+)\}/g, '<$1>')}\``, sentence(summary)])))
+}
+
+function sentence (text = '') {
+  const upper = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
+  return upper === '' || /[.!?]$/.test(upper) ? upper : `${upper}.`
+}
+
+function table (head, rows) {
+  const line = cells => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** A page with its generated parts made anew. */
+function filled (text, file) {
+  let out = text
+  for (const [whole, name] of text.matchAll(/<!-- generated: ([^>]+?) -->[^]*?<!-- end -->/g)) {
+    if (parts[name] === undefined) throw new Error(`${file}: there is no generated part ${name}`)
+    out = out.replace(whole, () => `<!-- generated: ${name} -->\n${made.get(name)}\n<!-- end -->`)
+  }
+  return out
+}
+
+const made = new Map()
+for (const [name, make] of Object.entries(parts)) made.set(name, await make())
+
+const pages = [
+  ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md'
+]
+let stale = 0
+for (const page of pages) {
+  const before = read(page)
+  const after = filled(before, page)
+  if (after === before) continue
+  stale++
+  process.stdout.write(`${page} ${process.argv.includes('--check') ? 'is stale' : 'written'}\n`)
+  if (!process.argv.includes('--check')) writeFileSync(fileURLToPath(new URL(page, root)), after)
+}
+if (stale > 0 && process.argv.includes('--check')) process.exitCode = 1

@@ -1,0 +1,46 @@
+// The bounds that the code names, for docs/explain/limits.md: [what, file, constant, unit, what happens at the limit].
+// docs/generate.mjs reads the values from the files, so that they cannot go stale.
+const core = 'packages/core/src'
+const vac = 'packages/vac/src'
+const documents = 'packages/documents/src'
+
+export const limits = {
+  Answers: [
+    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'DEFAULT_MAX_CONCURRENT', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
+    ['Text kept for an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`; all text was streamed.'],
+    ['Unread text pushed through the callback without `await`', `${core}/run-interpreter.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
+    ['Unread text from which an awaited push waits', `${core}/run-interpreter.ts`, 'PUSH_HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
+    ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'LONGEST_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
+  ],
+  Requests: [
+    ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
+    ['Nesting of a request body', `${core}/body-depth.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
+    ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
+    ['Time to receive a whole request', 'apps/host/src/create-host.ts', 'REQUEST_TIMEOUT_MS', 'ms', 'The host closes the connection with 408.'],
+    ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
+  Streams: [
+    ['Longest pause without a byte (`stream_wait_time`)', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`.'],
+    ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
+    ['Time for answers in progress after SIGTERM', 'apps/host/src/arguments.ts', 'graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
+  ],
+  'Worker threads': [
+    ['Calls waiting for a thread', `${core}/worker-interpreter.ts`, 'maxQueue', 'calls', '503 `VAC_BUSY`.'],
+    ['Unread text from which a thread waits', `${core}/interpreter-worker.ts`, 'UNREAD_HIGH_WATER_CHARS', 'characters', 'The thread sleeps until the reader has taken some.'],
+    ['Life of an idle thread', `${core}/worker-interpreter.ts`, 'idleTimeout', 'ms', 'It ends; one always stays.']
+  ],
+  Documents: [
+    ['Length of a file', `${documents}/folder-options.ts`, 'maxFileBytes', 'bytes', 'The file is left out, with a log line.'],
+    ['Files in a folder', `${documents}/folder-options.ts`, 'maxFiles', 'files', 'The others are left out, with a log line.'],
+    ['Depth of folders', `${documents}/files.ts`, 'MAX_DEPTH', 'levels', 'Deeper ones are left out.'],
+    ['Passages an answer is made from (`k`)', `${documents}/folder-options.ts`, 'k', '', 'The best ones are taken. Set it per memory, up to 100.'],
+    ['Results of a search', `${core}/memory.ts`, 'maxLimit', '', '`DOCUMENTS_INVALID_SEARCH`.'],
+    ['Length of a query', `${core}/memory.ts`, 'maxQueryLength', 'characters', 'The rest is not searched for.'],
+    ['Passages shown to a model, together', `${documents}/model-answer.ts`, 'MAX_PASSAGES', 'characters', 'The last ones are cut.'],
+    ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']
+  ],
+  Configuration: [
+    ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
+  ]
+}

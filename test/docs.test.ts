@@ -1,0 +1,185 @@
+import { parseConfig } from '@polyvac/core'
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'tap'
+import { parse as parseYaml } from 'yaml'
+import { differs } from './fixtures/compare.js'
+import { allPages, root, testedPages, type Block, type Page } from './fixtures/pages.js'
+import { freePort, run, startHost, startProgram, type Service } from './fixtures/service.js'
+import { toJavaScript, typeErrors } from './fixtures/types.js'
+
+const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
+const ADDRESS = /(?:127\.0\.0\.1|localhost):8080/g
+const PROGRAMS = new Set(['ts', 'js'])
+// inside node_modules, so that bare imports find the workspace's packages
+const work = join(root, 'node_modules/.cache/polyvac-docs')
+
+const pages = testedPages()
+const folderOf = (page: Page): string => join(work, page.name.replace(/\.md$/, '').replaceAll('/', '-'))
+const fileOf = (page: Page, block: Block): string => join(folderOf(page), block.file ?? `line-${block.line}.${block.language === 'ts' ? 'ts' : 'mjs'}`)
+const isRun = (block: Block | undefined): boolean => block?.words.has('run') === true
+const isProgram = (block: Block): boolean => PROGRAMS.has(block.language) && block.norun === undefined
+
+rmSync(work, { recursive: true, force: true })
+mkdirSync(work, { recursive: true })
+writeFileSync(join(work, 'package.json'), '{ "type": "module" }\n')
+for (const page of pages) {
+  mkdirSync(folderOf(page))
+  symlinkSync(join(root, 'docs'), join(folderOf(page), 'docs'))
+  for (const block of page.blocks) {
+    if (!isProgram(block) && block.file === undefined) continue
+    mkdirSync(dirname(fileOf(page, block)), { recursive: true })
+    writeFileSync(fileOf(page, block), block.text)
+  }
+}
+
+test('the programs of the pages compile', t => {
+  const programs = (language: string) => pages.flatMap(page => page.blocks.filter(block => block.language === language && isProgram(block)).map(block => fileOf(page, block)))
+  for (const [language, strict] of [['ts', true], ['js', false]] as const) {
+    const files = programs(language)
+    t.strictSame(typeErrors(files, strict).map(line => line.replace(`${work}/`, '')), [], `${files.length} ${language} programs`)
+  }
+  t.end()
+})
+
+test('every block is tried, or says why not', t => {
+  for (const page of pages) {
+    for (const block of page.blocks) {
+      const { language, words, norun, line, text } = block
+      const where = `${page.name}:${line}`
+      if (language === '') t.fail(`${where} has no language; plain text is \`text\``)
+      if (norun !== undefined) t.ok(norun.length > 5, `${where} gives a reason`)
+      else if (language === 'sh' && !words.has('run') && !/^(?:npm (?:i|install) .*\n)+$/.test(text)) t.fail(`${where} neither runs nor says why not`)
+      else if (language === 'json' && !words.has('output')) t.doesNotThrow(() => { JSON.parse(text) }, where)
+      else if (language === 'yaml') t.doesNotThrow(() => { checkYaml(page, text) }, where)
+      if (words.has('output') && !isRun(page.blocks[page.blocks.indexOf(block) - 1])) t.fail(`${where} is the output of nothing`)
+    }
+  }
+  t.end()
+})
+
+/** A whole configuration, or a part of one that begins at the top. Other files only need to be YAML. */
+function checkYaml (page: Page, text: string): void {
+  const value = parseYaml(text) as Record<string, unknown>
+  if (!('kind' in value) && !('vac' in value) && !('service' in value)) return
+  const whole = `${'kind' in value ? '' : 'kind: vacConfig\n'}${text}${'vac' in value ? '' : '\nvac: { docs: {} }\n'}`
+  parseConfig(whole, join(folderOf(page), 'vac_config.yaml'), { ...BUILT_IN, env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
+}
+
+test('the commands of the pages do what the pages show', { timeout: 55_000 }, async t => {
+  let ran = 0
+  let left = 0
+  const host = await startHost(root)
+  try {
+    await Promise.all(pages.filter(page => page.blocks.some(block => isRun(block) || block.words.has('serve'))).map(async page => {
+      const services: Service[] = []
+      let url = host.url
+      let printed = ''
+      const folder = page.blocks.some(block => block.file !== undefined || block.words.has('serve')) ? folderOf(page) : root
+      try {
+        for (const block of page.blocks) {
+          const where = `${page.name}:${block.line}`
+          if (block.words.has('serve')) {
+            const service = await serve(page, block)
+            services.push(service)
+            url = service.url
+            ran++
+          } else if (isRun(block)) {
+            const result = await runBlock(page, block, folder, new URL(url).host)
+            printed = result.stdout
+            t.equal(result.code, 0, `${where} ${result.code === 0 ? 'runs' : `${result.stdout}${result.stderr}`}`)
+            ran++
+          } else if (block.words.has('output')) {
+            t.equal(differs(block.language, block.text.replace(ADDRESS, new URL(url).host), printed), undefined, `${where} is what is printed`)
+          }
+        }
+      } finally {
+        for (const service of services) await service.close()
+      }
+    }))
+    left = pages.flatMap(page => page.blocks).filter(({ norun }) => norun !== undefined).length
+  } finally {
+    await host.close()
+  }
+  t.comment(`${ran} blocks ran; ${left} say why they do not`)
+  t.ok(ran > 30, `${ran} blocks ran`)
+})
+
+async function serve (page: Page, block: Block): Promise<Service> {
+  if (block.language === 'yaml') {
+    writeFileSync(join(folderOf(page), block.file ?? 'vac_config.yaml'), block.text)
+    return await startHost(folderOf(page), ['--config', block.file ?? 'vac_config.yaml'])
+  }
+  const port = await freePort()
+  return await startProgram(folderOf(page), program(page, block, text => text.replaceAll('8080', String(port))), port)
+}
+
+async function runBlock (page: Page, block: Block, folder: string, address: string) {
+  const change = (text: string): string => text.replace(ADDRESS, address).replaceAll('npx polyvac', 'polyvac')
+  if (block.language === 'sh') return await run(folder, 'bash', ['-euo', 'pipefail', '-c', change(block.text)])
+  return await run(folderOf(page), process.execPath, [program(page, block, change)])
+}
+
+function program (page: Page, block: Block, change: (text: string) => string): string {
+  const file = fileOf(page, block).replace(/\.ts$/, '.mjs')
+  writeFileSync(file, change(block.language === 'ts' ? toJavaScript(block.text) : block.text))
+  return file
+}
+
+test('links lead somewhere', t => {
+  const known = new Map(allPages().map(page => [normalize(page.name), page]))
+  for (const page of known.values()) {
+    for (const { target, line } of page.links) {
+      if (/^(?:https?|mailto):/.test(target)) continue
+      const [path = '', anchor] = target.split('#')
+      const to = path === '' ? page.name : normalize(join(dirname(page.name), path))
+      if (!existsSync(join(root, to))) t.fail(`${page.name}:${line} leads to ${to}, which is not there`)
+      else if (anchor !== undefined && statSync(join(root, to)).isFile() && known.get(to)?.anchors.has(anchor) !== true) t.fail(`${page.name}:${line} leads to ${to}#${anchor}, which is not there`)
+    }
+  }
+  const linked = new Set([...known.values()].flatMap(page => page.links.map(({ target }) => normalize(join(dirname(page.name), target.split('#')[0] ?? '')))))
+  for (const { name } of pages) if (name !== 'README.md') t.ok(linked.has(name), `${name} is linked from somewhere`)
+  t.end()
+})
+
+test('the generated parts are those of the code', async t => {
+  const { code, stdout, stderr } = await run(root, process.execPath, ['docs/generate.mjs', '--check'])
+  t.equal(code, 0, `node docs/generate.mjs ${stdout}${stderr}`)
+})
+
+test('READMEs stay short and no page names a machine', t => {
+  for (const page of allPages()) {
+    const most = page.name === 'README.md' ? 250 : /^(?:packages|apps)\//.test(page.name) ? 120 : Infinity
+    t.ok(page.lines.length <= most, `${page.name} has ${page.lines.length} lines`)
+    const machine = page.lines.findIndex(line => /\/(?:root|work|home\/\w+|Users\/\w+)\//.test(line))
+    if (machine !== -1) t.fail(`${page.name}:${machine + 1} names a path of one machine`)
+  }
+  t.end()
+})
+
+test('the documents answer questions about themselves', async t => {
+  const questions: ReadonlyArray<readonly [string, string]> = [
+    ['How do I stop an answer?', 'guides/streaming.md'],
+    ['How do I change the port?', 'guides/deployment.md'],
+    ['How do I use the openai package?', 'guides/openai-clients.md'],
+    ['How do I use a local model with Ollama?', 'guides/local-models.md'],
+    ['What does async_stream do?', 'guides/interpreters.md'],
+    ['How do I test an interpreter?', 'guides/testing.md'],
+    ['What does VAC_BUSY mean?', 'reference/errors.md'],
+    ['How do I use an environment variable in the configuration?', 'guides/configuration.md'],
+    ['How do I write a memory module of my own?', 'guides/memory.md'],
+    ['Why does nginx hold back the stream?', 'guides/streaming.md'],
+    ['How do I authenticate callers?', 'guides/deployment.md'],
+    ['How do I add a VAC to an existing Fastify app?', 'start/existing-app.md'],
+    ['How large may a request body be?', 'explain/limits.md'],
+    ['Which package replaces @fastify/sse-v2?', 'decisions/0001-sse-plugin.md']
+  ]
+  const host = await startHost(root)
+  t.teardown(() => host.close())
+  for (const [question, page] of questions) {
+    const response = await fetch(`${host.url}/vac/docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: question }) })
+    const { answer, source_documents: documents } = await response.json() as { answer: string, source_documents: Array<{ metadata: { source: string } }> }
+    const sources = documents.map(({ metadata: { source } }) => source)
+    t.ok(sources.includes(page), `${question} ${page} ← ${sources.join(', ') || answer}`)
+  }
+})
