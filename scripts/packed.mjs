@@ -1,0 +1,26 @@
+// Proves what a user gets: packs every package, then installs and uses the tarballs in temporary folders outside the
+// workspace, where nothing of the checkout can help. Ends with a line per part and `packed: N passed, N failed`.
+// Needs a build (scripts/ready.mjs) before it.
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { consumer } from './packed/consumer.mjs'
+import { examples } from './packed/examples.mjs'
+import { initialised } from './packed/initialised.mjs'
+import { pack, tarballs } from './packed/tarballs.mjs'
+import { Report } from './packed/report.mjs'
+
+const report = new Report()
+const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-packed-')))
+try {
+  const packed = await pack(temporary)
+  for (const part of [tarballs, consumer, examples, initialised]) {
+    await report.part(part.name, check => part(packed, temporary, check))
+  }
+} catch (err) {
+  report.fail('packing', err)
+} finally {
+  await rm(temporary, { recursive: true, force: true, maxRetries: 3 })
+}
+process.stdout.write(`\n${report.lines().join('\n')}\npacked: ${report.passed} passed, ${report.failed} failed\n`)
+process.exitCode = report.failed === 0 && report.passed > 0 ? 0 : 1

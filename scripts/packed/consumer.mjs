@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { install, withInstallScript } from './project.mjs'
+import { npm, root, run } from './run.mjs'
+
+/** Budgets for the smallest use: Fastify, core and the direct endpoints. */
+const BUDGET = { packages: 70, megabytes: 30 }
+
+const ASK = `
+const agent = async function * (question) { yield 'You asked: '; yield question }
+const app = Fastify()
+app.register(vac, { vacs: createVacs({ vacs: ['demo'], streamInterpreter: agent }) })
+app.listen({ port: 0 }).then(async address => {
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  const response = await fetch(address + '/vac/demo', { method: 'POST', headers, body: '{"user_input":"why?"}' })
+  console.log(JSON.stringify(await response.json()))
+  await app.close()
+})
+`
+const APPS = {
+  'app.mjs': `import { createVacs } from '@polyvac/core'\nimport vac from '@polyvac/vac'\nimport Fastify from 'fastify'\n${ASK}`,
+  'app.cjs': `const { createVacs } = require('@polyvac/core')\nconst { vacPlugin: vac } = require('@polyvac/vac')\nconst Fastify = require('fastify')\n${ASK}`
+}
+
+const TYPED = `import { createVacs, type Answer, type Interpreter } from '@polyvac/core'
+import vac, { vacPlugin, type VacPluginOptions } from '@polyvac/vac'
+import Fastify from 'fastify'
+
+const agent: Interpreter = async function * (question, vectorName, chatHistory, { signal }) {
+  signal.throwIfAborted()
+  for (const { role, content } of chatHistory) yield \`\${role}: \${content}\`
+  yield { progress: 0.5 }
+  return { answer: question, source_documents: [{ page_content: vectorName, metadata: {} }] }
+}
+const vacs = createVacs({ vacs: { demo: { display_name: 'Demo' } }, streamInterpreter: agent })
+const limit = process.env.LIMIT
+const options: VacPluginOptions = { vacs, bodyLimit: limit === undefined ? undefined : Number(limit) }
+
+const app = Fastify()
+await app.register(vac, { prefix: '/agents', ...options })
+// @ts-expect-error the option vacs is missing
+await app.register(vacPlugin, { prefix: '/agents' })
+// @ts-expect-error a time is a number
+await app.register(vacPlugin, { vacs, timeoutMs: '5 s' })
+
+const answer: Answer = await vacs.get('demo').ask({ question: 'why?' })
+console.log(answer.answer, answer.source_documents[0]?.page_content)
+`
+const TSCONFIG = {
+  compilerOptions: {
+    module: 'nodenext',
+    target: 'es2023',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true
+  },
+  files: ['typed.ts']
+}
+
+/** A Fastify app that adds the one plugin: small, script-free, from ESM, CommonJS and strict TypeScript. */
+export async function consumer (packed, temporary, check) {
+  const folder = join(temporary, 'consumer')
+  await mkdir(folder)
+  const { peerDependencies: { fastify } } = packed.get('@polyvac/vac').manifest
+  const manifest = { name: 'consumer', version: '1.0.0', private: true, type: 'module', dependencies: { fastify, '@polyvac/core': '', '@polyvac/vac': '' } }
+  for (const [name, text] of Object.entries({ ...APPS, 'typed.ts': TYPED, 'package.json': JSON.stringify(manifest), 'tsconfig.json': JSON.stringify(TSCONFIG) })) {
+    await writeFile(join(folder, name), text)
+  }
+
+  await check('Fastify, core and vac install', () => install(folder, packed))
+  await check(`they are at most ${BUDGET.packages} packages and ${BUDGET.megabytes} MB`, async () => {
+    const packages = (await run('npm', ['ls', '--all', '--parseable'], { cwd: folder })).trim().split('\n').length - 1
+    const megabytes = await diskUse(join(folder, 'node_modules')) / 1024 ** 2
+    assert.ok(packages <= BUDGET.packages, `${packages} packages`)
+    assert.ok(megabytes <= BUDGET.megabytes, `${megabytes.toFixed(1)} MB`)
+    return `${packages} packages, ${megabytes.toFixed(1)} MB`
+  })
+  await check('none of them needs an install script', async () => assert.deepEqual(await withInstallScript(folder), []))
+  for (const file of Object.keys(APPS)) {
+    await check(`${file.endsWith('.cjs') ? 'CommonJS' : 'ESM'} asks a question`, async () => {
+      const { answer } = JSON.parse(await run(process.execPath, [file], { cwd: folder }))
+      assert.equal(answer, 'You asked: why?')
+    })
+  }
+  await check('a strict TypeScript program compiles, and a missing option does not', async () => {
+    const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+    await npm(['install', '--save-dev', '--ignore-scripts', ...['typescript', '@types/node'].map(name => `${name}@${devDependencies[name]}`)], folder)
+    await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], { cwd: folder })
+  })
+}
+
+/** Bytes on disk below a folder, as `du` counts them. */
+async function diskUse (folder) {
+  let sum = 0
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const { blocks, size } = await stat(join(entry.parentPath, entry.name))
+    sum += blocks === undefined ? size : blocks * 512
+  }
+  return sum
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { install, withInstallScript } from './project.mjs'
+import { run, start } from './run.mjs'
+import { ask, stop, urlOf } from './service.mjs'
+
+/** Longest that a service without answers in progress may take to end, in ms. */
+const STOP_MS = 2_000
+
+/** What `polyvac init` writes installs, starts, answers and stops; nothing of it is changed but where its packages come from. */
+export async function initialised (packed, temporary, check) {
+  const folder = join(temporary, 'service')
+  const tool = join(temporary, 'tool')
+  await mkdir(tool)
+  await writeFile(join(tool, 'package.json'), JSON.stringify({ name: 'tool', private: true, dependencies: { '@polyvac/host': '' } }))
+
+  await check('the host installs', () => install(tool, packed))
+  await check('only the optional SQLite driver has an install script', async () =>
+    assert.deepEqual((await withInstallScript(tool)).filter(name => name !== 'better-sqlite3'), []))
+  await check('polyvac init fills an empty folder', async () => {
+    await run(process.execPath, [cli(tool), 'init', folder])
+    for (const name of ['vac_config.yaml', 'interpreter.mjs', 'package.json', 'README.md', 'Dockerfile', join('docs', 'welcome.md')]) {
+      assert.ok(existsSync(join(folder, name)), `${name} is missing`)
+    }
+  })
+  await check('its npm install works', () => install(folder, packed))
+  await check('editors find the schema that vac_config.yaml names', async () => {
+    const [, schema] = /\$schema=(\S+)/.exec(await readFile(join(folder, 'vac_config.yaml'), 'utf8'))
+    JSON.parse(await readFile(join(folder, schema), 'utf8'))
+  })
+  await check('npm start answers over HTTP and ends on SIGTERM', async () => {
+    const service = start('npm', ['start'], { cwd: folder, env: { PORT: '0' } })
+    return await asked(service, { throughNpm: true })
+  })
+  await check('the Dockerfile\'s command answers, is healthy and ends on SIGTERM', async () => {
+    const dockerfile = await readFile(join(folder, 'Dockerfile'), 'utf8')
+    const [health, command] = [/HEALTHCHECK[^[]*(\[.*\])/, /^CMD (\[.*\])/m].map(form => JSON.parse(form.exec(dockerfile)[1]))
+    const env = { PORT: String(await freePort()) }
+    const service = start(command[0], command.slice(1), { cwd: folder, env })
+    return await asked(service, { also: () => run(health[0], health.slice(1), { env }) })
+  })
+  await check('polyvac check finds nothing, and nothing either with the second VAC switched on', async () => {
+    const config = join(folder, 'vac_config.yaml')
+    await run(process.execPath, [cli(folder), 'check'], { cwd: folder })
+    const text = await readFile(config, 'utf8')
+    await writeFile(config, text.replace(/ {2}# assistant:[^]*/, lines => lines.replace(/^ {2}# /gm, '  ')))
+    await run(process.execPath, [cli(folder), 'check'], { cwd: folder })
+    assert.match(await run(process.execPath, [cli(folder), 'ask', 'assistant', 'Is it on?'], { cwd: folder }), /Is it on\?/)
+  })
+}
+
+/** Asks a starting service what its first document knows, then stops it. */
+async function asked (service, { also = async () => {}, throughNpm = false }) {
+  const begun = performance.now()
+  try {
+    const url = await urlOf(service)
+    const { answer, source_documents: sources } = await ask(`${url}/vac/docs`, 'How do I start?')
+    const firstAnswer = performance.now() - begun
+    assert.match(answer, /npm (?:start|install)/)
+    assert.match(sources[0].metadata.source, /welcome\.md/)
+    await also()
+    const took = await stop(service, STOP_MS, { throughNpm })
+    await assert.rejects(fetch(url), 'something still answers at the address')
+    return `first answer after ${(firstAnswer / 1000).toFixed(1)} s, end after ${took} ms`
+  } finally {
+    service.kill()
+  }
+}
+
+function cli (folder) {
+  return join(folder, 'node_modules', '@polyvac', 'host', 'dist', 'cli.js')
+}
+
+async function freePort () {
+  const server = createServer()
+  const port = await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(server.address().port)) })
+  await new Promise(resolve => { server.close(resolve) })
+  return port
+}

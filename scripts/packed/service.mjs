@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Longest a service may take to say its address, in ms. */
+const START_MS = 15_000
+
+/** The address on a starting service's banner. */
+export async function urlOf (service) {
+  let ended
+  service.ended.then(end => { ended = end }, err => { ended = err })
+  for (const end = Date.now() + START_MS; Date.now() < end;) {
+    const url = /http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost|0\.0\.0\.0):\d+/.exec(service.out)?.[0]
+    if (url !== undefined) return url.replace('0.0.0.0', '127.0.0.1')
+    if (ended !== undefined) throw new Error(`the service ended before it listened\n${service.output}`)
+    await delay(20)
+  }
+  throw new Error(`the service gave no address within ${START_MS} ms\n${service.output}`)
+}
+
+/** Asks once and gives back the result object. */
+export async function ask (url, question) {
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ user_input: question }) })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return JSON.parse(text)
+}
+
+/**
+ * Ends a service by SIGTERM and gives back the ms it took. Fails unless it ends in time, leaves nothing running, and,
+ * unless npm stands in between and reports the signal instead, has the code 0.
+ */
+export async function stop (service, withinMs, { throughNpm = false } = {}) {
+  const begun = performance.now()
+  service.child.kill('SIGTERM')
+  const end = await Promise.race([service.ended, delay(withinMs)])
+  assert.notEqual(end, undefined, `it, or what it started, still runs ${withinMs} ms after SIGTERM\n${service.output}`)
+  if (!throughNpm) assert.deepEqual(end, { code: 0, signal: null }, service.output)
+  return Math.round(performance.now() - begun)
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, posix } from 'node:path'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { npm, root } from './run.mjs'
+
+/** What never belongs in a package. */
+const FOREIGN = /(?:^|\/)(?:tests?|node_modules|coverage)\/|\.(?:tsbuildinfo|tgz|log|db)$|(?:^|\/)\.(?:env|npmrc)|\.test\./
+/** Folders of one person's machine. */
+const MACHINE = /(?:\/home|\/Users|\/root|[A-Z]:\\Users)[/\\][\w.-]+/
+
+/** Packs all workspaces; gives back `{ name, version, files, folder, file, manifest }` by name. */
+export async function pack (destination) {
+  const folders = new Map()
+  for (const group of ['packages', 'apps']) {
+    for (const entry of await readdir(join(root, group))) {
+      const manifest = await readFile(join(root, group, entry, 'package.json'), 'utf8').then(JSON.parse, () => undefined)
+      if (manifest !== undefined) folders.set(manifest.name, { folder: join(root, group, entry), manifest })
+    }
+  }
+  const listed = JSON.parse(await npm(['pack', '--workspaces', '--json', '--pack-destination', destination], root))
+  return new Map(Object.values(listed).map(({ name, version, filename, files, size }) => [name, {
+    name, version, size, files: files.map(({ path }) => path), file: join(destination, filename), ...folders.get(name)
+  }]))
+}
+
+/** Each tarball holds what it should and nothing else. */
+export async function tarballs (packed, temporary, check) {
+  const licence = await readFile(join(root, 'LICENSE'), 'utf8')
+  for (const { name, files, folder, file, size } of packed.values()) {
+    await check(`${name} holds dist, src, README and LICENSE, and nothing else`, async () => {
+      for (const wanted of ['package.json', 'README.md', 'LICENSE']) assert.ok(files.includes(wanted), `${wanted} is missing`)
+      for (const folder of ['dist', 'src']) assert.ok(files.some(path => path.startsWith(`${folder}/`)), `${folder}/ is missing`)
+      assert.equal(await readFile(join(folder, 'LICENSE'), 'utf8'), licence, 'LICENSE is not the one of the repository')
+      assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'these do not belong in it')
+      return `${files.length} files, ${Math.round(size / 1024)} kB`
+    })
+    await check(`${name} is built from its own sources alone`, async () => {
+      for (const path of files.filter(path => path.endsWith('.map') && path.startsWith('dist/'))) {
+        const { sources } = JSON.parse(await readFile(join(folder, path), 'utf8'))
+        for (const source of sources) {
+          const from = posix.normalize(posix.join(dirname(path), source))
+          assert.ok(files.includes(from), `${path} was built from ${from}, which is gone: delete ${join(folder, 'dist')} and build again`)
+        }
+      }
+    })
+    await check(`${name} knows no machine`, async () => {
+      for (const path of files) {
+        const text = await readFile(join(folder, path), 'utf8')
+        for (const place of [root, homedir() === '/' ? root : `${homedir()}/`]) assert.ok(!text.includes(place), `${path} names ${place}`)
+        assert.doesNotMatch(text, MACHINE, path)
+      }
+    })
+    await check(`${name} passes publint`, async () => {
+      const { messages, pkg } = await publint({ strict: true, pack: { tarball: new Uint8Array(await readFile(file)).buffer } })
+      assert.deepEqual(messages.map(message => formatMessage(message, pkg)), [])
+    })
+  }
+}
