@@ -103,7 +103,7 @@ function errorSections (wanted) {
   const gone = Object.keys(remedies).filter(code => !codes.has(code))
   if (unknown.length + gone.length > 0) throw new Error(`docs/remedies.mjs lacks ${unknown.join(', ') || 'nothing'} and has too many: ${gone.join(', ') || 'none'}`)
   return Object.entries(remedies).filter(([, entry]) => wanted(entry)).map(([code, { seen, status, means, remedy }]) =>
-    `### ${code}\n\n${seen === 'caller' ? `Status ${codes.get(code) ?? status}. ` : ''}${means} ${remedy}`).join('\n\n')
+    `### ${code}\n\n\`${code}\`${seen === 'caller' ? `, status ${codes.get(code) ?? status},` : ''} means: ${lower(means)} ${remedy}`).join('\n\n')
 }
 
 /** The callers' codes at a glance. */
@@ -141,6 +141,8 @@ async function routesTable () {
   return table(['Route', 'What it does'], Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary }]) => [`${method.toUpperCase()} \`${path.replace(/\{(\w+)\}/g, '<$1>')}\``, sentence(summary)])))
 }
+
+const lower = text => text.charAt(0).toLowerCase() + text.slice(1)
 
 function sentence (text = '') {
   const upper = /^[a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
