@@ -10,6 +10,7 @@ export interface Unit {
 }
 
 const FENCE = /^(\s*)(`{3,}|~{3,})/
+const FENCE_INFO = /^((?:`{3,}|~{3,})\s*[^\s`]*).*$/
 const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
 const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/
@@ -121,6 +122,8 @@ function cellsOf (row: string): string[] {
 
 function dedent (code: string, indent: string, missingFence: string | undefined): string {
   const lines = code.split('\n').map(line => line.startsWith(indent) ? line.slice(indent.length) : line.trimStart())
+  // what follows the language in an info string is meant for tools
+  lines[0] = (lines[0] as string).replace(FENCE_INFO, '$1')
   if (missingFence !== undefined) lines.push(missingFence)
   return lines.join('\n')
 }
