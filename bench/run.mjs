@@ -1,11 +1,18 @@
 // `npm run bench` measures everything, `npm run bench -- <name>` one scenario.
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
 /** In the order in which they are told. Each file exports its `title` and `run()`. */
 const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start']
+
+/** A scenario takes a minute at most; one that hangs has found a fault, and must not hide the others' figures. */
+const LONGEST_MS = 180_000
+
+const PAGE = new URL('../docs/explain/performance.md', import.meta.url)
+const FIGURES = /(?<=<!-- figures -->\n)[^]*(?=<!-- \/figures -->)/
 
 const asked = process.argv.slice(2)
 const unknown = asked.find(name => !SCENARIOS.includes(name))
@@ -19,7 +26,7 @@ for (const name of asked.length > 0 ? asked : SCENARIOS) {
   const { title, run } = await import(`./${name}.mjs`)
   process.stderr.write(`bench: ${name} …\n`)
   try {
-    results.push({ name, title, figures: await run() })
+    results.push({ name, title, figures: await Promise.race([run(), late(name)]) })
   } catch (err) {
     // one scenario that cannot run must not cost the figures of the others
     process.exitCode = 1
@@ -33,5 +40,13 @@ printTable(results, where)
 if (asked.length === 0 && process.exitCode === undefined) {
   await writeFile(new URL('results.json', import.meta.url), `${JSON.stringify({ where, results }, undefined, 2)}\n`)
   await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(results, where))
-  process.stdout.write(`\n${markdownTable(results)}`)
+  const page = await readFile(PAGE, 'utf8')
+  await writeFile(PAGE, page.replace(FIGURES, `\n${where}:\n\n${markdownTable(results)}\n`))
+}
+// servers of a scenario that hung end with this process
+process.exit()
+
+async function late (name) {
+  await delay(LONGEST_MS, undefined, { ref: false })
+  throw new Error(`${name} did not end within ${LONGEST_MS / 1000} s`)
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { figure, toMb } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
-import { FORMS, send, streamRequest } from './parts/sockets.mjs'
+import { countChunks, FORMS, send, streamRequest } from './parts/sockets.mjs'
 
 const READERS = 50
 
@@ -15,6 +15,8 @@ export async function run () {
 }
 
 async function stall (server, form) {
+  // code and pools that the first stream brings are no cost of the stalled ones
+  await countChunks(server.port, streamRequest('counted', form, { chunks: 200_000 }))
   const before = await server.ask('rssAfterGc')
   const sockets = await Promise.all(Array.from({ length: READERS }, () => send(server.port, streamRequest('endless', form))))
   await delay(4_000)

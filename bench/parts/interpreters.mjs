@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** 100 bytes of text with exactly one `@`, by which readers count chunks without caring where a packet was cut. */
 export const CHUNK = `${'the quick brown fox jumps over the lazy dog '.repeat(3).slice(0, 99)}@`
 
+const BYTES = Buffer.from(CHUNK)
+
 /** The end of every stream here. Without it the text of a long stream would have to be kept for the answer. */
 export const END = { answer: 'done', source_documents: [] }
 
@@ -25,7 +27,8 @@ export async function * counted (question, name, history, { chunks }) {
 export async function * endless () {
   for (;;) {
     made.chunks++
-    yield CHUNK
+    // each chunk a text of its own, as from a model: one constant would hide what it costs to keep them
+    yield BYTES.toString('latin1')
   }
 }
 

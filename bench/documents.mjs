@@ -1,0 +1,24 @@
+// A folder's memory: 50,000 passages of real Markdown, indexed and searched with scores.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { figure, toMb } from './parts/figure.mjs'
+import { median, quantile } from './parts/statistics.mjs'
+
+const PASSAGES = 50_000
+const INDEX_DOCUMENTS = fileURLToPath(new URL('parts/index-documents.mjs', import.meta.url))
+
+export const title = 'Documents, 50,000 passages of Markdown'
+
+export async function run () {
+  const child = fork(INDEX_DOCUMENTS, [String(PASSAGES)], { execArgv: ['--expose-gc'] })
+  const ended = once(child, 'exit').then(([code]) => { throw new Error(`indexing ended with exit code ${code}`) })
+  ended.catch(() => {})
+  const [{ passages, indexMs, searchMs, rssAdded, rss }] = await Promise.race([once(child, 'message'), ended])
+  const [p50, p99] = [median(searchMs), quantile(searchMs, 0.99)]
+  return [
+    figure('time to read, cut and index', indexMs / 1000, 's', { atMost: 3 }, { passages, rss }),
+    figure('a search with scores, p50', p50, 'ms', { atMost: 15 }, { p50, p99 }),
+    figure('memory added', toMb(rssAdded), 'MB', { atMost: 60 }, { rss })
+  ]
+}
