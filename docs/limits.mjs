@@ -21,7 +21,7 @@ export const limits = {
     ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
-    ['Longest pause without a byte (`stream_wait_time`)', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`.'],
+    ['Longest pause without a byte', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps/host/src/arguments.ts', 'graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
   ],
@@ -34,7 +34,7 @@ export const limits = {
     ['Length of a file', `${documents}/folder-options.ts`, 'maxFileBytes', 'bytes', 'The file is left out, with a log line.'],
     ['Files in a folder', `${documents}/folder-options.ts`, 'maxFiles', 'files', 'The others are left out, with a log line.'],
     ['Depth of folders', `${documents}/files.ts`, 'MAX_DEPTH', 'levels', 'Deeper ones are left out.'],
-    ['Passages an answer is made from (`k`)', `${documents}/folder-options.ts`, 'k', '', 'The best ones are taken. Set it per memory, up to 100.'],
+    ['Passages an answer is made from', `${documents}/folder-options.ts`, 'k', '', 'The best ones are taken. Set it per memory, up to 100.'],
     ['Results of a search', `${core}/memory.ts`, 'maxLimit', '', '`DOCUMENTS_INVALID_SEARCH`.'],
     ['Length of a query', `${core}/memory.ts`, 'maxQueryLength', 'characters', 'The rest is not searched for.'],
     ['Passages shown to a model, together', `${documents}/model-answer.ts`, 'MAX_PASSAGES', 'characters', 'The last ones are cut.'],
