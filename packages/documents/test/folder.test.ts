@@ -143,7 +143,9 @@ test('a watched folder is followed', async t => {
   // watching keeps no process alive, so the test has to
   const alive = setInterval(() => {}, 1_000)
   t.teardown(() => { clearInterval(alive) })
-  await writeFile(join(path, 'b.md'), 'zebra')
+  // in one step: a look between creating the file and filling it would see it empty
+  await writeFile(join(path, 'b.part'), 'zebra')
+  await rename(join(path, 'b.part'), join(path, 'b.md'))
   await changed
   t.equal((await memory.search({ query: 'zebra' })).length, 1)
 })
