@@ -79,10 +79,12 @@ test('the commands of the pages do what the pages show', { timeout: 55_000 }, as
       const services: Service[] = []
       let url = host.url
       let printed = ''
-      const folder = page.blocks.some(block => block.file !== undefined || block.words.has('serve')) ? folderOf(page) : root
+      // a page's commands run in the clone until it makes files of its own
+      let folder = root
       try {
         for (const block of page.blocks) {
           const where = `${page.name}:${block.line}`
+          if (block.file !== undefined || block.words.has('serve')) folder = folderOf(page)
           if (block.words.has('serve')) {
             const service = await serve(page, block)
             services.push(service)
