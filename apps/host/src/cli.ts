@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
 
 /** Loaded by need: `--help` should not wait for a server. */

@@ -48,6 +48,8 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // the plugins have ended their answers by then; what is left are spare sockets, such as browsers open
+    forceCloseConnections: true,
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app

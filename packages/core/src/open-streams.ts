@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ShuttingDownError } from './errors.js'
+import { CallAbortedError, ShuttingDownError } from './errors.js'
 import type { FastifyReply } from 'fastify'
 
 /** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
@@ -11,7 +11,7 @@ const CLOSE_GRACE_MS = 500
  */
 export class OpenStreams {
   readonly #closing = new AbortController()
-  readonly #open = new Map<Promise<unknown>, FastifyReply>()
+  readonly #open = new Set<FastifyReply>()
 
   get size (): number { return this.#open.size }
 
@@ -22,33 +22,31 @@ export class OpenStreams {
   async run<T> (reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController()
     const onClosing = (): void => stop.abort(this.#closing.signal.reason)
-    const onClose = (): void => { if (!reply.raw.writableFinished) stop.abort(new Error('the client left')) }
+    const onClose = (): void => { if (!reply.raw.writableFinished) stop.abort(new CallAbortedError('the client left')) }
     this.#closing.signal.addEventListener('abort', onClosing, { once: true })
     reply.raw.once('close', onClose)
     if (this.#closing.signal.aborted) onClosing()
-    const running = work(stop.signal)
-    this.#open.set(running, reply)
+    this.#open.add(reply)
     try {
-      return await running
+      return await work(stop.signal)
     } finally {
-      this.#open.delete(running)
+      this.#open.delete(reply)
       this.#closing.signal.removeEventListener('abort', onClosing)
       reply.raw.off('close', onClose)
     }
   }
 
-  /** For the plugin's `preClose` hook. May be called twice. */
+  /** For the plugin's `preClose` hook: ends all answers and waits until they have left. May be called twice. */
   async end (): Promise<void> {
+    const leaving = [...this.#open].filter(({ raw }) => !raw.destroyed)
+    const left = Promise.all(leaving.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
     this.#closing.abort(new ShuttingDownError())
     const late = new AbortController()
     try {
-      await Promise.race([
-        Promise.allSettled([...this.#open.keys()]),
-        delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })
-      ])
+      await Promise.race([left, delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })])
     } finally {
       late.abort()
-      for (const reply of this.#open.values()) reply.raw.destroy()
+      for (const { raw } of leaving) if (!raw.writableFinished) raw.destroy()
     }
   }
 }

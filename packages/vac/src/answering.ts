@@ -83,7 +83,8 @@ export class MeteredVac {
   }
 
   #fail (err: unknown): unknown {
-    this.#outcome = (err as { code?: string }).code ?? 'failed'
+    const { code = 'failed' } = err as { code?: string }
+    this.#outcome = code === 'CALL_ABORTED' ? 'left' : code
     return err
   }
 }

@@ -142,8 +142,24 @@ test('closing the application ends open streams cleanly, with stalled readers an
   }
 })
 
-test('closing the application answers waiting static calls', async t => {
-  const app = await makeApp(() => new Promise<string>(() => {}))
+test('a client that leaves is no error in the log', async t => {
+  const logged: string[] = []
+  const app = await makeApp(async function * () { yield 'begun'; await new Promise(() => {}) }, { server: { logger: { stream: { write: (line: string) => { logged.push(line) } } } } })
+  t.teardown(() => app.close())
+  for (const path of ['/vac/streaming/docs', '/vac/docs']) {
+    logged.length = 0
+    const { request, response } = await open(app, path, { user_input: 'x' })
+    if (path.includes('streaming')) (await response).resume()
+    await delay(50)
+    request.destroy()
+    while (!logged.some(line => line.includes('"answered"'))) await delay(5)
+    t.match(logged.join(''), /"outcome":"left"/, path)
+    t.notMatch(logged.join(''), /"level":50/, path)
+  }
+})
+
+test('closing the application answers waiting static calls, though sockets are closed by force', async t => {
+  const app = await makeApp(() => new Promise<string>(() => {}), { server: { forceCloseConnections: true } })
   const { response } = await open(app, '/vac/docs', { user_input: 'x' })
   await delay(50)
   const start = performance.now()

@@ -17,5 +17,5 @@ export async function init ({ target = '.' }: Arguments): Promise<void> {
     if (!there) await cp(from, join(folder, path))
     process.stdout.write(`  ${there ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
   }
-  process.stdout.write(`\n  cd ${target} && npm install && npm start\n`)
+  process.stdout.write(`\n  ${folder === process.cwd() ? '' : `cd ${target} && `}npm install && npm start\n`)
 }

@@ -51,6 +51,22 @@ export async function start (args: Arguments): Promise<void> {
     if (signal !== undefined) await app.polyvac.drain(Math.max(0, args.grace * 1000 - CLOSING_MS))
     await app.close()
   })
+  stopWithParent()
+}
+
+/** How often the parent is looked for, in ms. */
+const PARENT_CHECK_MS = 250
+
+/** Under `npm start` a signal ends npm's shell alone, and this process would keep the port: losing the parent is the signal. */
+function stopWithParent (): void {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, PARENT_CHECK_MS)
+  timer.unref()
 }
 
 /** Takes over changes of the configuration file, and with --watch of interpreter modules; a bad one changes nothing. */
