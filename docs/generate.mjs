@@ -33,26 +33,11 @@ const parts = {
   routes: routesTable
 }
 
-/** What the schema leaves unsaid. */
-const unsaid = {
-  $schema: 'the JSON Schema, for editors',
-  kind: 'what the file is',
-  apiVersion: 'as in older files; not read',
-  service: 'the switches of the host',
-  description: 'shown to people; default: `display_name`',
-  api_key: 'sent to that server as a bearer token',
-  store: 'where tasks are kept',
-  max_tasks: 'most tasks kept',
-  args: 'arguments of the command',
-  cwd: 'folder in which the command runs',
-  headers: 'sent with every request to `url`'
-}
-
 /** A TypeBox object as a table: key, type, meaning. */
 function schemaTable (schema) {
   const required = new Set(schema.required)
   const rows = Object.entries(schema.properties).map(([key, value]) => [
-    `\`${key}\``, typeName(value), `${sentence(value.description ?? unsaid[key])}${required.has(key) ? ' Required.' : ''}`
+    `\`${key}\``, typeName(value), `${sentence(value.description)}${required.has(key) ? ' Required.' : ''}`
   ])
   return table(['Key', 'Type', 'Meaning'], rows)
 }

@@ -25,6 +25,7 @@ const status = await node(['node_modules/tap/dist/esm/run.mjs', 'run', '--disabl
   // a leaf of the TAP stream is one sentence; its children are its steps
   const match = /^(\s*)(not ok|ok) \d+(?: - (.*))?$/.exec(line)
   if (match === null) {
+    if (/^\s+# (?!Subtest|time=|\{)/.test(line)) process.stdout.write(`${line}\n`)
     if (trouble.length > 0 && depth > 0) { process.stdout.write(`${line}\n`); if (/^\s*\.\.\.$/.test(line)) depth = 0 }
     return
   }

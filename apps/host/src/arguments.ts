@@ -1,5 +1,4 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { statSync } from 'node:fs'
 import { UsageError } from './errors.js'
 
 export const COMMANDS = ['start', 'check', 'ask', 'init', 'openapi'] as const
@@ -70,8 +69,8 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   const named = (COMMANDS as readonly string[]).includes(positionals[0] ?? '')
   const command = named ? positionals[0] as Command : 'start'
   const rest = named ? positionals.slice(1) : positionals
-  const takesTarget = command === 'init' || (rest[0] !== undefined && (exists(rest[0]) || (command !== 'ask')))
-  const target = takesTarget && !(command === 'ask' && rest.length < 2) ? rest[0] : undefined
+  // after `ask` a word is a VAC or a question, unless it is written as a path
+  const target = command !== 'ask' || (rest.length > 1 && isPath(rest[0]!)) ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
   if (command !== 'ask' && words.length > 0) throw new UsageError(`${JSON.stringify(words[0])} is one word too many for polyvac ${command}`)
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
@@ -108,6 +107,6 @@ function wholeNumber (name: string, text: string | undefined, fallback: number, 
   return value
 }
 
-function exists (path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
+function isPath (word: string): boolean {
+  return /^\.{1,2}$|[/\\]|\.(ya?ml|json)$/.test(word) && !/\s/.test(word)
 }

@@ -9,7 +9,8 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
   const body = '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
   const lines: Array<[string, string]> = [['config', config.file]]
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
-    lines.push(['vac', `${name}  (${[interpreter ?? agent, ...documents(assembly, name)].filter(Boolean).join(', ')})`])
+    const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
+    lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
   }
   lines.push(
     ['ask', `curl -s ${url}/vac/${first} ${body}`],

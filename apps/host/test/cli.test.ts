@@ -104,10 +104,10 @@ test('check tells all that is wrong, with places, and nothing else', async t => 
   const good = run(['check'], folder)
   t.match(await good.ended, { code: 0 })
   t.match(good.out.stdout, /: good; 2 VACs: own, tides\n$/)
-  await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac:\n  docs:\n    agnet: documents\n    model: 7\nservice:\n  async_steam: true\n')
+  await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac:\n  docs:\n    model: 7\n    agnet: documents\nservice:\n  async_steam: true\n')
   const bad = run(['check'], folder)
   t.match(await bad.ended, { code: 1 })
-  t.match(bad.out.stderr, /vac_config\.yaml:5:12 {2}vac\.docs\.model: expected string, got 7\n.*\n.*\n.*vac_config\.yaml:7:3 {2}unknown key "async_steam" in service\n.*\n.*did you mean "async_stream"\?\n$/)
+  t.match(bad.out.stderr, /vac_config\.yaml:4:12 {2}vac\.docs\.model: expected string, got 7\n.*\n.*\n.*vac_config\.yaml:7:3 {2}unknown key "async_steam" in service\n.*\n.*did you mean "async_stream"\?\n.*:5:5 {2}unknown key "agnet"[^]*did you mean "agent"\?\n$/)
 })
 
 test('start on a folder of documents needs no configuration', async t => {
@@ -187,6 +187,10 @@ test('arguments and environment are read as documented', async t => {
   t.match(read(['-p', '1'], { PORT: '9' }), { port: 1 })
   t.match(read(['ask', 'What is this?']), { command: 'ask', target: undefined, words: ['What is this?'] })
   t.match(read(['ask', fixtures, 'tides', 'What?']), { target: fixtures, words: ['tides', 'What?'] })
+  t.match(read(['ask', 'docs', 'What?']), { target: undefined, words: ['docs', 'What?'] })
+  t.match(read(['ask', './docs', 'What?']), { target: './docs', words: ['What?'] })
+  t.match(read(['ask', 'my.yaml', 'What?']), { target: 'my.yaml', words: ['What?'] })
+  t.match(read(['ask', 'and/or', 'which?']), { target: 'and/or' })
   t.match(read(['init']), { command: 'init', target: undefined })
   t.match(read(['init', 'new']), { command: 'init', target: 'new' })
 })

@@ -16,8 +16,9 @@ const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
 
 /** Everything wrong with a configuration file, in one go. `message` is ready to be shown to a person. */
 export class ConfigError extends InvalidConfig {
-  constructor (readonly problems: readonly ConfigProblem[]) {
-    super(problems.map(problem => problem.text).join('\n'))
+  /** @param warnings what is allowed but worth a look, such as a mistyped key; told along */
+  constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = []) {
+    super([...problems, ...warnings].map(problem => problem.text).join('\n'))
   }
 }
 

@@ -11,7 +11,7 @@ export type MemoryEntry = Static<typeof MemoryEntry>
 /** One VAC. Keys that are not named here are kept, handed to the interpreter, and warned about once. */
 export const VacConfig = Type.Object({
   display_name: Type.Optional(Type.String({ description: 'shown to people; becomes the skill description' })),
-  description: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String({ description: 'shown to people; default: `display_name`' })),
   model: Type.Optional(Type.String({ description: 'language model; `extractive` or nothing: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
   llm: Type.Optional(Type.String({ description: 'language model provider' })),
@@ -21,24 +21,22 @@ export const VacConfig = Type.Object({
   })),
   openai: Type.Optional(Type.Object({
     base_url: Type.Optional(Type.String({ description: 'OpenAI-compatible server, e.g. http://127.0.0.1:11434/v1' })),
-    api_key: Type.Optional(Type.String()),
+    api_key: Type.Optional(Type.String({ description: 'sent to that server as a bearer token' })),
     model: Type.Optional(Type.String({ description: 'model name on that server; default: the VAC\'s `model`' }))
   }, { additionalProperties: false, description: 'where `model` runs' }))
 }, { additionalProperties: true })
 export type VacConfig = Static<typeof VacConfig> & { readonly [key: string]: unknown }
 
-const Strings = Type.Array(Type.String())
-
 /** One external MCP server: started by `command`, or reached at `url` (contract section 4). */
 export const McpServerConfig = Type.Object({
   name: Type.Optional(Type.String({ minLength: 1, description: 'unique identifier of the server' })),
   command: Type.Optional(Type.String({ description: 'executable that starts the server, found on the search path' })),
-  args: Type.Optional(Strings),
+  args: Type.Optional(Type.Array(Type.String(), { description: 'arguments of the command' })),
   env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
   inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),
-  cwd: Type.Optional(Type.String()),
+  cwd: Type.Optional(Type.String({ description: 'folder in which the command runs' })),
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
-  headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+  headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
   timeout: Type.Optional(Type.Number({ minimum: 0, description: 'seconds for one call' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
@@ -69,20 +67,20 @@ export const ServiceConfig = Type.Object({
   })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
   tasks: Type.Optional(Type.Object({
-    store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')])),
+    store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
-    max_tasks: Type.Optional(Type.Integer({ minimum: 1 }))
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' }))
 }, { additionalProperties: false })
 export type ServiceConfig = Static<typeof ServiceConfig>
 
 /** The whole of `vac_config.yaml`: the source of its checks, its types and the editors' schema file. */
 export const VacConfigFile = Type.Object({
-  $schema: Type.Optional(Type.String()),
-  kind: Type.Literal('vacConfig'),
-  apiVersion: Type.Optional(Type.String()),
-  service: Type.Optional(ServiceConfig),
+  $schema: Type.Optional(Type.String({ description: 'the JSON Schema, for editors' })),
+  kind: Type.Literal('vacConfig', { description: 'what the file is' }),
+  apiVersion: Type.Optional(Type.String({ description: 'as in older files; not read' })),
+  service: Type.Optional(Type.Object(ServiceConfig.properties, { additionalProperties: false, description: 'the switches of the host' })),
   vac: Type.Record(Type.String(), VacConfig, { minProperties: 1, description: 'the VACs by name' })
 }, { additionalProperties: false, title: 'Polyvac configuration' })
 export type VacConfigFile = Static<typeof VacConfigFile>

@@ -64,7 +64,7 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
   const value = check.toValue()
   check.shape(value)
   check.names(value, options)
-  if (check.problems.length > 0) throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column))
+  if (check.problems.length > 0) throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings)
   const { service = {}, vac } = value as VacConfigFile
   return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
 }
@@ -82,7 +82,12 @@ class Check {
 
   constructor (readonly text: string, readonly file: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    for (const { pos: [from, to], message } of this.#document.errors) this.#report(this.problemAt(from, to - from, message))
+    for (const { pos: [from, to], message } of this.#document.errors) {
+      const line = text.split('\n')[this.#lines.linePos(from).line - 1] ?? ''
+      // eslint-disable-next-line no-template-curly-in-string
+      const hint = /[{[].*\$\{/.test(line) ? 'a ${VAR} within { } or [ ] needs quotes: "${VAR}"' : undefined
+      this.#report(this.problemAt(from, to - from, message, hint))
+    }
   }
 
   interpolate (env: Readonly<Record<string, string | undefined>>): string[] {

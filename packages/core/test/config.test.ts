@@ -78,6 +78,16 @@ test('a missing key is named, unless a mistyped one explains it', async t => {
   t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add "vac:"'])
 })
 
+test('a mistyped key of a VAC is told along with what is wrong', async t => {
+  const err = await Promise.resolve().then(() => parse('kind: vacConfig\nvac:\n  a: { agnet: x, model: 7 }\n')).catch((err: Error) => err)
+  t.match((err as Error).message, /model: expected string[^]*unknown key "agnet"[^]*did you mean "agent"/)
+})
+
+test('a variable that YAML takes for a map is told how to be written', async t => {
+  // eslint-disable-next-line no-template-curly-in-string
+  t.match(problems('kind: vacConfig\nvac:\n  a: { model: ${MODEL} }\n')[0], /needs quotes/)
+})
+
 test('a code frame shows the line and marks the spot', async t => {
   const err = await Promise.resolve().then(() => parse('kind: vacConfig\nservice:\n  agnet: documents\nvac: { a: {} }\n')).catch((err: Error) => err)
   t.equal((err as Error).message, [

@@ -130,7 +130,7 @@ function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>):
   const { source, heading, lines } = nearest.metadata
   const place = heading === undefined || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
   return {
-    answer: `The documents do not answer this. The nearest they have is ${place}${lines === undefined ? '' : `, lines ${String(lines)}`}.`,
+    answer: `The documents do not answer this. The nearest they have is ${place}${lines === undefined ? '' : `, ${/-/.test(String(lines)) ? 'lines' : 'line'} ${String(lines)}`}.`,
     source_documents: [],
     metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }
   }

@@ -15,8 +15,9 @@ export interface FindOptions {
 
 /** Where `model: auto` looks on this machine: Ollama, LM Studio, llama.cpp, vLLM. */
 const LOCAL_PORTS = [11_434, 1_234, 8_080, 8_000] as const
-/** Longest wait for a server to list its models, in ms. */
-const LIST_TIMEOUT_MS = 300
+/** Longest wait for a server to list its models, in ms: one that may be there, and one that is configured. */
+const PROBE_TIMEOUT_MS = 300
+const LIST_TIMEOUT_MS = 5_000
 /** A server found, or none found, is remembered this long, in ms. */
 const FOUND_MS = 60_000
 const NOT_FOUND_MS = 10_000
@@ -43,7 +44,7 @@ export async function findModel (vac: VacConfig, options: FindOptions): Promise<
   if (baseUrl !== undefined) {
     if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }
     const trimmed = baseUrl.replace(/\/+$/, '')
-    const model = named ?? await remembered(trimmed, () => firstModel(trimmed, apiKey, options.signal))
+    const model = named ?? await remembered(trimmed, () => firstModel(trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
     return model === undefined ? { reason: 'no model is named, and the server lists none' } : { baseUrl: trimmed, model, apiKey }
   }
   if (vac.model !== 'auto') return { reason: 'no server is configured for the model' }
@@ -52,7 +53,7 @@ export async function findModel (vac: VacConfig, options: FindOptions): Promise<
     if (port === ownPort) continue
     const local = `http://127.0.0.1:${port}/v1`
     // whoever listens on a port of this machine is not thereby entitled to the key
-    const model = await remembered(local, () => firstModel(local, undefined, options.signal))
+    const model = await remembered(local, () => firstModel(local, undefined, PROBE_TIMEOUT_MS, options.signal))
     if (model !== undefined) return { baseUrl: local, model: named ?? model }
   }
   return { reason: 'no server was found on this machine' }
@@ -71,12 +72,12 @@ async function remembered (baseUrl: string, look: () => Promise<string | undefin
   return model
 }
 
-async function firstModel (baseUrl: string, apiKey: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+async function firstModel (baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)])
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     })
     if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
       await response.body?.cancel()

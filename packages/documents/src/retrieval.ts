@@ -46,7 +46,8 @@ function aboutness ({ metadata: { heading, source } }: Hit, weights: ReadonlyMap
   const headings = typeof heading === 'string' ? heading.split(' > ') : []
   let best = 0
   for (const [index, text] of headings.entries()) {
-    const stems = stemsOf(text)
+    // as the question is read: a heading's function words are not what it is about
+    const stems = new Set(queryWords(text).flatMap(word => [word, ...word.parts]).map(word => word.stem))
     if (stems.size === 0) continue
     const precision = [...stems].filter(stem => weights.has(stem)).length / stems.size
     const depth = index === headings.length - 1 ? 1 : 0.5
