@@ -1,14 +1,13 @@
 // The process of bench/documents.mjs: indexes and searches, so that its memory holds nothing else.
-import { readdirSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { cutDocument, PassageIndex } from '@polyvac/documents'
 
-const WANTED = Number(process.argv[2])
-const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const [{ folder: SOURCE, files: FILES, passages: WANTED }] = await once(process, 'message')
 
 /** Asked in turn: one rare word, common words, a question, words that are nowhere. */
 const QUERIES = [
@@ -43,12 +42,11 @@ try {
 
 /** The Markdown files that packages bring along, again under other names once they are through, up to so many passages. */
 function * documents () {
-  const files = readdirSync(MODULES, { recursive: true }).filter(file => /\.md$/i.test(file)).sort()
   let passages = 0
   for (let copy = 0; passages < WANTED; copy++) {
-    for (const file of files) {
+    for (const file of FILES) {
       if (passages >= WANTED) return
-      const cut = cutDocument(file, readText(join(MODULES, file)))
+      const cut = cutDocument(file, readText(join(SOURCE, file)))
       passages += cut.length
       yield { source: `${copy}/${file}`, passages: cut }
     }
