@@ -50,12 +50,18 @@ function documentsOf (value: unknown): SourceDocument[] | undefined {
 
 /** A result is stored, sent and replayed as JSON, so it is made JSON here, where a fault still names its interpreter. */
 function toJson (vac: string, result: object): Record<string, unknown> {
+  // most answers are flat, and are JSON already
+  if (Object.values(result).every(isScalar)) return { ...result }
   try {
     return JSON.parse(JSON.stringify(result)) as Record<string, unknown>
   } catch (err) {
     throw Object.assign(
       new VacInvalidResultError(quote(vac), `a result that is no JSON (${(err as Error).message.split('\n')[0]})`), { cause: err })
   }
+}
+
+function isScalar (value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value)
 }
 
 function isObject (value: unknown): value is Record<string, unknown> {

@@ -8,13 +8,15 @@ export const MAX_BODY_DEPTH = 64
  * @throws BODY_TOO_DEEP (400)
  */
 export function checkDepth (body: unknown): void {
-  let level: unknown[] = [body]
-  for (let depth = 0; level.length > 0; depth++) {
+  let level: object[] = typeof body === 'object' && body !== null ? [body] : []
+  for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_BODY_DEPTH) throw new BodyTooDeepError(MAX_BODY_DEPTH)
-    const next: unknown[] = []
+    const next: object[] = []
     for (const value of level) {
-      if (typeof value !== 'object' || value === null) continue
-      for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) next.push(child)
+      for (const key in value) {
+        const child: unknown = (value as Record<string, unknown>)[key]
+        if (typeof child === 'object' && child !== null) next.push(child)
+      }
     }
     level = next
   }

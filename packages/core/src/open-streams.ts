@@ -10,43 +10,41 @@ const CLOSE_GRACE_MS = 500
  * and is waited for; aborting without waiting would leave `app.close()` hanging.
  */
 export class OpenStreams {
-  readonly #closing = new AbortController()
-  readonly #open = new Set<FastifyReply>()
+  readonly #open = new Map<FastifyReply, AbortController>()
+  #closing = false
 
   get size (): number { return this.#open.size }
 
   /**
    * Runs one answer with a signal that fires when its client leaves (within a tick of the socket's close) or when the
-   * application closes. The signal's reason is then SHUTTING_DOWN.
+   * application closes. The signal's reason is then CALL_ABORTED or SHUTTING_DOWN.
    */
   async run<T> (reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (this.#closing) throw new ShuttingDownError()
     const stop = new AbortController()
-    const onClosing = (): void => stop.abort(this.#closing.signal.reason)
     const onClose = (): void => { if (!reply.raw.writableFinished) stop.abort(new CallAbortedError('the client left')) }
-    this.#closing.signal.addEventListener('abort', onClosing, { once: true })
     reply.raw.once('close', onClose)
-    if (this.#closing.signal.aborted) onClosing()
-    this.#open.add(reply)
+    this.#open.set(reply, stop)
     try {
       return await work(stop.signal)
     } finally {
       this.#open.delete(reply)
-      this.#closing.signal.removeEventListener('abort', onClosing)
       reply.raw.off('close', onClose)
     }
   }
 
   /** For the plugin's `preClose` hook: ends all answers and waits until they have left. May be called twice. */
   async end (): Promise<void> {
-    const leaving = [...this.#open].filter(({ raw }) => !raw.destroyed)
-    const left = Promise.all(leaving.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
-    this.#closing.abort(new ShuttingDownError())
+    this.#closing = true
+    const open = [...this.#open].filter(([{ raw }]) => !raw.destroyed)
+    const left = Promise.all(open.map(([{ raw }]) => new Promise(resolve => { raw.once('close', resolve) })))
+    for (const [, stop] of open) stop.abort(new ShuttingDownError())
     const late = new AbortController()
     try {
       await Promise.race([left, delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })])
     } finally {
       late.abort()
-      for (const { raw } of leaving) if (!raw.writableFinished) raw.destroy()
+      for (const [{ raw }] of open) if (!raw.writableFinished) raw.destroy()
     }
   }
 }

@@ -1,11 +1,11 @@
-import { setImmediate } from 'node:timers/promises'
 import { normaliseAnswer } from './answer.js'
+import { toChunk, isAnswerObject } from './interpreter-chunk.js'
 import {
   CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
 import type { Interpreter, InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import type { CallTool, Chunk, Log, Progress, VacCall } from './vac.js'
+import { isAnswer, type CallTool, type Chunk, type Log, type VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
@@ -25,8 +25,8 @@ const PUSH_HIGH_WATER_CHARS = 64 * 1024
 
 /** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
 const LONGEST_BURST_MS = 5
-
-const HEARTBEAT = /^\[\[HEARTBEAT\]\](.*)\[\[\/HEARTBEAT\]\]$/s
+/** The clock is looked at once in this many chunks. */
+const CLOCK_EVERY = 16
 
 export interface Run {
   readonly vac: string
@@ -45,226 +45,312 @@ export interface Run {
  * The reader's pace is the interpreter's: the next chunk is asked for when the last one was taken. Leaving the loop,
  * the call's signal, or the timeout aborts `extra.signal`; an interpreter that ignores it is left behind.
  */
-export async function * runInterpreter (run: Run): AsyncGenerator<Chunk, void, void> {
-  const { vac, call } = run
-  const limits = { ...RUN_LIMITS, ...run.limits }
-  const release = run.admit?.()
-  const stop = new AbortController()
-  const inbox = new Inbox(limits.maxUnreadChars, () => end(new VacBufferFullError(JSON.stringify(vac), limits.maxUnreadChars)))
-  function end (reason: unknown): void {
-    inbox.fail(reason)
-    stop.abort(reason)
-  }
-  const onAbort = (): void => end(abortReason(call.signal))
-  const timer = call.timeoutMs === undefined
-    ? undefined
-    : setTimeout(() => end(new VacTimeoutError(JSON.stringify(vac), call.timeoutMs! / 1000)), call.timeoutMs)
-  if (call.signal?.aborted === true) onAbort()
-  else call.signal?.addEventListener('abort', onAbort, { once: true })
-
-  let source: AsyncIterator<unknown> | Iterator<unknown> | undefined
-  let streamed = ''
-  let collected = 0
-  let outcome: unknown
-  try {
-    inbox.throwIfFailed()
-    source = open(run, inbox, stop.signal)
-    let burstStart = performance.now()
-    for (;;) {
-      const item = await inbox.next(source)
-      if (item.done === true) {
-        outcome = item.value ?? outcome
-        break
-      }
-      const chunk = toChunk(vac, item.value)
-      if (chunk === undefined) {
-        outcome = item.value
-        continue
-      }
-      if (typeof chunk === 'string') {
-        if (chunk === '') continue
-        collected += chunk.length
-        streamed = collected > limits.maxAnswerChars ? '' : streamed + chunk
-      }
-      yield chunk
-      if (performance.now() - burstStart > LONGEST_BURST_MS) {
-        await setImmediate()
-        burstStart = performance.now()
-        inbox.throwIfFailed()
-      }
-    }
-    if (outcome === undefined && inbox.ended !== undefined) outcome = inbox.ended
-    if (collected > limits.maxAnswerChars && !isAnswerObject(outcome)) {
-      throw new VacInvalidResultError(JSON.stringify(vac), `more than ${limits.maxAnswerChars} characters without an answer object`)
-    }
-    const answer = normaliseAnswer(vac, outcome, streamed)
-    // an answer that came whole still reaches readers of text
-    if (collected === 0 && answer.answer !== '') yield answer.answer
-    yield answer
-  } catch (err) {
-    if (inbox.failed) throw inbox.reason
-    if (err instanceof VacInvalidResultError || err instanceof VacBusyError) throw err
-    throw Object.assign(new VacInterpreterFailedError(JSON.stringify(vac)), { cause: err })
-  } finally {
-    clearTimeout(timer)
-    call.signal?.removeEventListener('abort', onAbort)
-    inbox.fail(new CallAbortedError('the reader left'))
-    stop.abort(inbox.reason)
-    leave(source)
-    release?.()
-  }
+export function runInterpreter (run: Run): AsyncIterableIterator<Chunk> {
+  return new InterpreterRun(run)
 }
 
-/** Calls the interpreter and views whatever it returns as one iterator. */
-function open (run: Run, inbox: Inbox, signal: AbortSignal): AsyncIterator<unknown> | Iterator<unknown> {
-  const { call } = run
-  const extra: InterpreterExtra = {
-    ...call.extra,
-    signal,
-    log: call.log ?? silent,
-    vac: run.config,
-    protocol: call.protocol ?? 'code',
-    principal: call.principal,
-    callTool: run.callTool,
-    callback: inbox.callback
-  }
-  const returned: unknown = run.interpreter(call.question, run.vac, [...call.history ?? []], extra)
-  if (typeof returned === 'object' && returned !== null && !Array.isArray(returned)) {
-    if (Symbol.asyncIterator in returned) return (returned as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-    if (Symbol.iterator in returned) return (returned as Iterable<unknown>)[Symbol.iterator]()
-  }
-  return once(returned)
-}
-
-async function * once (returned: unknown): AsyncGenerator<never, unknown, void> {
-  const value = await returned
-  if (typeof value !== 'object' || value === null || !(Symbol.asyncIterator in value)) return value
-  return yield * value as AsyncIterable<never>
-}
-
-/** Text, progress, or undefined for an object that ends the answer. */
-function toChunk (vac: string, value: unknown): string | Progress | undefined {
-  if (typeof value === 'string') {
-    const heartbeat = value.startsWith('[[HEARTBEAT]]') ? HEARTBEAT.exec(value) : null
-    return heartbeat === null ? value : { progress: 0, message: heartbeat[1] }
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const { progress, message } = value as { progress?: unknown, message?: unknown }
-    if (isAnswerObject(value)) return undefined
-    if (typeof progress === 'number' && Number.isFinite(progress)) {
-      return { progress: Math.min(1, Math.max(0, progress)), ...(typeof message === 'string' ? { message } : {}) }
-    }
-  }
-  throw new VacInvalidResultError(JSON.stringify(vac), 'a chunk that is neither text, { progress } nor an answer object')
-}
-
-function isAnswerObject (value: unknown): boolean {
-  return typeof value === 'object' && value !== null &&
-    ('answer' in value || 'input_required' in value || 'output' in value || 'source_documents' in value)
-}
-
-/** Tells the source that nobody reads on, without waiting: a source that is stuck would never answer. */
-function leave (source: AsyncIterator<unknown> | Iterator<unknown> | undefined): void {
-  try {
-    Promise.resolve(source?.return?.()).catch(() => { /* the run is over; its outcome is already told */ })
-  } catch { /* a sync generator that is still running, or throws in its own finally: the same */ }
-}
-
-function abortReason (signal: AbortSignal | undefined): Error {
-  const reason: unknown = signal?.reason
-  if (reason instanceof Error && reason.name !== 'AbortError') return reason
-  return new CallAbortedError(reason instanceof Error ? reason.message : String(reason))
-}
+type Source = AsyncIterator<unknown> | Iterator<unknown>
+type Item = IteratorResult<Chunk, undefined>
 
 /**
- * Where the iterator's items and the pushed tokens meet, in the order they came. The iterator is asked only when
- * nothing else is waiting. One promise at a time: racing a long-lived one would leak a reaction for every chunk.
+ * An iterator by hand, since every generator between an interpreter and a socket costs a third of the speed. The
+ * interpreter's items and its pushed tokens meet here in the order they came; one reader waits at a time.
  */
-class Inbox {
-  readonly callback: InterpreterCallback
-  /** What `on_llm_end` was given. */
-  ended: unknown
-  failed = false
-  reason: unknown
+class InterpreterRun implements AsyncIterableIterator<Chunk> {
+  readonly #run: Run
+  readonly #limits: RunLimits
+  #state: 'new' | 'running' | 'over' = 'new'
+  #source: Source | undefined
+  #stop: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+  #release: (() => void) | undefined
+  /** The reader that waits. */
+  #reader: { resolve: (item: Item) => void, reject: (err: unknown) => void } | undefined
+  /** What the source gave, or how it ended, while no reader waited. */
+  #pulled: { result: IteratorResult<unknown> } | { err: unknown } | undefined
+  #pulling = false
+  #failure: { err: unknown } | undefined
+  #aborted = false
+  /** Pushed tokens, those before `#taken` read. */
   readonly #tokens: string[] = []
   #taken = 0
   #unread = 0
-  #pulled: IteratorResult<unknown> | undefined
-  #pulling = false
-  #broken: { err: unknown } | undefined
-  #wake: (() => void) | undefined
   #writers: Array<() => void> = []
+  #streamed = ''
+  #collected = 0
+  #outcome: unknown
+  /** What `on_llm_end` was given. */
+  #ended: unknown
+  #last: Chunk | undefined
+  #count = 0
+  #burstStart = 0
 
-  constructor (readonly maxUnread: number, readonly onOverflow: () => void) {
+  constructor (run: Run) {
+    this.#run = run
+    this.#limits = run.limits === undefined ? RUN_LIMITS : { ...RUN_LIMITS, ...run.limits }
+  }
+
+  [Symbol.asyncIterator] (): this { return this }
+
+  next (): Promise<Item> {
+    if (this.#state === 'new') this.#begin()
+    if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS) {
+      return new Promise<void>(resolve => { setImmediate(resolve) }).then(() => {
+        this.#burstStart = performance.now()
+        return this.#next()
+      })
+    }
+    return this.#next()
+  }
+
+  return (): Promise<Item> {
+    this.#abort(new CallAbortedError('the reader left'))
+    this.#over()
+    return Promise.resolve(DONE)
+  }
+
+  #next (): Promise<Item> {
+    if (this.#last !== undefined) return Promise.resolve(this.#end(this.#last))
+    if (this.#state === 'over') return Promise.resolve(DONE)
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+      this.#feed()
+    })
+  }
+
+  #begin (): void {
+    this.#state = 'running'
+    this.#burstStart = performance.now()
+    try {
+      const { call, vac, admit } = this.#run
+      this.#release = admit?.()
+      const { signal, timeoutMs } = call
+      if (signal?.aborted === true) return this.#onAbort()
+      signal?.addEventListener('abort', this.#onAbort)
+      if (timeoutMs !== undefined) {
+        this.#timer = setTimeout(() => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)), timeoutMs)
+      }
+      this.#source = this.#open()
+    } catch (err) {
+      this.#pulled = { err }
+    }
+  }
+
+  /** Calls the interpreter and views whatever it returns as one iterator. */
+  #open (): Source {
+    const { interpreter, call, vac, config, callTool } = this.#run
+    const signal = (): AbortSignal => this.#signal()
+    const extra: InterpreterExtra = {
+      ...call.extra,
+      // made when asked for: an abort controller costs more than all else of a short call
+      get signal () { return signal() },
+      log: call.log ?? silent,
+      vac: config,
+      protocol: call.protocol ?? 'code',
+      principal: call.principal,
+      callTool,
+      callback: this.#callback()
+    }
+    const returned: unknown = interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra)
+    return iteratorOf(returned) ?? { next: async () => ({ done: true, value: await returned }) }
+  }
+
+  #callback (): InterpreterCallback {
     const push = (token: string): Promise<void> => this.#push(token)
     const finish = async (result?: unknown): Promise<void> => {
-      if (isAnswerObject(result) || typeof result === 'string') this.ended = result
+      if (isAnswerObject(result) || typeof result === 'string') this.#ended = result
     }
-    this.callback = {
-      on_llm_new_token: push, on_llm_end: finish, async_on_llm_new_token: push, async_on_llm_end: finish
-    }
+    return { on_llm_new_token: push, on_llm_end: finish, async_on_llm_new_token: push, async_on_llm_end: finish }
   }
 
-  fail (reason: unknown): void {
-    if (this.failed) return
-    this.failed = true
-    this.reason = reason
-    this.#wake?.()
-    this.#release()
+  #signal (): AbortSignal {
+    this.#stop ??= new AbortController()
+    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#failure?.err)
+    return this.#stop.signal
   }
 
-  throwIfFailed (): void {
-    if (this.failed) throw this.reason
-  }
-
-  async next (source: AsyncIterator<unknown> | Iterator<unknown>): Promise<IteratorResult<unknown>> {
-    for (;;) {
-      this.throwIfFailed()
-      if (this.#taken < this.#tokens.length) return { value: this.#take() }
-      if (this.#pulled !== undefined) {
+  /** Gives the waiting reader what there is, and asks the source when there is nothing. */
+  #feed (): void {
+    while (this.#reader !== undefined) {
+      if (this.#failure !== undefined) return this.#fail(this.#failure.err)
+      if (this.#taken < this.#tokens.length) {
+        this.#answer(this.#take())
+      } else if (this.#pulled !== undefined) {
         const pulled = this.#pulled
         this.#pulled = undefined
-        return pulled
+        if ('err' in pulled) return this.#fail(pulled.err)
+        this.#read(pulled.result)
+      } else if (this.#pulling) {
+        return
+      } else {
+        this.#pull()
       }
-      if (this.#broken !== undefined) throw this.#broken.err
-      if (!this.#pulling) {
-        const result = source.next()
-        if (!(result instanceof Promise) && !isThenable(result)) {
-          this.#pulled = result
-          continue
-        }
-        this.#pulling = true
-        result.then(pulled => { this.#pulled = pulled }, (err: unknown) => { this.#broken = { err } })
-          .finally(() => { this.#pulling = false; this.#wake?.() })
-      }
-      await new Promise<void>(resolve => { this.#wake = resolve })
-      this.#wake = undefined
     }
+  }
+
+  #pull (): void {
+    try {
+      const result = this.#source!.next()
+      if (!isThenable(result)) {
+        this.#pulled = { result }
+        return
+      }
+      this.#pulling = true
+      result.then(this.#onItem, this.#onError)
+    } catch (err) {
+      this.#pulled = { err }
+    }
+  }
+
+  readonly #onItem = (result: IteratorResult<unknown>): void => {
+    this.#pulling = false
+    this.#pulled = { result }
+    this.#feed()
+  }
+
+  readonly #onError = (err: unknown): void => {
+    this.#pulling = false
+    this.#pulled = { err }
+    this.#feed()
+  }
+
+  #read ({ done, value }: IteratorResult<unknown>): void {
+    try {
+      if (done === true) {
+        const inner = iteratorOf(value)
+        if (inner !== undefined) this.#source = inner
+        else this.#finish(value)
+        return
+      }
+      const chunk = toChunk(this.#run.vac, value)
+      if (chunk === undefined) this.#outcome = value
+      else if (chunk !== '') this.#answer(chunk)
+    } catch (err) {
+      this.#fail(err)
+    }
+  }
+
+  #answer (chunk: Chunk): void {
+    if (typeof chunk === 'string') {
+      this.#collected += chunk.length
+      this.#streamed = this.#collected > this.#limits.maxAnswerChars ? '' : this.#streamed + chunk
+    }
+    const { resolve } = this.#reader!
+    this.#reader = undefined
+    resolve({ done: false, value: chunk })
+  }
+
+  #finish (value: unknown): void {
+    const { vac } = this.#run
+    const outcome = value ?? this.#outcome ?? this.#ended
+    if (this.#collected > this.#limits.maxAnswerChars && !isAnswerObject(outcome)) {
+      throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
+    }
+    const answer = normaliseAnswer(vac, outcome, this.#streamed)
+    const { resolve } = this.#reader!
+    this.#reader = undefined
+    // an answer that came whole still reaches readers of text
+    if (this.#collected === 0 && answer.answer !== '') {
+      this.#last = answer
+      resolve({ done: false, value: answer.answer })
+    } else {
+      resolve(this.#end(answer))
+    }
+  }
+
+  #end (answer: Chunk): Item {
+    this.#last = undefined
+    this.#over()
+    return { done: false, value: answer }
+  }
+
+  #fail (err: unknown): void {
+    const told = this.#told(err)
+    const reader = this.#reader
+    this.#reader = undefined
+    // whatever the interpreter still does is of no use to anybody
+    this.#abort(told)
+    this.#over()
+    reader?.reject(told)
+  }
+
+  #told (err: unknown): unknown {
+    if (this.#failure !== undefined && err === this.#failure.err) return err
+    if (err instanceof VacInvalidResultError || err instanceof VacBusyError) return err
+    return Object.assign(new VacInterpreterFailedError(JSON.stringify(this.#run.vac)), { cause: err })
+  }
+
+  readonly #onAbort = (): void => {
+    const reason: unknown = this.#run.call.signal?.reason
+    this.#abort(reason instanceof Error && reason.name !== 'AbortError'
+      ? reason
+      : new CallAbortedError(reason instanceof Error ? reason.message : String(reason)))
+  }
+
+  /** Ends the run with an error, at once; the interpreter hears of it by its signal. */
+  #abort (err: unknown): void {
+    if (this.#state === 'over' || this.#aborted) return
+    this.#aborted = true
+    this.#failure ??= { err }
+    this.#stop?.abort(err)
+    this.#releaseWriters()
+    this.#feed()
+  }
+
+  #over (): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    clearTimeout(this.#timer)
+    this.#run.call.signal?.removeEventListener('abort', this.#onAbort)
+    this.#releaseWriters()
+    if (this.#aborted) leave(this.#source)
+    this.#release?.()
   }
 
   #take (): string {
     const token = this.#tokens[this.#taken++] as string
     this.#unread -= token.length
-    if (this.#taken === this.#tokens.length) {
-      this.#tokens.length = this.#taken = 0
-    }
-    if (this.#unread <= PUSH_HIGH_WATER_CHARS) this.#release()
+    if (this.#taken === this.#tokens.length) this.#tokens.length = this.#taken = 0
+    if (this.#unread <= PUSH_HIGH_WATER_CHARS && this.#writers.length > 0) this.#releaseWriters()
     return token
   }
 
   #push (token: string): Promise<void> {
-    if (this.failed || token === '') return Promise.resolve()
-    this.#tokens.push(String(token))
-    this.#unread += token.length
-    if (this.#unread > this.maxUnread) this.onOverflow()
-    this.#wake?.()
-    if (this.failed || this.#unread <= PUSH_HIGH_WATER_CHARS) return Promise.resolve()
+    if (this.#state === 'over' || this.#aborted || token === '') return Promise.resolve()
+    const text = String(token)
+    this.#tokens.push(text)
+    this.#unread += text.length
+    const { maxUnreadChars } = this.#limits
+    if (this.#unread > maxUnreadChars) this.#abort(new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars))
+    this.#feed()
+    if (this.#aborted || this.#unread <= PUSH_HIGH_WATER_CHARS) return Promise.resolve()
     return new Promise(resolve => { this.#writers.push(resolve) })
   }
 
-  #release (): void {
+  #releaseWriters (): void {
     for (const resolve of this.#writers.splice(0)) resolve()
   }
+}
+
+const DONE: Item = { done: true, value: undefined }
+
+/** Collects a stream into its Answer. */
+export async function collect (stream: AsyncIterable<Chunk>): Promise<Extract<Chunk, { answer: string }>> {
+  for await (const chunk of stream) if (isAnswer(chunk)) return chunk
+  throw new VacInvalidResultError('this stream', 'no answer at all')
+}
+
+function iteratorOf (value: unknown): Source | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  if (Symbol.asyncIterator in value) return (value as AsyncIterable<unknown>)[Symbol.asyncIterator]()
+  return Symbol.iterator in value ? (value as Iterable<unknown>)[Symbol.iterator]() : undefined
+}
+
+/** Tells the source that nobody reads on, without waiting: a source that is stuck would never answer. */
+function leave (source: Source | undefined): void {
+  try {
+    Promise.resolve(source?.return?.()).catch(() => { /* the run is over; its outcome is already told */ })
+  } catch { /* a sync generator that is still running, or throws in its own finally: the same */ }
 }
 
 function isThenable (value: unknown): value is Promise<IteratorResult<unknown>> {

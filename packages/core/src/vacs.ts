@@ -1,11 +1,10 @@
-import { isAnswer } from './vac.js'
-import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacInvalidResultError, VacNotFoundError } from './errors.js'
+import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
 import { nearest } from './nearest.js'
-import { runInterpreter, type RunLimits } from './run-interpreter.js'
+import { collect, runInterpreter, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
-import type { Answer, CallTool, Chunk, Vac, VacCall } from './vac.js'
+import type { CallTool, Vac, VacCall } from './vac.js'
 
 /** What one VAC has of its own, instead of what all share. */
 export interface VacParts {
@@ -68,12 +67,6 @@ export function createVacs (options: VacsOptions): Vacs {
     },
     replace (next) { vacs = build(next, busy) }
   }
-}
-
-/** Collects a stream into its Answer. */
-export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
-  for await (const chunk of stream) if (isAnswer(chunk)) return chunk
-  throw new VacInvalidResultError('this stream', 'no answer at all')
 }
 
 function build (options: VacsOptions, busy: { now: number }): Map<string, Vac> {

@@ -26,6 +26,7 @@ export class InvalidRequestError extends InvalidRequest {
 export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   const compiled = TypeCompiler.Compile(schema)
   return (value: unknown) => {
+    if (compiled.Check(value)) return { value }
     const given = httpPart === 'body' ? value : Value.Convert(schema, value)
     if (compiled.Check(given)) return { value: given }
     const details = new Map<string, RequestProblem>()

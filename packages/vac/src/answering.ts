@@ -17,12 +17,14 @@ export interface Asked {
  * application closes. Leaves one log line for the call.
  */
 export async function answering<T> (streams: OpenStreams, request: FastifyRequest, reply: FastifyReply, asked: Asked,
-  send: (vac: MeteredVac, signal: AbortSignal) => Promise<T>): Promise<T> {
+  send: (vac: MeteredVac) => Promise<T>): Promise<T> {
   const { vac, protocol, question, history, extra, timeoutMs, principal } = asked
   return await streams.run(reply, async signal => {
     const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log })
     try {
-      return await send(metered, signal)
+      return await send(metered)
+    } catch (err) {
+      throw metered.failed(err)
     } finally {
       request.log.info({ vac: vac.name, protocol, ...metered.report() }, 'answered')
     }
@@ -41,29 +43,34 @@ export class MeteredVac {
   constructor (readonly vac: Vac, readonly call: VacCall) {}
 
   async ask (): Promise<Answer> {
-    try {
-      const answer = await this.vac.ask(this.call)
-      this.#characters = answer.answer.length
-      this.#finish(answer)
-      return answer
-    } catch (err) {
-      throw this.#fail(err)
+    const answer = await this.vac.ask(this.call)
+    this.#characters = answer.answer.length
+    this.#finish(answer)
+    return answer
+  }
+
+  /** The answer as it is made; `counted` must see every chunk. */
+  stream (): AsyncIterable<Chunk> {
+    return this.vac.stream(this.call)
+  }
+
+  /** An encoder that counts what it encodes. */
+  counted (encode: (chunk: Chunk) => string): (chunk: Chunk) => string {
+    return chunk => {
+      if (typeof chunk === 'string') {
+        this.#first ??= performance.now()
+        this.#chunks++
+        this.#characters += chunk.length
+      } else if (isAnswer(chunk)) this.#finish(chunk)
+      return encode(chunk)
     }
   }
 
-  async * stream (): AsyncGenerator<Chunk> {
-    try {
-      for await (const chunk of this.vac.stream(this.call)) {
-        if (typeof chunk === 'string') {
-          this.#first ??= performance.now()
-          this.#chunks++
-          this.#characters += chunk.length
-        } else if (isAnswer(chunk)) this.#finish(chunk)
-        yield chunk
-      }
-    } catch (err) {
-      throw this.#fail(err)
-    }
+  /** Notes how the call failed, and hands the error on. */
+  failed (err: unknown): unknown {
+    const { code = 'failed' } = err as { code?: string }
+    this.#outcome = code === 'CALL_ABORTED' ? 'left' : code
+    return err
   }
 
   report (): object {
@@ -80,11 +87,5 @@ export class MeteredVac {
   #finish (answer: Answer): void {
     this.#sources = answer.source_documents.length
     this.#outcome = 'answered'
-  }
-
-  #fail (err: unknown): unknown {
-    const { code = 'failed' } = err as { code?: string }
-    this.#outcome = code === 'CALL_ABORTED' ? 'left' : code
-    return err
   }
 }

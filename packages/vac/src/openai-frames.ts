@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { contentText, InvalidRequestError, isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure, type OutgoingEvent } from '@polyvac/core'
+import { contentText, eventText, InvalidRequestError, isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure } from '@polyvac/core'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
 /** What a chat completion request asks of a VAC. */
@@ -44,32 +44,29 @@ export class Completion {
     }
   }
 
-  /** The role first, each text once, an empty delta with the reason, the usage if asked for, `[DONE]`. */
-  async * events (chunks: AsyncIterable<Chunk>, includeUsage: boolean): AsyncGenerator<OutgoingEvent> {
-    let begun = false
+  /** The role first, each text once, an empty delta with the reason, the usage if asked for. */
+  encoder (includeUsage: boolean): (chunk: Chunk) => string {
+    let role = this.#chunk({ role: 'assistant', content: '' })
     let units = 0
-    for await (const chunk of chunks) {
-      if (!begun && (typeof chunk === 'string' || isAnswer(chunk))) {
-        begun = true
-        yield this.#chunk({ role: 'assistant', content: '' })
-      }
+    return chunk => {
+      if (typeof chunk !== 'string' && !isAnswer(chunk)) return ''
+      const first = role
+      role = ''
       if (typeof chunk === 'string') {
         units += chunk.length
-        yield this.#chunk({ content: chunk })
-      } else if (isAnswer(chunk)) {
-        yield this.#chunk({}, 'stop', { source_documents: chunk.source_documents })
-        if (includeUsage) yield { data: { ...this.#base, choices: [], usage: this.#usage(chunk, units) } }
+        return first + this.#chunk({ content: chunk })
       }
+      const usage = includeUsage ? eventText({ data: { ...this.#base, choices: [], usage: this.#usage(chunk, units) } }) : ''
+      return first + this.#chunk({}, 'stop', { source_documents: chunk.source_documents }) + usage
     }
-    yield '[DONE]'
   }
 
   get #base (): object {
     return { id: this.id, object: 'chat.completion.chunk', created: this.created, model: this.model }
   }
 
-  #chunk (delta: object, finish: 'stop' | null = null, more: object = {}): OutgoingEvent {
-    return { data: { ...this.#base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more } }
+  #chunk (delta: object, finish: 'stop' | null = null, more: object = {}): string {
+    return eventText({ data: { ...this.#base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more } })
   }
 
   /** The interpreter's own count (`metadata.usage`), else an estimate that says so. */

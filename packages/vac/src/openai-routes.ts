@@ -1,4 +1,4 @@
-import { sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
+import { eventText, sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
 import { answering } from './answering.js'
 import { failureFor, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
@@ -8,6 +8,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { DEFAULTS } from './options.js'
+
+const DONE = eventText({ data: '[DONE]' })
 
 interface OpenAiOptions {
   readonly vacs: Vacs
@@ -54,10 +56,11 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
     const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principals.get(request), ...question }
     if (body.stream !== true) return completion.whole(await answering(streams, request, reply, asked, vac => vac.ask()))
     const includeUsage = body.stream_options?.include_usage === true
-    await answering(streams, request, reply, asked, (vac, signal) => sendEvents(reply, completion.events(vac.stream(), includeUsage), {
-      signal,
+    await answering(streams, request, reply, asked, vac => sendEvents(reply, vac.stream(), {
+      encode: vac.counted(completion.encoder(includeUsage)),
+      end: DONE,
       keepAliveMs: DEFAULTS.streamWaitTime * 1000,
-      onFailure: err => [{ data: toOpenAiError(failureFor(err, request)) }, '[DONE]']
+      onFailure: err => eventText({ data: toOpenAiError(failureFor(vac.failed(err), request)) }) + DONE
     }))
   }
 }

@@ -5,7 +5,7 @@ import {
 } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './answering.js'
-import { failureEvents, STREAM_TYPES, toEvents, toLines, toText, type StreamForm } from './answer-frames.js'
+import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
 import { InvalidOptionsError, UnauthenticatedError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
@@ -34,7 +34,14 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       principals.set(request, principal)
     })
   }
-  app.addHook('preValidation', async request => { checkDepth(request.body) })
+  app.addHook('preValidation', (request, _reply, done) => {
+    try {
+      checkDepth(request.body)
+      done()
+    } catch (err) {
+      done(err as Error)
+    }
+  })
   app.addHook('preClose', () => streams.end())
 
   app.get('/vac', {
@@ -78,15 +85,18 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
       principal: principals.get(request)
     }
-    const toFailure = (err: unknown): object => failureFor(err, request).body
-    await answering(streams, request, reply, asked, async (vac, signal) => {
-      const chunks = vac.stream()
-      if (form === 'ndjson') return await sendText(reply, STREAM_TYPES.ndjson, toLines(chunks, toFailure))
-      if (form === 'text') return await sendText(reply, STREAM_TYPES.text, toText(chunks, only, toFailure))
-      const keepAliveMs = wait === 0 ? undefined : Math.max(100, wait * 1000)
-      await sendEvents(reply, toEvents(chunks), { signal, keepAliveMs, onFailure: err => failureEvents(toFailure(err)) })
+    const frames = framesOf(form, only)
+    await answering(streams, request, reply, asked, async vac => {
+      const onFailure = (err: unknown): string => frames.failure(failureFor(vac.failed(err), request).body)
+      const encoding = { encode: vac.counted(frames.chunk), end: frames.end, onFailure }
+      if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
+      await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })
     })
   }
+}
+
+function framesOf (form: StreamForm, streamOnly: boolean): Frames {
+  return { sse: eventFrames, ndjson: lineFrames, text: textFrames(streamOnly) }[form]
 }
 
 /** The body's own fields apart from those that go to the interpreter. */

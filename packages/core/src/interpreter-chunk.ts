@@ -1,0 +1,26 @@
+import { VacInvalidResultError } from './errors.js'
+import type { Progress } from './vac.js'
+
+const HEARTBEAT = /^\[\[HEARTBEAT\]\](.*)\[\[\/HEARTBEAT\]\]$/s
+
+/** What an interpreter yielded, as text or progress; undefined for an object that ends the answer. */
+export function toChunk (vac: string, value: unknown): string | Progress | undefined {
+  if (typeof value === 'string') {
+    const heartbeat = value.startsWith('[[HEARTBEAT]]') ? HEARTBEAT.exec(value) : null
+    return heartbeat === null ? value : { progress: 0, message: heartbeat[1] }
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (isAnswerObject(value)) return undefined
+    const { progress, message } = value as { progress?: unknown, message?: unknown }
+    if (typeof progress === 'number' && Number.isFinite(progress)) {
+      return { progress: Math.min(1, Math.max(0, progress)), ...(typeof message === 'string' ? { message } : {}) }
+    }
+  }
+  throw new VacInvalidResultError(JSON.stringify(vac), 'a chunk that is neither text, { progress } nor an answer object')
+}
+
+/** Whether an object ends an answer. */
+export function isAnswerObject (value: unknown): boolean {
+  return typeof value === 'object' && value !== null &&
+    ('answer' in value || 'input_required' in value || 'output' in value || 'source_documents' in value)
+}

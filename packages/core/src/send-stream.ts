@@ -1,0 +1,168 @@
+import { fastifySSE } from '@fastify/sse'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+/** How the items of a stream become text on the wire. */
+export interface Encoding<T> {
+  /** The text of one item; the empty text leaves it out. */
+  readonly encode: (item: T) => string
+  /** The text after the last item. */
+  readonly end?: string | undefined
+  /** How a failure after the first byte is told. Before it, the failure is thrown and becomes an ordinary error. */
+  readonly onFailure: (err: unknown) => string
+}
+
+/** Encoding of an event stream. */
+export interface EventEncoding<T> extends Encoding<T> {
+  /** Longest silence in ms; then a comment goes out (`stream_wait_time` of the contract). Default: none. */
+  readonly keepAliveMs?: number | undefined
+}
+
+/** Ready-made items are written together, up to about so many characters. */
+const BATCH_CHARS = 16 * 1024
+
+/**
+ * Options of every route that may stream: the handler decides, no heartbeat of its own, no timeout of a host's cuts it,
+ * and a HEAD request does not run it. The serializer is named, since a host with the same SSE plugin would bring its own.
+ */
+export const streamRoute = {
+  sse: { kind: 'manual', heartbeat: false, serializer: JSON.stringify },
+  handlerTimeout: 2 ** 31 - 1,
+  exposeHeadRoute: false
+} as const
+
+/** Makes `sendEvents` work in a plugin's scope. Nothing is added where the host has the SSE plugin already. */
+export async function registerStreams (app: FastifyInstance): Promise<void> {
+  if (!app.hasPlugin('@fastify/sse')) await app.register(fastifySSE)
+}
+
+/**
+ * One server-sent event as text. `data` leaves as JSON; a plain string, such as `[DONE]`, leaves as it is.
+ * Format: WHATWG HTML, section 9.2. A line break in `id` or `event` would forge fields and becomes a space.
+ */
+export function eventText ({ id, event, data }: { id?: string, event?: string, data: unknown }): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data)
+  return `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}data: ${text}\n\n`
+}
+
+/**
+ * Sends items as server-sent events as they are made, at the reader's pace. Headers leave with the first event, so a
+ * failure before it is still an ordinary error.
+ */
+export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>, { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
+  const { raw } = reply
+  const timer = keepAliveMs === undefined ? undefined : setTimeout(keepAlive, keepAliveMs)
+  function keepAlive (): void {
+    reply.sse.sendHeaders()
+    // a stalled reader gets no pile of comments
+    if (!raw.writableNeedDrain && !raw.writableEnded) raw.write(': keep-alive\n\n')
+    timer?.refresh()
+  }
+  try {
+    await pump(items, encoding, {
+      begun: () => raw.headersSent,
+      gone: () => raw.destroyed,
+      write (text) {
+        reply.sse.sendHeaders()
+        timer?.refresh()
+        return raw.write(text) ? undefined : roomIn(reply)
+      }
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Sends items as text as they are made, at the reader's pace, through the ordinary reply, so that every hook of the
+ * host applies. A failure before the first text is still an ordinary error. Resolves when the reader has all, or left.
+ */
+export async function sendText<T> (reply: FastifyReply, type: string, items: AsyncIterable<T>, encoding: Encoding<T>): Promise<void> {
+  let room: (() => void) | undefined
+  const makeRoom = (): void => {
+    room?.()
+    room = undefined
+  }
+  let sent: Promise<unknown> | undefined
+  const body = new Readable({ read: makeRoom, destroy (err, done) { makeRoom(); done(err) } })
+  function begin (): void {
+    sent = new Promise(resolve => { reply.raw.once('close', resolve) })
+    reply.type(type).header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(body)
+  }
+  await pump(items, encoding, {
+    begun: () => sent !== undefined,
+    gone: () => body.destroyed || reply.raw.destroyed,
+    write (text) {
+      if (sent === undefined) begin()
+      return body.push(text) ? undefined : new Promise(resolve => { room = resolve })
+    }
+  })
+  if (reply.raw.destroyed) return
+  if (sent === undefined) begin()
+  body.push(null)
+  await sent
+}
+
+/** Where batches go. */
+interface Sink {
+  /** Whether anything has been sent. */
+  begun (): boolean
+  /** Whether the reader has left. */
+  gone (): boolean
+  /** Takes a batch; a promise means that there is no room for another until it resolves. */
+  write (text: string): Promise<void> | undefined
+}
+
+/**
+ * Reads, encodes and writes. What is ready at once is written together; as soon as the source has to be waited for, all
+ * that is there goes out (`nextTick` runs when the last ready promise has been taken). So batches cost no time.
+ */
+async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }: Encoding<T>, sink: Sink): Promise<void> {
+  let batch = ''
+  let scheduled = false
+  let room: Promise<void> | undefined
+  const flush = (): void => {
+    scheduled = false
+    if (batch === '' || sink.gone()) return
+    const text = batch
+    batch = ''
+    room = sink.write(text)
+  }
+  try {
+    for await (const item of items) {
+      batch += encode(item)
+      if (batch.length >= BATCH_CHARS) flush()
+      else if (!scheduled && batch !== '') {
+        scheduled = true
+        process.nextTick(flush)
+      }
+      if (room !== undefined) {
+        await room
+        room = undefined
+      }
+      if (sink.gone()) return
+    }
+    batch += end
+  } catch (err) {
+    if (sink.gone()) return
+    if (!sink.begun() && batch === '') throw err
+    batch += onFailure(err)
+  }
+  flush()
+  await room
+}
+
+function roomIn (reply: FastifyReply): Promise<void> {
+  const { raw } = reply
+  return new Promise(resolve => {
+    const go = (): void => {
+      raw.off('drain', go).off('close', go)
+      resolve()
+    }
+    raw.on('drain', go).on('close', go)
+  })
+}
+
+function oneLine (value: string): string {
+  return value.replace(/[\r\n\0]+/g, ' ')
+}
