@@ -28,8 +28,7 @@ export function hoistSchemas (document: Json): Json {
   const hoist = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(hoist)
     if (typeof value !== 'object' || value === null) return value
-    const { errorMessage, ...rest } = value as Json
-    const hoisted = Object.fromEntries(Object.entries(rest).map(([key, child]) => [key, hoist(child)]))
+    const hoisted = Object.fromEntries(Object.entries(value).map(([key, child]) => [key, hoist(child)]))
     const { title } = hoisted
     if (typeof title !== 'string') return hoisted
     schemas[title] = hoisted

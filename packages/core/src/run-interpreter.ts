@@ -104,6 +104,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   }
 
   return (): Promise<Item> {
+    if (this.#state === 'over') return Promise.resolve(DONE)
     this.#abort(new CallAbortedError('the reader left'))
     this.#over()
     return Promise.resolve(DONE)

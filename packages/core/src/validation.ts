@@ -1,11 +1,14 @@
 import createError from '@fastify/error'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { Value } from '@sinclair/typebox/value'
+import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchemaCompiler } from 'fastify'
 
 /** Most problems told about one request; a body of a million wrong items would else be answered with a million lines. */
 export const MAX_PROBLEMS = 20
+
+/** The pattern of text with at least one visible character. */
+export const NOT_BLANK = '\\S'
 
 /** One thing wrong with a request: where, as a path such as `body/user_input`, and what. */
 export interface RequestProblem { readonly path: string, readonly message: string }
@@ -32,13 +35,20 @@ export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPa
     const details = new Map<string, RequestProblem>()
     for (const error of compiled.Errors(given)) {
       const path = httpPart + error.path
-      const hint = (error.schema as { errorMessage?: string }).errorMessage
-      const message = error.value === undefined ? 'is missing' : hint ?? lower(error.message)
-      if (!details.has(path)) details.set(path, { path, message })
+      if (!details.has(path)) details.set(path, { path, message: explain(error) })
       if (details.size >= MAX_PROBLEMS) break
     }
     return { error: new InvalidRequestError([...details.values()]) }
   }
 }
 
-const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+/** A problem in words for callers: TypeBox says little about unions and patterns. */
+function explain ({ type, schema, value, message }: ValueError): string {
+  if (value === undefined) return 'is missing'
+  if (type === ValueErrorType.StringPattern && schema.pattern === NOT_BLANK) return 'must not be blank'
+  if (type === ValueErrorType.Union) {
+    const kinds = ((schema as { anyOf?: TSchema[] }).anyOf ?? []).map(({ const: value, type }) => value === undefined ? String(type) : JSON.stringify(value))
+    return `expected ${kinds.join(' or ')}`
+  }
+  return message.charAt(0).toLowerCase() + message.slice(1)
+}

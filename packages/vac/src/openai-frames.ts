@@ -16,7 +16,7 @@ export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
   if (last === -1) throw new InvalidRequestError([{ path: 'body/messages', message: 'needs at least one message with the role user' }])
   const question = contentText(messages[last]?.content) ?? ''
   if (question.trim() === '') {
-    throw new InvalidRequestError([{ path: `body/messages/${last}/content`, message: 'must be text with at least one visible character' }])
+    throw new InvalidRequestError([{ path: `body/messages/${last}/content`, message: 'must not be blank' }])
   }
   // a turn that is only a tool call has no text; it says nothing to a VAC
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)

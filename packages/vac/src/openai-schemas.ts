@@ -14,7 +14,7 @@ export const ChatCompletionRequest = Type.Object({
   stream_options: Type.Optional(Type.Union([
     Type.Object({ include_usage: Type.Optional(Type.Boolean()) }, { additionalProperties: true }), Type.Null()
   ])),
-  n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { errorMessage: 'must be 1: a VAC gives one answer' }))
+  n: Type.Optional(Type.Union([Type.Literal(1), Type.Null()], { description: 'a VAC gives one answer' }))
 }, { $id: 'ChatCompletionRequest', title: 'ChatCompletionRequest', additionalProperties: true })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 

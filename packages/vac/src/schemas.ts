@@ -1,10 +1,10 @@
-import { ChatHistory } from '@polyvac/core'
+import { ChatHistory, NOT_BLANK } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
 
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
 export const VacQuery = Type.Object({
-  user_input: Type.String({ pattern: '\\S', description: 'the question', errorMessage: 'must be text with at least one visible character' }),
-  chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()], { errorMessage: 'must be an array of at most 10,000 turns' }))
+  user_input: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
+  chat_history: Type.Optional(Type.Union([ChatHistory, Type.Null()]))
 }, { $id: 'VacQuery', title: 'VacQuery', additionalProperties: true })
 export type VacQuery = Static<typeof VacQuery>
 

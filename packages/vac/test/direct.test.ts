@@ -77,10 +77,10 @@ test('bad input is refused with every problem named by its path', async t => {
   t.teardown(() => app.close())
   const refused: Array<[string, unknown, number, string, RegExp]> = [
     ['missing', {}, 400, 'BAD_REQUEST', /body\/user_input: is missing/],
-    ['blank', { user_input: ' \n\t' }, 400, 'BAD_REQUEST', /body\/user_input: must be text with at least one visible character/],
+    ['blank', { user_input: ' \n\t' }, 400, 'BAD_REQUEST', /body\/user_input: must not be blank/],
     ['wrong type', { user_input: 7 }, 400, 'BAD_REQUEST', /body\/user_input/],
     ['two problems', { user_input: null, stream_timeout: 0, stream_wait_time: -1 }, 400, 'BAD_REQUEST', /user_input.*stream_wait_time.*stream_timeout/],
-    ['history no array', { user_input: 'x', chat_history: 'text' }, 400, 'BAD_REQUEST', /body\/chat_history: must be an array/],
+    ['history no array', { user_input: 'x', chat_history: 'text' }, 400, 'BAD_REQUEST', /body\/chat_history: expected array or null/],
     ['history no turns', { user_input: 'x', chat_history: [{ role: 'nobody' }] }, 400, 'INVALID_HISTORY', /chat_history\[0\]/],
     ['array', [], 400, 'BAD_REQUEST', /body: expected object/],
     ['null', null, 400, 'BAD_REQUEST', /body: expected object/],

@@ -5,7 +5,7 @@ import { fastifySSE } from '@fastify/sse'
 import Fastify from 'fastify'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Answer, createVacs, ErrorBody } from '@polyvac/core'
-import { DEFAULTS, ModelList, vacPlugin, VacList } from '../src/index.js'
+import { ChatCompletionRequest, DEFAULTS, ModelList, vacPlugin, VacList, VacStreamQuery } from '../src/index.js'
 
 const vacs = createVacs({ vacs: ['docs'], streamInterpreter: async function * (question) { yield question; return { answer: question } } })
 const ask = (url: string, headers: Record<string, string> = {}) => ({ method: 'POST' as const, url, payload: { user_input: 'hello' }, headers })
@@ -89,6 +89,15 @@ test('options that are wrong are named at registration', async t => {
   app.register(vacPlugin, {})
   await t.rejects(async () => { await app.ready() }, { code: 'VAC_PLUGIN_OPTIONS' })
   t.equal(DEFAULTS.bodyLimit, 1024 * 1024)
+})
+
+test('the published schemas work in a route of the application\'s own, under its own validator', async t => {
+  const app = Fastify()
+  app.post('/mine', { schema: { body: VacStreamQuery, response: { 200: Answer } } }, async ({ body }) => ({ answer: (body as VacStreamQuery).user_input, source_documents: [] }))
+  app.post('/chat', { schema: { body: ChatCompletionRequest } }, async () => ({}))
+  t.teardown(() => app.close())
+  t.equal((await app.inject(ask('/mine'))).json().answer, 'hello')
+  t.equal((await app.inject({ method: 'POST', url: '/mine', payload: { user_input: ' ' } })).statusCode, 400)
 })
 
 test('answers keep to the published schemas', async t => {
