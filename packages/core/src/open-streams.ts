@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
+import { Stop, type StopSignal } from './stop.js'
 import type { FastifyReply } from 'fastify'
 
 /** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
@@ -10,7 +11,7 @@ const CLOSE_GRACE_MS = 500
  * and is waited for; aborting without waiting would leave `app.close()` hanging.
  */
 export class OpenStreams {
-  readonly #open = new Map<FastifyReply, AbortController>()
+  readonly #open = new Map<FastifyReply, Stop>()
   #closing = false
 
   get size (): number { return this.#open.size }
@@ -19,14 +20,14 @@ export class OpenStreams {
    * Runs one answer with a signal that fires when its client leaves (within a tick of the socket's close) or when the
    * application closes. The signal's reason is then CALL_ABORTED or SHUTTING_DOWN.
    */
-  async run<T> (reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T> (reply: FastifyReply, work: (signal: StopSignal) => Promise<T>): Promise<T> {
     if (this.#closing) throw new ShuttingDownError()
-    const stop = new AbortController()
+    const stop = new Stop()
     const onClose = (): void => { if (!reply.raw.writableFinished) stop.abort(new CallAbortedError('the client left')) }
     reply.raw.once('close', onClose)
     this.#open.set(reply, stop)
     try {
-      return await work(stop.signal)
+      return await work(stop)
     } finally {
       this.#open.delete(reply)
       reply.raw.off('close', onClose)

@@ -5,20 +5,25 @@ import {
 } from './errors.js'
 import type { Interpreter, InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import { isAnswer, type CallTool, type Chunk, type Log, type VacCall } from './vac.js'
+import { isAnswer, type Answer, type CallTool, type Chunk, type Log, type VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
   /**
-   * Most text kept, in UTF-16 units, for an interpreter that ends without an answer object; past it the run fails at
-   * its end, though all text has been streamed. Without it an endless stream would fill the memory. Default 16 Mi.
+   * Most text, in UTF-16 units, collected for an answer that is not streamed, where the interpreter ends without an
+   * answer object; past it the call fails. Default 16 Mi.
    */
   readonly maxAnswerChars: number
+  /**
+   * The same while streaming. The reader has all text by then, so past it the Answer holds its beginning, with
+   * `metadata.truncated`. It is small, since every stalled reader of a long stream costs so much. Default 256 Ki.
+   */
+  readonly maxStreamedChars: number
   /** Most text an interpreter may push by callback, without awaiting, ahead of the reader. Default 16 Mi. */
   readonly maxUnreadChars: number
 }
 
-export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
+export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxStreamedChars: 256 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
 
 /** Awaited pushes wait while more than this is unread, so that they follow the reader's pace. */
 const PUSH_HIGH_WATER_CHARS = 64 * 1024
@@ -47,6 +52,11 @@ export interface Run {
  */
 export function runInterpreter (run: Run): AsyncIterableIterator<Chunk> {
   return new InterpreterRun(run)
+}
+
+/** Runs an interpreter to its end for the Answer alone. */
+export function askInterpreter (run: Run): Promise<Answer> {
+  return new InterpreterRun(run).answer()
 }
 
 type Source = AsyncIterator<unknown> | Iterator<unknown>
@@ -83,6 +93,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #ended: unknown
   #last: Chunk | undefined
   #count = 0
+  #whole = false
   #burstStart = 0
 
   constructor (run: Run) {
@@ -94,7 +105,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
   next (): Promise<Item> {
     if (this.#state === 'new') this.#begin()
-    if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS) {
+    if (this.#isBurst()) {
       return new Promise<void>(resolve => { setImmediate(resolve) }).then(() => {
         this.#burstStart = performance.now()
         return this.#next()
@@ -119,6 +130,21 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     })
   }
 
+  /** The Answer alone: its chunks are taken here, without a promise for each. */
+  answer (): Promise<Answer> {
+    this.#whole = true
+    this.#begin()
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve: ({ value }) => resolve(value as Answer), reject }
+      this.#feed()
+    })
+  }
+
+  /** Whether ready-made chunks have had the event loop for long enough. */
+  #isBurst (): boolean {
+    return ++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS
+  }
+
   #begin (): void {
     this.#state = 'running'
     this.#burstStart = performance.now()
@@ -131,16 +157,16 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
       if (timeoutMs !== undefined) {
         this.#timer = setTimeout(() => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)), timeoutMs)
       }
-      this.#source = this.#open()
+      this.#receive(this.#call())
     } catch (err) {
       this.#pulled = { err }
     }
   }
 
-  /** Calls the interpreter and views whatever it returns as one iterator. */
-  #open (): Source {
+  #call (): unknown {
     const { interpreter, call, vac, config, callTool } = this.#run
     const signal = (): AbortSignal => this.#signal()
+    const callback = (): InterpreterCallback => this.#callback()
     const extra: InterpreterExtra = {
       ...call.extra,
       // made when asked for: an abort controller costs more than all else of a short call
@@ -150,10 +176,28 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
       protocol: call.protocol ?? 'code',
       principal: call.principal,
       callTool,
-      callback: this.#callback()
+      get callback () { return callback() }
     }
-    const returned: unknown = interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra)
-    return iteratorOf(returned) ?? { next: async () => ({ done: true, value: await returned }) }
+    return interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra)
+  }
+
+  /** Takes what the interpreter returned, or a promise of it: a source to ask, or the result. */
+  #receive (returned: unknown): void {
+    const source = iteratorOf(returned)
+    if (source !== undefined) {
+      this.#source = source
+    } else if (isThenable(returned)) {
+      this.#pulling = true
+      returned.then(this.#onReturned, this.#onError)
+    } else {
+      this.#pulled = { result: { done: true, value: returned } }
+    }
+  }
+
+  readonly #onReturned = (value: unknown): void => {
+    this.#pulling = false
+    this.#receive(value)
+    this.#feed()
   }
 
   #callback (): InterpreterCallback {
@@ -173,6 +217,13 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   /** Gives the waiting reader what there is, and asks the source when there is nothing. */
   #feed (): void {
     while (this.#reader !== undefined) {
+      if (this.#whole && this.#isBurst()) {
+        setImmediate(() => {
+          this.#burstStart = performance.now()
+          this.#feed()
+        })
+        return
+      }
       if (this.#failure !== undefined) return this.#fail(this.#failure.err)
       if (this.#taken < this.#tokens.length) {
         this.#answer(this.#take())
@@ -218,9 +269,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #read ({ done, value }: IteratorResult<unknown>): void {
     try {
       if (done === true) {
-        const inner = iteratorOf(value)
-        if (inner !== undefined) this.#source = inner
-        else this.#finish(value)
+        this.#finish(value)
         return
       }
       const chunk = toChunk(this.#run.vac, value)
@@ -234,8 +283,10 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #answer (chunk: Chunk): void {
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
-      this.#streamed = this.#collected > this.#limits.maxAnswerChars ? '' : this.#streamed + chunk
+      const room = (this.#whole ? this.#limits.maxAnswerChars : this.#limits.maxStreamedChars) - this.#streamed.length
+      if (room > 0) this.#streamed += room < chunk.length ? chunk.slice(0, room) : chunk
     }
+    if (this.#whole) return
     const { resolve } = this.#reader!
     this.#reader = undefined
     resolve({ done: false, value: chunk })
@@ -244,14 +295,16 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #finish (value: unknown): void {
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#ended
-    if (this.#collected > this.#limits.maxAnswerChars && !isAnswerObject(outcome)) {
+    const truncated = this.#collected > this.#streamed.length && !hasAnswer(outcome)
+    if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
     const answer = normaliseAnswer(vac, outcome, this.#streamed)
+    if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     const { resolve } = this.#reader!
     this.#reader = undefined
     // an answer that came whole still reaches readers of text
-    if (this.#collected === 0 && answer.answer !== '') {
+    if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {
       this.#last = answer
       resolve({ done: false, value: answer.answer })
     } else {
@@ -335,8 +388,13 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
 const DONE: Item = { done: true, value: undefined }
 
+/** Whether a result brings its own text. */
+function hasAnswer (result: unknown): boolean {
+  return typeof result === 'string' || typeof (result as { answer?: unknown } | null | undefined)?.answer === 'string'
+}
+
 /** Collects a stream into its Answer. */
-export async function collect (stream: AsyncIterable<Chunk>): Promise<Extract<Chunk, { answer: string }>> {
+export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
   for await (const chunk of stream) if (isAnswer(chunk)) return chunk
   throw new VacInvalidResultError('this stream', 'no answer at all')
 }
@@ -354,8 +412,8 @@ function leave (source: Source | undefined): void {
   } catch { /* a sync generator that is still running, or throws in its own finally: the same */ }
 }
 
-function isThenable (value: unknown): value is Promise<IteratorResult<unknown>> {
-  return typeof (value as { then?: unknown }).then === 'function'
+function isThenable<T> (value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
 const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }

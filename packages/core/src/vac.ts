@@ -1,6 +1,7 @@
 import type { SourceDocument, Answer } from './schemas.js'
 import type { VacConfig } from './config-schema.js'
 import type { Memory } from './memory.js'
+import type { StopSignal } from './stop.js'
 
 /** One earlier turn of a conversation, in the one form every interpreter sees. */
 export interface ChatTurn {
@@ -52,8 +53,8 @@ export interface VacCall {
   readonly history?: readonly ChatTurn[] | undefined
   /** The caller's further fields; they reach the interpreter as keyword arguments, reserved names excepted. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined
-  /** Aborts the interpreter: the caller left, canceled, or the service closes. */
-  readonly signal?: AbortSignal | undefined
+  /** Aborts the interpreter: the caller left, canceled, or the service closes. Any AbortSignal will do. */
+  readonly signal?: StopSignal | undefined
   /** Total time for the interpreter in milliseconds; then it is aborted with VAC_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number | undefined
   readonly log?: Log | undefined

@@ -1,6 +1,6 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
 import { nearest } from './nearest.js'
-import { collect, runInterpreter, type RunLimits } from './run-interpreter.js'
+import { askInterpreter, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
@@ -94,10 +94,14 @@ function build (options: VacsOptions, busy: { now: number }): Map<string, Vac> {
     }
     // a VAC's own stream interpreter outranks the shared static one, which knows nothing of it
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter) => (call: VacCall) =>
-      runInterpreter({ vac: name, config, interpreter, call, callTool: options.callTool, limits: options.limits, admit })
-    const runAsk = run(ask)
-    built.set(name, { name, config, memory: own.memory, stream: run(stream), ask: call => collect(runAsk(call)) })
+    const run = (interpreter: Interpreter, call: VacCall): Run => ({ vac: name, config, interpreter, call, callTool: options.callTool, limits: options.limits, admit })
+    built.set(name, {
+      name,
+      config,
+      memory: own.memory,
+      stream: call => runInterpreter(run(stream, call)),
+      ask: call => askInterpreter(run(ask, call))
+    })
   }
   return built
 }

@@ -184,6 +184,12 @@ test('the reader sets the pace: generators wait, awaited pushes wait, other push
 
   const long = make(function * () { for (let i = 0; i < 100; i++) yield 'x'.repeat(1_000) }, { limits: { maxAnswerChars: 10_000 } })
   await t.rejects(long.ask(call()), { code: 'VAC_INVALID_RESULT', message: /10000 characters/ })
+
+  const streamed = make(function * () { for (let i = 0; i < 100; i++) yield 'x'.repeat(1_000) }, { limits: { maxStreamedChars: 10_500 } })
+  const { text, last } = await read(streamed.stream(call()))
+  t.equal(text.join('').length, 100_000, 'all text is streamed')
+  t.match(last, { answer: 'x'.repeat(10_500), metadata: { truncated: true } }, 'and the answer says that it is the beginning')
+  t.equal((await streamed.ask(call())).answer.length, 100_000)
 })
 
 test('no text is lost or doubled, whatever the form and the pace of the reader', async () => {
