@@ -56,7 +56,7 @@ function toJson (vac: string, result: object): Record<string, unknown> {
     return JSON.parse(JSON.stringify(result)) as Record<string, unknown>
   } catch (err) {
     throw Object.assign(
-      new VacInvalidResultError(quote(vac), `a result that is no JSON (${(err as Error).message.split('\n')[0]})`), { cause: err })
+      new VacInvalidResultError(quote(vac), 'a result that is no JSON'), { cause: err })
   }
 }
 

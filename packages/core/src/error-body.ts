@@ -11,9 +11,11 @@ export interface Failure {
 /** What Fastify finds wrong with a request, under the codes of this project and with the remedy. */
 const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 'BODY_TOO_LARGE', message: 'the body is larger than this service takes; send a smaller one' },
-  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is not valid JSON; check its quotes and commas' },
+  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is not valid JSON, or has a forbidden key (__proto__, constructor.prototype); check it' },
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is empty; send a JSON object' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 'INVALID_BODY', message: 'the body is not as long as its Content-Length says' },
+  FST_ERR_BAD_URL: { code: 'BAD_URL', message: 'the address is not properly percent-encoded' },
+  FST_ERR_MAX_PARAM_LENGTH: { code: 'NOT_FOUND', message: 'a part of the address is longer than any name here' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'the body must be JSON; send it with Content-Type: application/json' }
 }
 
@@ -29,19 +31,6 @@ export function failureOf (err: unknown, request: FastifyRequest): Failure {
   }
   const known = code === undefined ? undefined : FASTIFY_CODES[code]
   if (known !== undefined) return { status: statusCode ?? 400, body: { error: { ...known, requestId } } }
-  if (err instanceof SyntaxError && statusCode === 400) {
-    const forbidden = /prototype/.test(err.message)
-    return {
-      status: 400,
-      body: {
-        error: {
-          code: 'INVALID_JSON',
-          message: forbidden ? 'the body has a forbidden key (__proto__ or constructor.prototype); remove it' : FASTIFY_CODES.FST_ERR_CTP_INVALID_JSON_BODY!.message,
-          requestId
-        }
-      }
-    }
-  }
   if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isOwn(err))) {
     return { status: statusCode, body: { error: { code, message, requestId } } }
   }

@@ -15,6 +15,11 @@ const ROLES: Readonly<Record<string, ChatTurn['role']>> = {
   developer: 'system'
 }
 
+/** Whether a role's name is one that `normaliseHistory` knows. */
+export function isRole (name: string): boolean {
+  return Object.hasOwn(ROLES, name.toLowerCase())
+}
+
 /**
  * Turns a chat history in any accepted dialect into the one form interpreters see; every turn kept, order kept.
  * Dialects: `{role, content}`, `{name: Human|AI, content|text}`, `{human}` / `{ai}` (one or both in an entry),
@@ -47,7 +52,7 @@ function turnsOf (entry: unknown): ChatTurn[] | undefined {
 
 function one (name: string, value: unknown): ChatTurn[] | undefined {
   const key = name.toLowerCase()
-  const role = Object.hasOwn(ROLES, key) ? ROLES[key] : undefined
+  const role = isRole(key) ? ROLES[key] : undefined
   const content = contentText(value)
   return role === undefined || content === undefined ? undefined : [{ role, content }]
 }

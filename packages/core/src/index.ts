@@ -7,7 +7,7 @@ export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, Log,
 export { MEMORY_DEFAULTS } from './memory.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'
 export { Answer, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
-export { normaliseHistory, contentText } from './history.js'
+export { normaliseHistory, contentText, isRole } from './history.js'
 export { runInterpreter, collect, RUN_LIMITS } from './run-interpreter.js'
 export type { Run, RunLimits } from './run-interpreter.js'
 export { readConfig, parseConfig, isModulePath } from './vac-config.js'

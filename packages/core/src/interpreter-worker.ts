@@ -31,6 +31,7 @@ export type FromWorker =
   | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
   | { readonly tool: number, readonly server: string, readonly name: string, readonly args: Record<string, unknown> }
   | { readonly end: true }
+  | { readonly failed: { readonly code: string | undefined, readonly message: string, readonly stack: string | undefined } }
 
 /** What the main thread answers: the outcome of a tool call. */
 export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
@@ -71,10 +72,21 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     port.postMessage({ end: true } satisfies FromWorker)
     return []
   } catch (err) {
-    // the wrapper is made again outside; its cause is what the log needs
-    throw (err as Error).cause ?? err
+    port.postMessage({ failed: describe(err) } satisfies FromWorker)
+    return []
   } finally {
     port.close()
+  }
+}
+
+/** An error as plain data: the object itself may hold what no thread can send. The cause of our own is what the log needs. */
+function describe (err: unknown): { code: string | undefined, message: string, stack: string | undefined } {
+  try {
+    const { code, cause } = err as { code?: string, cause?: unknown }
+    const { message, stack } = (code === 'VAC_INTERPRETER_FAILED' ? cause : err) as Partial<Error> ?? {}
+    return { code, message: String(message ?? cause), stack: stack === undefined ? undefined : String(stack) }
+  } catch {
+    return { code: undefined, message: 'an error that cannot be read', stack: undefined }
   }
 }
 

@@ -81,6 +81,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #pulling = false
   #failure: { err: unknown } | undefined
   #aborted = false
+  /** Why the run was aborted, for a signal that is asked for late. */
+  #reason: unknown
   /** Pushed tokens, those before `#taken` read. */
   readonly #tokens: string[] = []
   #taken = 0
@@ -105,29 +107,19 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
   next (): Promise<Item> {
     if (this.#state === 'new') this.#begin()
-    if (this.#isBurst()) {
-      return new Promise<void>(resolve => { setImmediate(resolve) }).then(() => {
-        this.#burstStart = performance.now()
-        return this.#next()
-      })
-    }
-    return this.#next()
+    if (this.#last !== undefined) return Promise.resolve(this.#end(this.#last))
+    if (this.#state === 'over' && this.#failure === undefined) return Promise.resolve(DONE)
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+      this.#feed()
+    })
   }
 
   return (): Promise<Item> {
     if (this.#state === 'over') return Promise.resolve(DONE)
     this.#abort(new CallAbortedError('the reader left'))
-    this.#over()
+    this.#failure = undefined
     return Promise.resolve(DONE)
-  }
-
-  #next (): Promise<Item> {
-    if (this.#last !== undefined) return Promise.resolve(this.#end(this.#last))
-    if (this.#state === 'over') return Promise.resolve(DONE)
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject }
-      this.#feed()
-    })
   }
 
   /** The Answer alone: its chunks are taken here, without a promise for each. */
@@ -210,14 +202,14 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
   #signal (): AbortSignal {
     this.#stop ??= new AbortController()
-    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#failure?.err)
+    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
     return this.#stop.signal
   }
 
   /** Gives the waiting reader what there is, and asks the source when there is nothing. */
   #feed (): void {
     while (this.#reader !== undefined) {
-      if (this.#whole && this.#isBurst()) {
+      if (this.#isBurst()) {
         setImmediate(() => {
           this.#burstStart = performance.now()
           this.#feed()
@@ -324,7 +316,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     this.#reader = undefined
     // whatever the interpreter still does is of no use to anybody
     this.#abort(told)
-    this.#over()
+    this.#failure = undefined
     reader?.reject(told)
   }
 
@@ -341,13 +333,17 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
       : new CallAbortedError(reason instanceof Error ? reason.message : String(reason)))
   }
 
-  /** Ends the run with an error, at once; the interpreter hears of it by its signal. */
+  /**
+   * Ends the run with an error, at once: the interpreter hears of it by its signal, and its place is free, though a
+   * reader that is stalled may come for the error much later.
+   */
   #abort (err: unknown): void {
-    if (this.#state === 'over' || this.#aborted) return
+    if (this.#state === 'over') return
     this.#aborted = true
-    this.#failure ??= { err }
+    this.#failure = { err }
+    this.#reason = err
+    this.#over()
     this.#stop?.abort(err)
-    this.#releaseWriters()
     this.#feed()
   }
 
@@ -370,8 +366,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   }
 
   #push (token: string): Promise<void> {
-    if (this.#state === 'over' || this.#aborted || token === '') return Promise.resolve()
     const text = String(token)
+    if (this.#state === 'over' || text === '') return Promise.resolve()
     this.#tokens.push(text)
     this.#unread += text.length
     const { maxUnreadChars } = this.#limits

@@ -1,6 +1,7 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { StopSignal } from './stop.js'
 
 /** How the items of a stream become text on the wire. */
 export interface Encoding<T> {
@@ -10,6 +11,13 @@ export interface Encoding<T> {
   readonly end?: string | undefined
   /** How a failure after the first byte is told. Before it, the failure is thrown and becomes an ordinary error. */
   readonly onFailure: (err: unknown) => string
+  /** Fires when the client left or the application closes; see OpenStreams. */
+  readonly signal: StopSignal
+  /**
+   * Longest time in ms that a reader may take nothing; then it is disconnected, since a crowd of stalled readers would
+   * hold every place there is. Default 60,000.
+   */
+  readonly stallMs?: number | undefined
 }
 
 /** Encoding of an event stream. */
@@ -17,6 +25,8 @@ export interface EventEncoding<T> extends Encoding<T> {
   /** Longest silence in ms; then a comment goes out (`stream_wait_time` of the contract). Default: none. */
   readonly keepAliveMs?: number | undefined
 }
+
+const DEFAULT_STALL_MS = 60_000
 
 /** Ready-made items are written together, up to about so many characters. */
 const BATCH_CHARS = 16 * 1024
@@ -65,7 +75,10 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
       write (text) {
         reply.sse.sendHeaders()
         timer?.refresh()
-        return raw.write(text) ? undefined : roomIn(reply)
+        return raw.write(text) ? undefined : waitFor(reply, encoding, done => {
+          raw.on('drain', done)
+          return () => { raw.off('drain', done) }
+        })
       }
     })
   } finally {
@@ -79,28 +92,33 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
  */
 export async function sendText<T> (reply: FastifyReply, type: string, items: AsyncIterable<T>, encoding: Encoding<T>): Promise<void> {
   let room: (() => void) | undefined
-  const makeRoom = (): void => {
-    room?.()
-    room = undefined
-  }
-  let sent: Promise<unknown> | undefined
-  const body = new Readable({ read: makeRoom, destroy (err, done) { makeRoom(); done(err) } })
+  let begun = false
+  const body = new Readable({ read: () => room?.(), destroy (err, done) { room?.(); done(err) } })
   function begin (): void {
-    sent = new Promise(resolve => { reply.raw.once('close', resolve) })
+    begun = true
     reply.type(type).header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(body)
   }
   await pump(items, encoding, {
-    begun: () => sent !== undefined,
+    begun: () => begun,
     gone: () => body.destroyed || reply.raw.destroyed,
     write (text) {
-      if (sent === undefined) begin()
-      return body.push(text) ? undefined : new Promise(resolve => { room = resolve })
+      if (!begun) begin()
+      return body.push(text) ? undefined : waitFor(reply, encoding, done => {
+        room = done
+        return () => { room = undefined }
+      })
     }
   })
-  if (reply.raw.destroyed) return
-  if (sent === undefined) begin()
+  if (reply.raw.destroyed) {
+    body.destroy()
+    return
+  }
+  if (!begun) begin()
   body.push(null)
-  await sent
+  await waitFor(reply, encoding, done => {
+    reply.raw.once('finish', done)
+    return () => { reply.raw.off('finish', done) }
+  })
 }
 
 /** Where batches go. */
@@ -152,14 +170,25 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
   await room
 }
 
-function roomIn (reply: FastifyReply): Promise<void> {
-  const { raw } = reply
+/** Waits for what `listen` reports, for the reader to leave, or for its patience to end: then it is disconnected. */
+function waitFor ({ raw }: FastifyReply, { signal, stallMs = DEFAULT_STALL_MS }: Encoding<never>, listen: (done: () => void) => () => void): Promise<void> {
   return new Promise(resolve => {
-    const go = (): void => {
-      raw.off('drain', go).off('close', go)
+    const done = (): void => {
+      clearTimeout(timer)
+      forget()
+      raw.off('close', done)
+      signal.removeEventListener('abort', leave)
       resolve()
     }
-    raw.on('drain', go).on('close', go)
+    const leave = (): void => { if (raw.destroyed) done() }
+    const timer = setTimeout(() => {
+      raw.destroy()
+      done()
+    }, stallMs)
+    const forget = listen(done)
+    raw.on('close', done)
+    signal.addEventListener('abort', leave)
+    leave()
   })
 }
 

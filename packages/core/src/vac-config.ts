@@ -58,8 +58,8 @@ export async function readConfig (file: string, options: ConfigOptions = {}): Pr
  * @throws CONFIG_INVALID with all problems at once
  */
 export function parseConfig (text: string, file: string, options: ConfigOptions = {}): Config {
+  if (text.length > MAX_CONFIG_BYTES) throw new ConfigError([frameProblem({ file, line: 1, column: 1 }, '', 1, 'the file is larger than 4 MiB')])
   const check = new Check(text, file)
-  if (text.length > MAX_CONFIG_BYTES) throw new ConfigError([check.problemAt(0, 1, 'the file is larger than 4 MiB')])
   const variables = check.interpolate(options.env ?? process.env)
   const value = check.toValue()
   check.shape(value)
@@ -78,7 +78,7 @@ class Check {
   readonly #lines = new LineCounter()
   readonly #document: Document
   /** Scalars that held a `${…}`: these alone may turn from text into the number or boolean that is wanted. */
-  readonly #filled = new Set<Node>()
+  readonly #filled = new Map<Node, string>()
 
   constructor (readonly text: string, readonly file: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
@@ -98,8 +98,8 @@ class Check {
         const { text, variables: read, problems } = interpolate(node.value, env)
         for (const { message } of problems) this.#report(this.#problemFor(node, message))
         for (const name of read) variables.add(name)
+        this.#filled.set(node, node.value)
         node.value = text
-        this.#filled.add(node)
       }
     })
     return [...variables]
@@ -146,6 +146,11 @@ class Check {
     }
     this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
     this.#mustBeOneOf(switches.vac_interpreter, interpreters === undefined ? undefined : [], ['service', 'vac_interpreter'], 'built-in static interpreter', true)
+    const { public_url: url } = switches
+    if (typeof url === 'string' && url !== '' && !/^https?:\/\//.test(url)) {
+      const node = this.#document.getIn(['service', 'public_url'], true) as Node | undefined
+      this.#report(this.#problemFor(node, `service.public_url: expected an http(s) URL, got ${this.#shown(node, url)}`))
+    }
     for (const [name, entry] of Object.entries(vacs)) {
       if (!isRecord(entry)) continue
       this.#mustBeOneOf(entry.interpreter, interpreters, ['vac', name, 'interpreter'], 'built-in interpreter', true)
@@ -162,10 +167,10 @@ class Check {
   #mustBeOneOf (given: unknown, known: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
     if (typeof given !== 'string' || known === undefined || known.includes(given)) return
     if (orPath && isModulePath(given)) return
+    const node = this.#document.getIn(path, true) as Node | undefined
     const near = nearest(given, known)
     const list = known.length === 0 ? 'none is known' : `known: ${known.join(', ')}`
-    this.#report(this.#problemFor(this.#document.getIn(path, true) as Node | undefined,
-      `there is no ${what} ${quote(given)}; ${list}${orPath ? '; or give a module path, such as ./mine.mjs' : ''}`,
+    this.#report(this.#problemFor(node, `there is no ${what} ${this.#shown(node, given)}; ${list}${orPath ? '; or give a module path, such as ./mine.mjs' : ''}`,
       near === undefined ? undefined : `did you mean ${quote(near)}?`))
   }
 
@@ -181,9 +186,16 @@ class Check {
     if (error.type === ValueErrorType.ObjectRequiredProperty) {
       return this.#problemForKey(path.slice(0, -1), `${where} has no ${quote(key)}`, `add "${key}:"`)
     }
-    const got = error.value === null ? 'nothing' : Array.isArray(error.value) ? 'a list' : isRecord(error.value) ? 'a map' : JSON.stringify(error.value)
-    return this.#problemFor(this.#document.getIn(path, true) as Node | undefined ?? this.#keyNode(path),
+    const node = this.#document.getIn(path, true) as Node | undefined
+    const got = error.value === null ? 'nothing' : Array.isArray(error.value) ? 'a list' : isRecord(error.value) ? 'a map' : this.#shown(node, error.value)
+    return this.#problemFor(node ?? this.#keyNode(path),
       `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${got}`)
+  }
+
+  /** A value for people; what came from the environment may be a secret, and is shown as it is written. */
+  #shown (node: Node | undefined, value: unknown): string {
+    const written = node === undefined ? undefined : this.#filled.get(node)
+    return written === undefined ? JSON.stringify(value) : `the value of ${written}`
   }
 
   /** Adds a problem; a missing key is not worth a word where a mistyped one explains it. */

@@ -41,8 +41,11 @@ export interface Vacs {
   list (): readonly Vac[]
   /** How many answers are in progress, over all VACs and protocols. */
   readonly running: number
-  /** Takes over a new set at once; answers in progress end with the old one. Throws, changing nothing, when it is bad. */
-  replace (options: VacsOptions): void
+  /**
+   * Takes over a new set at once; answers in progress end with the old one. Throws, changing nothing, when it is bad.
+   * Resolves when the last answer of the old set has ended: then what it was made of may be closed.
+   */
+  replace (options: VacsOptions): Promise<void>
 }
 
 const DEFAULT_MAX_CONCURRENT = 10_000
@@ -54,7 +57,8 @@ const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
  */
 export function createVacs (options: VacsOptions): Vacs {
   const busy = { now: 0 }
-  let vacs = build(options, busy)
+  let generation = new Generation()
+  let vacs = build(options, busy, generation)
   return {
     get names () { return [...vacs.keys()] },
     has: name => vacs.has(name),
@@ -65,11 +69,34 @@ export function createVacs (options: VacsOptions): Vacs {
       if (vac === undefined) throw new VacNotFoundError(JSON.stringify(name.slice(0, 128)), remedy(name, [...vacs.keys()]))
       return vac
     },
-    replace (next) { vacs = build(next, busy) }
+    replace (next) {
+      const old = generation
+      const fresh = new Generation()
+      vacs = build(next, busy, fresh)
+      generation = fresh
+      return old.retire()
+    }
   }
 }
 
-function build (options: VacsOptions, busy: { now: number }): Map<string, Vac> {
+/** The answers in progress of one set of VACs. */
+class Generation {
+  #running = 0
+  #retired: (() => void) | undefined
+
+  enter (): void { this.#running++ }
+
+  leave (): void { if (--this.#running === 0) this.#retired?.() }
+
+  retire (): Promise<void> {
+    return this.#running === 0 ? Promise.resolve() : new Promise(resolve => { this.#retired = resolve })
+  }
+}
+
+function build (options: VacsOptions, busy: { now: number }, generation: Generation): Map<string, Vac> {
+  if (typeof options?.vacs !== 'object' || options.vacs === null) {
+    throw new InvalidVacsError('createVacs needs `vacs`: names, such as [\'docs\'], or entries by name')
+  }
   const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent = DEFAULT_MAX_CONCURRENT } = options
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
     ? vacs.map((name: string) => [name, {}])
@@ -82,11 +109,15 @@ function build (options: VacsOptions, busy: { now: number }): Map<string, Vac> {
   const admit = (): () => void => {
     if (busy.now >= maxConcurrent) throw new VacBusyError(maxConcurrent)
     busy.now++
-    return () => { busy.now-- }
+    generation.enter()
+    return () => {
+      busy.now--
+      generation.leave()
+    }
   }
   const built = new Map<string, Vac>()
   for (const [name, config] of entries) {
-    if (!VAC_NAME.test(name)) throw new InvalidVacNameError(JSON.stringify(name))
+    if (!VAC_NAME.test(name) || name.length > 64) throw new InvalidVacNameError(JSON.stringify(name))
     const own: VacParts = Object.hasOwn(parts, name) ? parts[name] ?? {} : {}
     const stream = own.streamInterpreter ?? streamInterpreter
     if (typeof stream !== 'function') {

@@ -1,7 +1,7 @@
 import { on } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { InterpreterModuleError, VacBusyError } from './errors.js'
+import { InterpreterModuleError, VacBusyError, VacInvalidResultError } from './errors.js'
 import { RESERVED_EXTRA } from './interpreter.js'
 import type { FromWorker, ToWorker, WorkerJob } from './interpreter-worker.js'
 import type { Interpreters } from './interpreter-module.js'
@@ -80,6 +80,9 @@ export async function workerInterpreter (module: string, folder: string, options
           callTool?.(message.server, message.name, message.args, { signal }).then(
             result => port1.postMessage({ tool, result } satisfies ToWorker),
             (err: Error) => port1.postMessage({ tool, failure: err.message } satisfies ToWorker))
+        } else if ('failed' in message) {
+          await done
+          throw revive(message.failed)
         } else {
           // leaving before the thread is through would end it, and a new one costs more than this wait
           await done
@@ -99,4 +102,10 @@ export async function workerInterpreter (module: string, folder: string, options
     ...(names.includes('vac_interpreter') ? { vac_interpreter: remote('vac_interpreter') } : {}),
     close: () => pool.destroy()
   }
+}
+
+/** The error of a thread, made again here. */
+function revive ({ code, message, stack }: { code: string | undefined, message: string, stack: string | undefined }): Error {
+  const err = code === 'VAC_INVALID_RESULT' ? new VacInvalidResultError('', '') : new Error(message)
+  return Object.assign(err, { message }, stack === undefined ? {} : { stack })
 }

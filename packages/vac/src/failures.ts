@@ -4,7 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 /** What the caller is told; what went wrong on our side goes to the log with its cause. */
 export function failureFor (err: unknown, request: FastifyRequest): Failure {
   const failure = failureOf(err, request)
-  if (failure.status >= 500) request.log.error({ err, code: failure.body.error.code }, failure.body.error.message)
+  const { code, message } = failure.body.error
+  if (failure.status >= 500) {
+    try {
+      request.log.error({ err, code }, message)
+    } catch {
+      // an error whose own properties throw cannot be written down
+      request.log.error({ code }, message)
+    }
+  }
   return failure
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { contentText, eventText, InvalidRequestError, isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure } from '@polyvac/core'
+import { contentText, eventText, InvalidRequestError, isAnswer, isRole, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure } from '@polyvac/core'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
 /** What a chat completion request asks of a VAC. */
@@ -12,6 +12,8 @@ export interface ChatQuestion {
 /** The last user message is the question; all other messages, in their order, are the history. */
 export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
   const { model, messages, stream, stream_options: options, n, ...extra } = body
+  const unknown = messages.findIndex(({ role }) => !isRole(role))
+  if (unknown !== -1) throw new InvalidRequestError([{ path: `body/messages/${unknown}/role`, message: 'is none of system, developer, user, assistant, tool, function' }])
   const last = messages.findLastIndex(({ role }) => role === 'user')
   if (last === -1) throw new InvalidRequestError([{ path: 'body/messages', message: 'needs at least one message with the role user' }])
   const question = contentText(messages[last]?.content) ?? ''
@@ -20,7 +22,7 @@ export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
   }
   // a turn that is only a tool call has no text; it says nothing to a VAC
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
-  return { question, history: normaliseHistory(turns), extra }
+  return { question: question.trim(), history: normaliseHistory(turns), extra }
 }
 
 /** One completion: what all its chunks share. */

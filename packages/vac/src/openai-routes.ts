@@ -1,4 +1,4 @@
-import { eventText, sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
+import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
 import { answering } from './answering.js'
 import { failureFor, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
@@ -16,11 +16,12 @@ interface OpenAiOptions {
   readonly streams: OpenStreams
   readonly principals: WeakMap<FastifyRequest, Principal>
   readonly timeoutMs: number
+  readonly stallMs: number
   readonly bodyLimit: number
 }
 
 /** The OpenAI-compatible wire: `model` names the VAC. Errors leave as OpenAI's error object. */
-export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principals, timeoutMs, bodyLimit }) => {
+export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principals, timeoutMs, stallMs, bodyLimit }) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // the models have always been there, as far as a client can tell: a time that does not change
   const created = Math.floor(Date.now() / 1000)
@@ -50,15 +51,18 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
     (request, reply) => complete(request, reply, request.body, request.params.vector_name))
 
   async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest, name: string): Promise<ChatCompletion | undefined> {
+    if (name === '') throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC, as GET /openai/v1/models lists them' }])
     const vac = vacs.get(name)
     const question = toQuestion(body)
     const completion = new Completion(vac.name, question)
     const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principals.get(request), ...question }
     if (body.stream !== true) return completion.whole(await answering(streams, request, reply, asked, vac => vac.ask()))
     const includeUsage = body.stream_options?.include_usage === true
-    await answering(streams, request, reply, asked, vac => sendEvents(reply, vac.stream(), {
+    await answering(streams, request, reply, asked, (vac, signal) => sendEvents(reply, vac.stream(), {
       encode: vac.counted(completion.encoder(includeUsage)),
       end: DONE,
+      signal,
+      stallMs,
       keepAliveMs: DEFAULTS.streamWaitTime * 1000,
       onFailure: err => eventText({ data: toOpenAiError(failureFor(vac.failed(err), request)) }) + DONE
     }))

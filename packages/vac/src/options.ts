@@ -13,9 +13,11 @@ export interface VacPluginOptions {
   readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
   /** Total time for an interpreter in ms, where a request does not set `stream_timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
+  /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected. Default 60,000. */
+  readonly stallMs?: number | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
 }
 
 /** Defaults of the plugin, read by code, tests and documentation. Times in seconds as in the contract, section 2. */
-export const DEFAULTS = { timeoutMs: 120_000, bodyLimit: 1024 * 1024, streamWaitTime: 7 } as const
+export const DEFAULTS = { timeoutMs: 120_000, stallMs: 60_000, bodyLimit: 1024 * 1024, streamWaitTime: 7 } as const

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import { answering, type Asked } from './answering.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
-import { InvalidOptionsError, UnauthenticatedError } from './errors.js'
+import { InvalidOptionsError, PackedBodyError, UnauthenticatedError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { DEFAULTS, type VacPluginOptions } from './options.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
@@ -17,7 +17,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 /** Direct and OpenAI-compatible routes for VACs. Errors leave as `{ error: { code, message, requestId } }`. */
 const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { vacs, openai = true, authenticate, timeoutMs = DEFAULTS.timeoutMs, bodyLimit = DEFAULTS.bodyLimit } = options
+  const { vacs, openai = true, authenticate, timeoutMs = DEFAULTS.timeoutMs, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit } = options
   if (typeof (vacs as Vacs | undefined)?.get !== 'function') {
     throw new InvalidOptionsError('the vac plugin needs the option `vacs`: register it with { vacs: createVacs({ … }) }')
   }
@@ -43,6 +43,10 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     }
   })
   app.addHook('preClose', () => streams.end())
+  app.addHook('preParsing', async ({ headers }) => {
+    // Fastify would parse the packed bytes, or believe plain ones
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new PackedBodyError(headers['content-encoding'] ?? '')
+  })
 
   app.get('/vac', {
     schema: { summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
@@ -75,7 +79,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principals, timeoutMs, bodyLimit })
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principals, timeoutMs, stallMs, bodyLimit })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = DEFAULTS.streamWaitTime, stream_timeout: timeout, stream_only: only = false, ...query } = body
@@ -86,9 +90,9 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       principal: principals.get(request)
     }
     const frames = framesOf(form, only)
-    await answering(streams, request, reply, asked, async vac => {
+    await answering(streams, request, reply, asked, async (vac, signal) => {
       const onFailure = (err: unknown): string => frames.failure(failureFor(vac.failed(err), request).body)
-      const encoding = { encode: vac.counted(frames.chunk), end: frames.end, onFailure }
+      const encoding = { encode: vac.counted(frames.chunk), end: frames.end, onFailure, signal, stallMs }
       if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
       await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })
     })
