@@ -43,7 +43,7 @@ export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as c
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-export const HELP = `polyvac: agents over direct HTTP, OpenAI-compatible, A2A and MCP
+export const HELP = `polyvac: agents over direct HTTP and the OpenAI-compatible wire
 
   polyvac [start] [folder | config]     serve a folder of documents, or what a configuration file says
   polyvac ask [folder | config] [vac] "question"
@@ -75,6 +75,7 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   if (command !== 'ask' && words.length > 0) throw new UsageError(`${JSON.stringify(words[0])} is one word too many for polyvac ${command}`)
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
   if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) throw new UsageError(`--log-level ${logLevel} is none of ${LOG_LEVELS.join(', ')}`)
+  if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is no http(s) URL`)
   return {
     command: values.help === true ? 'help' : values.version === true ? 'version' : command,
     words,

@@ -1,4 +1,4 @@
-import { isModulePath, loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import { isModulePath, loadInterpreters, moduleUrl, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
 import { combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -45,7 +45,8 @@ export async function assemble (settings: Settings, options: Options, previous?:
 
   async function interpretersOf (name: string): Promise<Interpreters> {
     if (settings.switches.async_stream === false) {
-      return await once(`worker ${name}`, async () => await workerInterpreter(name, settings.folder))
+      // by its address, which a changed file has anew
+      return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder))
     }
     return await loadInterpreters(name, settings.folder)
   }
@@ -101,7 +102,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
     await Promise.all([...open].map(async ([key, thing]) => { if (next?.open.has(key) !== true) await thing.close?.() }))
   }
   try {
-    const parts: Record<string, VacParts> = {}
+    const parts = Object.create(null) as Record<string, VacParts>
     for (const [name, config] of Object.entries(settings.vacs)) parts[name] = await partsOf(name, config)
     return { vacsOptions: { vacs: settings.vacs, parts }, folders, open, close }
   } catch (err) {

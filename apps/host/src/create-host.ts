@@ -1,8 +1,9 @@
 import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type Vacs } from '@polyvac/core'
 import { vacPlugin } from '@polyvac/vac'
-import Fastify, { LogController, type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { guardHost } from './host-guard.js'
@@ -25,6 +26,8 @@ export interface PolyvacHost {
   readonly config: Config | undefined
   /** What the VACs are made of. */
   readonly assembly: Assembly
+  /** Packages of the protocols that are loaded. */
+  readonly protocols: readonly string[]
   /** Takes over a new configuration; on any error the old one stays in force and the error is thrown. */
   reload (config: Config): Promise<void>
   /** Turns new calls away with 503 and waits for those in progress, at most `ms`. */
@@ -33,6 +36,9 @@ export interface PolyvacHost {
 
 /** Time to receive a whole request, in ms: one that trickles in for ever would hold its connection for ever. */
 const REQUEST_TIMEOUT_MS = 60_000
+
+/** Longest part of a path, in UTF-16 units: any VAC's name, and enough to tell a longer one that it is unknown. */
+const MAX_PARAM_LENGTH = 512
 
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
 
@@ -50,6 +56,11 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     requestTimeout: REQUEST_TIMEOUT_MS,
     // the plugins have ended their answers by then; what is left are spare sockets, such as browsers open
     forceCloseConnections: true,
+    // unlike a count, unique over restarts: the id that leads to the log
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: sendFailure,
+    clientErrorHandler: refuseConnection,
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
@@ -57,13 +68,19 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
   let assembly = await assemble(settings, parts)
   let draining = false
-  app.addHook('onClose', () => assembly.close())
+  let protocols: readonly string[] = []
+  const retired = new Set<Promise<void>>()
+  app.addHook('onClose', async () => {
+    await Promise.all(retired)
+    await assembly.close()
+  })
   try {
     const vacs = createVacs(assembly.vacsOptions)
     app.decorate('polyvac', {
       vacs,
       get config () { return config },
       get assembly () { return assembly },
+      get protocols () { return protocols },
       reload: next => reload(next, vacs),
       async drain (ms) {
         draining = true
@@ -77,11 +94,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       reply.header('connection', 'close').header('retry-after', 1)
       return await reply.code(status).send(body)
     })
-    app.setErrorHandler((err, request, reply) => {
-      const { status, body } = failureOf(err, request)
-      if (status >= 500) request.log.error({ err }, body.error.message)
-      reply.code(status).send(body)
-    })
+    app.setErrorHandler(sendFailure)
     app.setNotFoundHandler((request, reply) => {
       reply.code(404).send({ error: { code: 'NOT_FOUND', message: `there is nothing at ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists what there is`, requestId: request.id } })
     })
@@ -89,7 +102,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     await registerOpenApi(app, version)
     registerReadiness(app, { assembly: () => assembly, isDraining: () => draining })
     await app.register(vacPlugin, { vacs, authenticate: options.authenticate })
-    await registerProtocols(app, vacs, settings)
+    protocols = await registerProtocols(app, vacs, settings)
     return app
   } catch (err) {
     await app.close()
@@ -100,15 +113,19 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     const nextSettings = toSettings(options, next)
     const nextAssembly = await assemble(nextSettings, parts, assembly)
     const old = assembly
+    let answered: Promise<void>
     try {
-      vacs.replace(nextAssembly.vacsOptions)
+      answered = vacs.replace(nextAssembly.vacsOptions)
     } catch (err) {
       await nextAssembly.close(old)
       throw err
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
-    await old.close(nextAssembly)
+    // what answers in progress are made of is closed when the last of them has ended
+    const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => { log.error({ err }, 'the old configuration was not closed cleanly') })
+    retired.add(retiring)
+    retiring.finally(() => { retired.delete(retiring) })
   }
 
   /** Routes cannot change while the app listens. */
@@ -128,4 +145,18 @@ async function configOf ({ config, vacs }: HostOptions): Promise<Config | undefi
 function checkNames (exposed: readonly string[] | null | undefined, names: readonly string[]): void {
   const unknown = (exposed ?? []).filter(name => !names.includes(name))
   if (unknown.length > 0) throw new UnknownVacNamesError(unknown.join(', '), names.join(', '))
+}
+
+function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, body } = failureOf(err, request)
+  if (status >= 500) request.log.error({ err }, body.error.message)
+  reply.code(status).send(body)
+}
+
+/** What is not HTTP gets an answer in the shape of every error, and is hung up on. */
+function refuseConnection (err: Error & { code?: string }, socket: Socket): void {
+  if (err.code === 'ECONNRESET' || !socket.writable) return
+  const status = { HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large', ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout' }[err.code ?? ''] ?? '400 Bad Request'
+  const body = JSON.stringify({ error: { code: 'BAD_HTTP', message: `the request cannot be read as HTTP (${status.slice(4)})`, requestId: randomUUID() } })
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
 }

@@ -52,29 +52,32 @@ export const loadPlugin: LoadPlugin = async name => {
 
 /**
  * Registers the protocols whose switch is on. One whose package is missing is an error in the log, and its routes
- * answer as if it were off: the rest of the service runs on.
+ * answer as if it were off: the rest of the service runs on. Returns the packages that are loaded.
  */
-export async function registerProtocols (app: FastifyInstance, vacs: Vacs, settings: Settings, load = loadPlugin): Promise<void> {
+export async function registerProtocols (app: FastifyInstance, vacs: Vacs, settings: Settings, load = loadPlugin): Promise<string[]> {
+  const loaded: string[] = []
   for (const protocol of PROTOCOLS) {
     const on = isOn(settings.switches[protocol.switch])
     const plugin = on ? await load(protocol.package) : undefined
     if (plugin !== undefined) {
       await app.register(plugin, { vacs, ...settings.switches })
+      loaded.push(protocol.package)
       continue
     }
     if (on) reportMissing(app.log, protocol)
     if (on || protocol.switch !== 'mcp_servers') answerDisabled(app, protocol)
   }
+  return loaded
 }
 
-/** Whether each protocol answers, for the banner and readiness. */
-export function isOn (value: unknown): boolean {
+/** Whether a switch asks for its protocol. */
+function isOn (value: unknown): boolean {
   return value === true || (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
 }
 
 function reportMissing (log: FastifyBaseLogger, protocol: Protocol): void {
   log.error({ switch: protocol.switch, package: protocol.package },
-    `${protocol.switch} is set, but the package ${protocol.package} is not installed; install it with: npm install ${protocol.package}`)
+    `${protocol.switch} is set, but the package ${protocol.package} is not installed: its routes answer 501`)
 }
 
 function answerDisabled (app: FastifyInstance, { routes, error }: Protocol): void {

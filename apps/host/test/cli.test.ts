@@ -50,7 +50,7 @@ test('start serves, follows the configuration, and stops on SIGTERM when its ans
   t.teardown(() => child.kill('SIGKILL'))
   const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0])
   t.match(out.stdout, new RegExp(`^ {2}config {3}${file}\n`), 'the banner begins with the configuration in force')
-  t.match(out.stdout, /vac {6}tides {2}\(documents, 1 files, 2 passages, indexed in 0\.\d s\)/)
+  t.match(out.stdout, /vac {6}tides {2}\(documents, 1 file, 2 passages, indexed in 0\.\d s\)/)
   t.match(await post(`${url}/vac/tides`, 'When does a spring tide occur?'), { answer: /twice each month/ })
 
   await writeFile(file, (await readFile(file, 'utf8')).replace('own:', 'renamed:'))

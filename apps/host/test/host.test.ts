@@ -1,6 +1,7 @@
 import { test, type Test } from 'tap'
 import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -163,6 +164,34 @@ test('a reload takes over what is good and keeps the old one where it is not', a
   await writeFile(join(folder, 'other.mjs'), 'export default () => "changed again"')
   await app.polyvac.reload(await readConfig(file))
   t.equal((await ask(app, 'own')).answer, 'changed again', 'a changed module is loaded anew')
+})
+
+test('an answer in progress outlives a reload that takes its interpreter away', async t => {
+  const { app, folder } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), async_stream: false }))
+  await writeFile(join(folder, 'interpreter.mjs'), 'export default async function * () { yield "begun "; await new Promise(resolve => setTimeout(resolve, 500)); yield "and ended" }')
+  await app.polyvac.reload(await readConfig(join(folder, 'vac_config.yaml')))
+  const running = ask(app, 'own')
+  await new Promise(resolve => { setTimeout(resolve, 250) })
+  await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nservice: { stream_interpreter: echo }\nvac: { own: {} }\n')
+  await app.polyvac.reload(await readConfig(join(folder, 'vac_config.yaml')))
+  t.equal((await ask(app, 'own', 'new')).answer, 'new')
+  t.match(await running, { answer: 'begun and ended' })
+})
+
+test('what is no proper request is refused in the shape of every error', async t => {
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x' }))
+  const url = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  const raw = async (text: string): Promise<[number, string]> => await new Promise((resolve, reject) => {
+    let got = ''
+    connect(Number(url.port), '127.0.0.1').on('data', piece => { got += String(piece) }).on('error', reject)
+      .on('close', () => { resolve([Number(got.split(' ')[1]), (JSON.parse(got.slice(got.indexOf('\r\n\r\n'))) as { error: { code: string } }).error.code]) }).write(text)
+  })
+  t.strictSame(await raw('nonsense\r\n\r\n'), [400, 'BAD_HTTP'])
+  t.strictSame(await raw(`GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`), [431, 'BAD_HTTP'])
+  t.strictSame(await raw('GET /health HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\nconnection: close\r\n\r\n'), [400, 'BAD_HTTP'])
+  t.strictSame(await raw('GET /vac/%ff HTTP/1.1\r\nhost: LOCALHOST.\r\nconnection: close\r\n\r\n'), [400, 'BAD_URL'])
+  t.match((await app.inject({ method: 'POST', url: `/vac/${'x'.repeat(500)}`, payload: { user_input: 'x' } })).json(), { error: { code: 'VAC_NOT_FOUND' } })
+  t.match((await app.inject({ method: 'POST', url: `/vac/${'x'.repeat(5_000)}`, payload: { user_input: 'x' } })).json(), { error: { code: 'NOT_FOUND' } })
 })
 
 test('what is wrong at the start is named with its remedy, and nothing stays open', async t => {

@@ -23,7 +23,7 @@ export { schemaValidator, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type Req
 export { failureOf, retryAfter, type Failure } from './error-body.js'
 export { checkDepth, MAX_BODY_DEPTH } from './body-depth.js'
 export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'
-export { loadInterpreters, type Interpreters } from './interpreter-module.js'
+export { loadInterpreters, moduleUrl, type Interpreters } from './interpreter-module.js'
 export { nearest } from './nearest.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,

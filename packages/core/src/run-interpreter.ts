@@ -182,7 +182,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
       this.#pulling = true
       returned.then(this.#onReturned, this.#onError)
     } else {
-      this.#pulled = { result: { done: true, value: returned } }
+      this.#hold({ result: { done: true, value: returned } })
     }
   }
 
@@ -236,7 +236,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     try {
       const result = this.#source!.next()
       if (!isThenable(result)) {
-        this.#pulled = { result }
+        this.#hold({ result })
         return
       }
       this.#pulling = true
@@ -248,14 +248,20 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
   readonly #onItem = (result: IteratorResult<unknown>): void => {
     this.#pulling = false
-    this.#pulled = { result }
+    this.#hold({ result })
     this.#feed()
   }
 
   readonly #onError = (err: unknown): void => {
     this.#pulling = false
-    this.#pulled = { err }
+    this.#hold({ err })
     this.#feed()
+  }
+
+  /** Keeps what the source gave for the reader. An interpreter that has ended is no longer timed: its reader may be slow. */
+  #hold (pulled: { result: IteratorResult<unknown> } | { err: unknown }): void {
+    this.#pulled = pulled
+    if ('err' in pulled || pulled.result.done === true) clearTimeout(this.#timer)
   }
 
   #read ({ done, value }: IteratorResult<unknown>): void {

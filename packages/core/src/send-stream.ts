@@ -75,7 +75,8 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
       write (text) {
         reply.sse.sendHeaders()
         timer?.refresh()
-        return raw.write(text) ? undefined : waitFor(reply, encoding, done => {
+        if (raw.write(text)) return undefined
+        return waitFor(reply, encoding, done => {
           raw.on('drain', done)
           return () => { raw.off('drain', done) }
         })
@@ -103,7 +104,8 @@ export async function sendText<T> (reply: FastifyReply, type: string, items: Asy
     gone: () => body.destroyed || reply.raw.destroyed,
     write (text) {
       if (!begun) begin()
-      return body.push(text) ? undefined : waitFor(reply, encoding, done => {
+      if (body.push(text)) return undefined
+      return waitFor(reply, encoding, done => {
         room = done
         return () => { room = undefined }
       })

@@ -83,6 +83,19 @@ test('a mistyped key of a VAC is told along with what is wrong', async t => {
   t.match((err as Error).message, /model: expected string[^]*unknown key "agnet"[^]*did you mean "agent"/)
 })
 
+test('what came from the environment is never shown', async t => {
+  const env = { KEY: 'sk-secret' }
+  // eslint-disable-next-line no-template-curly-in-string
+  const found = problems('kind: vacConfig\nservice: { a2a_vac_names: ["${KEY}"], stream_interpreter: "${KEY}", public_url: "${KEY}", async_stream: "${KEY}" }\nvac:\n  a: { memory: [{ d: { vectorstore: folder, k: "${KEY}" } }] }\n', { env })
+  t.equal(found.length, 5)
+  t.notMatch(found.join(), /sk-secret/)
+  t.match(found.join(), /the value of \$\{KEY\}/)
+})
+
+test('a file that is far too large is refused unread', async t => {
+  t.match(problems('x'.repeat(5 * 1024 * 1024)), [/larger than 4 MiB/])
+})
+
 test('a variable that YAML takes for a map is told how to be written', async t => {
   // eslint-disable-next-line no-template-curly-in-string
   t.match(problems('kind: vacConfig\nvac:\n  a: { model: ${MODEL} }\n')[0], /needs quotes/)

@@ -161,6 +161,42 @@ test('an endless interpreter that never waits can still be stopped', async t => 
   }
 })
 
+test('an interpreter that yields nothing of use without end keeps neither the loop nor its caller', async t => {
+  const endless: Interpreter[] = [
+    function * () { for (;;) yield '' }, async function * () { for (;;) yield '' }, async function * () { for (;;) yield { answer: 'x' } }
+  ]
+  for (const interpreter of endless) {
+    await t.rejects(make(interpreter).ask(call({ timeoutMs: 30 })), { code: 'VAC_TIMEOUT' })
+    await t.rejects(read(make(interpreter).stream(call({ timeoutMs: 30 }))), { code: 'VAC_TIMEOUT' })
+  }
+})
+
+test('a failure waits for its reader without being lost, unhandled, or holding a place', async t => {
+  const unhandled: unknown[] = []
+  const note = (err: unknown): void => { unhandled.push(err) }
+  process.on('unhandledRejection', note)
+  t.teardown(() => { process.off('unhandledRejection', note) })
+  const vacs = createVacs({
+    vacs: ['docs'],
+    streamInterpreter: async (question, _v, _h, { callback, signal }) => {
+      for (let i = 0; i < 5; i++) callback.on_llm_new_token('text ').catch(() => {})
+      if (question === 'hang') await new Promise((resolve, reject) => { signal.addEventListener('abort', () => { reject(new Error('told')) }) })
+      throw new Error('after the text')
+    }
+  })
+  for (const [question, code] of [['throw', 'VAC_INTERPRETER_FAILED'], ['hang', 'VAC_TIMEOUT']] as const) {
+    const stream = vacs.get('docs').stream(call({ question, timeoutMs: 30 }))[Symbol.asyncIterator]()
+    t.strictSame(await stream.next(), { done: false, value: 'text ' })
+    await delay(60)
+    if (question === 'hang') t.equal(vacs.running, 0, 'its place is free though nobody has read the failure')
+    const rest = (async () => { for (;;) if ((await stream.next()).done === true) return })()
+    await t.rejects(rest, { code })
+    t.strictSame(await stream.next(), { done: true, value: undefined })
+  }
+  t.strictSame(unhandled, [])
+  t.equal(vacs.running, 0)
+})
+
 test('the reader sets the pace: generators wait, awaited pushes wait, other pushes are bounded', async t => {
   let made = 0
   const pulled = make(async function * () { for (;;) { made++; yield 'x' } }).stream(call())

@@ -52,6 +52,8 @@ test('a blocking interpreter module runs in a thread', async t => {
 
   await t.test('failures are told as anywhere else', async t => {
     await t.rejects(vac.ask({ question: 'fail' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'failed inside the thread' } })
+    await t.rejects(vac.ask({ question: 'circular' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'its own cause' } })
+    await t.rejects(vac.ask({ question: 'number' }), { code: 'VAC_INVALID_RESULT' })
     await t.rejects(vac.ask({ question: 'exit' }), { code: 'VAC_INTERPRETER_FAILED' })
     t.match(await vac.ask({ question: 'where' }), { answer: 'false' }, 'other calls are unaffected')
   })

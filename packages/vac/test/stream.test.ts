@@ -59,6 +59,46 @@ test('a client that leaves aborts the interpreter at once, on every route, wheth
   }
 })
 
+test('answers queued on one connection all stop when it is closed', async t => {
+  for (const accept of FORMS) {
+    const seen = { started: 0, aborted: 0 }
+    const app = await makeApp(async function * (_q, _v, _h, { signal }) {
+      seen.started++
+      signal.addEventListener('abort', () => { seen.aborted++ })
+      yield 'begun'
+      await new Promise(() => {})
+    })
+    t.teardown(() => app.close())
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const body = JSON.stringify({ user_input: 'x' })
+    const request = `POST /vac/streaming/docs HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {})
+    socket.write(request.repeat(20))
+    while (seen.started < 20) await delay(5)
+    socket.destroy()
+    while (seen.aborted < 20) await delay(5)
+    t.equal(seen.aborted, 20, accept)
+    const start = performance.now()
+    await app.close()
+    t.ok(performance.now() - start < 1_000, 'and nothing of them is left to wait for')
+  }
+})
+
+test('a reader that takes nothing for too long is disconnected', async t => {
+  for (const accept of FORMS) {
+    const app = await makeApp(function * () { for (;;) yield 'x'.repeat(10_000) }, { plugin: { stallMs: 200 } })
+    t.teardown(() => app.close())
+    const { response, request } = await open(app, '/vac/streaming/docs', { user_input: 'x' }, { accept })
+    const stream = await response
+    stream.pause()
+    request.on('error', () => {})
+    const { socket } = stream
+    while (!await new Promise(resolve => { app.server.getConnections((_err, count) => { resolve(count === 0) }) })) await delay(20)
+    t.pass(`${accept}: the server closed it`)
+    socket.destroy()
+  }
+})
+
 test('a slow reader slows the interpreter down, and gets every byte once', async t => {
   for (const accept of FORMS) {
     const chunk = 'x'.repeat(4_000)

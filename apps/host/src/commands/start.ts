@@ -3,7 +3,7 @@ import { isModulePath, readConfig, type Config } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { banner } from '../banner.js'
+import { banner, documentsLine } from '../banner.js'
 import { createHost } from '../create-host.js'
 import { BUILT_IN } from '../host-options.js'
 import { listen } from '../listen.js'
@@ -42,6 +42,9 @@ export async function start (args: Arguments): Promise<void> {
   await Promise.race([indexed, delay(BANNER_PATIENCE_MS)])
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
 
+  if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
+    indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
+  }
   const stopWatching = follow(app, config, args)
   closeWithGrace({ delay: args.grace * 1000, logger: false }, async ({ err, signal }) => {
     if (err !== undefined) app.log.error({ err }, 'stopping after an error')
@@ -50,6 +53,8 @@ export async function start (args: Arguments): Promise<void> {
     // a second signal, or an error, does not wait for answers in progress
     if (signal !== undefined) await app.polyvac.drain(Math.max(0, args.grace * 1000 - CLOSING_MS))
     await app.close()
+    // the terminal is gone: Node 20 would fail an assertion over its streams at the exit, and spin there
+    if (signal === 'SIGHUP') process.kill(process.pid, 'SIGKILL')
   })
   stopWithParent()
 }
