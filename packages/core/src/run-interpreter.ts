@@ -1,11 +1,14 @@
 import { normaliseAnswer } from './answer.js'
-import { toChunk, isAnswerObject } from './interpreter-chunk.js'
+import { Deadline } from './deadline.js'
+import { isAnswerObject, toChunk } from './interpreter-chunk.js'
+import { makeExtra, type OnDemand } from './interpreter-extra.js'
+import { PushedText } from './pushed-text.js'
 import {
   CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
-import type { Interpreter, InterpreterCallback, InterpreterExtra } from './interpreter.js'
+import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import { isAnswer, type Answer, type CallTool, type Chunk, type Log, type VacCall } from './vac.js'
+import { isAnswer, type Answer, type CallTool, type Chunk, type VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
@@ -24,9 +27,6 @@ export interface RunLimits {
 }
 
 export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxStreamedChars: 256 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
-
-/** Awaited pushes wait while more than this is unread, so that they follow the reader's pace. */
-const PUSH_HIGH_WATER_CHARS = 64 * 1024
 
 /** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
 const LONGEST_BURST_MS = 5
@@ -59,48 +59,54 @@ export function askInterpreter (run: Run): Promise<Answer> {
   return new InterpreterRun(run).answer()
 }
 
+/** Collects a stream into its Answer. */
+export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
+  for await (const chunk of stream) if (isAnswer(chunk)) return chunk
+  throw new VacInvalidResultError('this stream', 'no answer at all')
+}
+
 type Source = AsyncIterator<unknown> | Iterator<unknown>
 type Item = IteratorResult<Chunk, undefined>
+type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unknown }
 
 /**
  * An iterator by hand, since every generator between an interpreter and a socket costs a third of the speed. The
- * interpreter's items and its pushed tokens meet here in the order they came; one reader waits at a time.
+ * interpreter's items and its pushed text meet here in the order they came; one reader waits at a time. What a short
+ * call does not need (signal, timer, pushed text, handlers) is made when it is needed.
  */
-class InterpreterRun implements AsyncIterableIterator<Chunk> {
+class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   readonly #run: Run
-  readonly #limits: RunLimits
   #state: 'new' | 'running' | 'over' = 'new'
+  /** Whether the Answer alone is wanted. */
+  #whole = false
   #source: Source | undefined
-  #stop: AbortController | undefined
-  #timer: NodeJS.Timeout | undefined
+  #onAbort: (() => void) | undefined
+  #deadline: Deadline | undefined
   #release: (() => void) | undefined
-  /** The reader that waits. */
-  #reader: { resolve: (item: Item) => void, reject: (err: unknown) => void } | undefined
-  /** What the source gave, or how it ended, while no reader waited. */
-  #pulled: { result: IteratorResult<unknown> } | { err: unknown } | undefined
-  #pulling = false
-  #failure: { err: unknown } | undefined
+  #stop: AbortController | undefined
+  #pushed: PushedText | undefined
   #aborted = false
   /** Why the run was aborted, for a signal that is asked for late. */
   #reason: unknown
-  /** Pushed tokens, those before `#taken` read. */
-  readonly #tokens: string[] = []
-  #taken = 0
-  #unread = 0
-  #writers: Array<() => void> = []
+  /** The failure that the reader has yet to be told. */
+  #failure: { err: unknown } | undefined
+  /** The reader that waits. */
+  #resolve: ((item: Item) => void) | undefined
+  #reject: ((err: unknown) => void) | undefined
+  /** What the source gave, or how it ended, while no reader waited. */
+  #pulled: Pulled | undefined
+  #pulling = false
+  #onItem: ((result: IteratorResult<unknown>) => void) | undefined
+  #onError: ((err: unknown) => void) | undefined
   #streamed = ''
   #collected = 0
   #outcome: unknown
-  /** What `on_llm_end` was given. */
-  #ended: unknown
-  #last: Chunk | undefined
+  #last: Answer | undefined
   #count = 0
-  #whole = false
   #burstStart = 0
 
   constructor (run: Run) {
     this.#run = run
-    this.#limits = run.limits === undefined ? RUN_LIMITS : { ...RUN_LIMITS, ...run.limits }
   }
 
   [Symbol.asyncIterator] (): this { return this }
@@ -110,14 +116,14 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     if (this.#last !== undefined) return Promise.resolve(this.#end(this.#last))
     if (this.#state === 'over' && this.#failure === undefined) return Promise.resolve(DONE)
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject }
+      this.#resolve = resolve
+      this.#reject = reject
       this.#feed()
     })
   }
 
   return (): Promise<Item> {
-    if (this.#state === 'over') return Promise.resolve(DONE)
-    this.#abort(new CallAbortedError('the reader left'))
+    if (this.#state !== 'over') this.#abort(new CallAbortedError('the reader left'))
     this.#failure = undefined
     return Promise.resolve(DONE)
   }
@@ -127,50 +133,52 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     this.#whole = true
     this.#begin()
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve: ({ value }) => resolve(value as Answer), reject }
+      this.#resolve = ({ value }) => resolve(value as Answer)
+      this.#reject = reject
       this.#feed()
     })
   }
 
-  /** Whether ready-made chunks have had the event loop for long enough. */
-  #isBurst (): boolean {
-    return ++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS
+  get signal (): AbortSignal {
+    this.#stop ??= new AbortController()
+    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
+    return this.#stop.signal
+  }
+
+  get callback (): InterpreterCallback {
+    if (this.#pushed === undefined) {
+      const { maxUnreadChars } = this.#limits
+      const overflow = (): void => this.#abort(new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars))
+      this.#pushed = new PushedText(maxUnreadChars, () => this.#feed(), overflow)
+      if (this.#state === 'over') this.#pushed.close()
+    }
+    return this.#pushed.callback
+  }
+
+  get #limits (): RunLimits {
+    return this.#run.limits === undefined ? RUN_LIMITS : { ...RUN_LIMITS, ...this.#run.limits }
   }
 
   #begin (): void {
     this.#state = 'running'
     this.#burstStart = performance.now()
     try {
-      const { call, vac, admit } = this.#run
+      const { call, vac, admit, interpreter, config, callTool } = this.#run
       this.#release = admit?.()
       const { signal, timeoutMs } = call
-      if (signal?.aborted === true) return this.#onAbort()
-      signal?.addEventListener('abort', this.#onAbort)
-      if (timeoutMs !== undefined) {
-        this.#timer = setTimeout(() => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)), timeoutMs)
+      if (signal !== undefined) {
+        this.#onAbort = () => this.#abort(reasonOf(signal.reason))
+        if (signal.aborted) return this.#onAbort()
+        signal.addEventListener('abort', this.#onAbort)
       }
-      this.#receive(this.#call())
+      if (timeoutMs !== undefined) {
+        this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
+      }
+      const extra = makeExtra(call, config, callTool, this)
+      this.#receive(interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra))
     } catch (err) {
-      this.#pulled = { err }
+      this.#hold({ err })
     }
-  }
-
-  #call (): unknown {
-    const { interpreter, call, vac, config, callTool } = this.#run
-    const signal = (): AbortSignal => this.#signal()
-    const callback = (): InterpreterCallback => this.#callback()
-    const extra: InterpreterExtra = {
-      ...call.extra,
-      // made when asked for: an abort controller costs more than all else of a short call
-      get signal () { return signal() },
-      log: call.log ?? silent,
-      vac: config,
-      protocol: call.protocol ?? 'code',
-      principal: call.principal,
-      callTool,
-      get callback () { return callback() }
-    }
-    return interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra)
   }
 
   /** Takes what the interpreter returned, or a promise of it: a source to ask, or the result. */
@@ -180,45 +188,24 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
       this.#source = source
     } else if (isThenable(returned)) {
       this.#pulling = true
-      returned.then(this.#onReturned, this.#onError)
+      returned.then(value => {
+        this.#pulling = false
+        this.#receive(value)
+        this.#feed()
+      }, this.#errorHandler)
     } else {
       this.#hold({ result: { done: true, value: returned } })
     }
   }
 
-  readonly #onReturned = (value: unknown): void => {
-    this.#pulling = false
-    this.#receive(value)
-    this.#feed()
-  }
-
-  #callback (): InterpreterCallback {
-    const push = (token: string): Promise<void> => this.#push(token)
-    const finish = async (result?: unknown): Promise<void> => {
-      if (isAnswerObject(result) || typeof result === 'string') this.#ended = result
-    }
-    return { on_llm_new_token: push, on_llm_end: finish, async_on_llm_new_token: push, async_on_llm_end: finish }
-  }
-
-  #signal (): AbortSignal {
-    this.#stop ??= new AbortController()
-    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
-    return this.#stop.signal
-  }
-
   /** Gives the waiting reader what there is, and asks the source when there is nothing. */
   #feed (): void {
-    while (this.#reader !== undefined) {
-      if (this.#isBurst()) {
-        setImmediate(() => {
-          this.#burstStart = performance.now()
-          this.#feed()
-        })
-        return
-      }
+    while (this.#resolve !== undefined) {
+      if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS) return this.#breathe()
       if (this.#failure !== undefined) return this.#fail(this.#failure.err)
-      if (this.#taken < this.#tokens.length) {
-        this.#answer(this.#take())
+      const token = this.#pushed?.take()
+      if (token !== undefined) {
+        this.#give(token)
       } else if (this.#pulled !== undefined) {
         const pulled = this.#pulled
         this.#pulled = undefined
@@ -232,85 +219,91 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
     }
   }
 
+  /** Lets the event loop turn before going on. */
+  #breathe (): void {
+    setImmediate(() => {
+      this.#burstStart = performance.now()
+      this.#feed()
+    })
+  }
+
   #pull (): void {
     try {
       const result = this.#source!.next()
-      if (!isThenable(result)) {
-        this.#hold({ result })
-        return
-      }
+      if (!isThenable(result)) return this.#hold({ result })
       this.#pulling = true
-      result.then(this.#onItem, this.#onError)
+      this.#onItem ??= result => {
+        this.#pulling = false
+        this.#hold({ result })
+        this.#feed()
+      }
+      result.then(this.#onItem, this.#errorHandler)
     } catch (err) {
-      this.#pulled = { err }
+      this.#hold({ err })
     }
   }
 
-  readonly #onItem = (result: IteratorResult<unknown>): void => {
-    this.#pulling = false
-    this.#hold({ result })
-    this.#feed()
-  }
-
-  readonly #onError = (err: unknown): void => {
-    this.#pulling = false
-    this.#hold({ err })
-    this.#feed()
+  get #errorHandler (): (err: unknown) => void {
+    this.#onError ??= err => {
+      this.#pulling = false
+      this.#hold({ err })
+      this.#feed()
+    }
+    return this.#onError
   }
 
   /** Keeps what the source gave for the reader. An interpreter that has ended is no longer timed: its reader may be slow. */
-  #hold (pulled: { result: IteratorResult<unknown> } | { err: unknown }): void {
+  #hold (pulled: Pulled): void {
     this.#pulled = pulled
-    if ('err' in pulled || pulled.result.done === true) clearTimeout(this.#timer)
+    if ('err' in pulled || pulled.result.done === true) this.#deadline?.clear()
   }
 
   #read ({ done, value }: IteratorResult<unknown>): void {
     try {
-      if (done === true) {
-        this.#finish(value)
-        return
-      }
+      if (done === true) return this.#finish(value)
       const chunk = toChunk(this.#run.vac, value)
       if (chunk === undefined) this.#outcome = value
-      else if (chunk !== '') this.#answer(chunk)
+      else if (chunk !== '') this.#give(chunk)
     } catch (err) {
       this.#fail(err)
     }
   }
 
-  #answer (chunk: Chunk): void {
+  #give (chunk: Chunk): void {
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
-      const room = (this.#whole ? this.#limits.maxAnswerChars : this.#limits.maxStreamedChars) - this.#streamed.length
+      const { maxAnswerChars, maxStreamedChars } = this.#limits
+      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#streamed.length
       if (room > 0) this.#streamed += room < chunk.length ? chunk.slice(0, room) : chunk
     }
-    if (this.#whole) return
-    const { resolve } = this.#reader!
-    this.#reader = undefined
-    resolve({ done: false, value: chunk })
+    if (!this.#whole) this.#settle({ done: false, value: chunk })
+  }
+
+  #settle (item: Item): void {
+    const resolve = this.#resolve!
+    this.#resolve = this.#reject = undefined
+    resolve(item)
   }
 
   #finish (value: unknown): void {
     const { vac } = this.#run
-    const outcome = value ?? this.#outcome ?? this.#ended
+    const outcome = value ?? this.#outcome ?? this.#pushed?.ended
     const truncated = this.#collected > this.#streamed.length && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
     const answer = normaliseAnswer(vac, outcome, this.#streamed)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
-    const { resolve } = this.#reader!
-    this.#reader = undefined
     // an answer that came whole still reaches readers of text
     if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {
       this.#last = answer
-      resolve({ done: false, value: answer.answer })
+      this.#settle({ done: false, value: answer.answer })
     } else {
-      resolve(this.#end(answer))
+      this.#settle(this.#end(answer))
     }
   }
 
-  #end (answer: Chunk): Item {
+  #end (answer: Answer): Item {
     this.#last = undefined
     this.#over()
     return { done: false, value: answer }
@@ -318,25 +311,18 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
 
   #fail (err: unknown): void {
     const told = this.#told(err)
-    const reader = this.#reader
-    this.#reader = undefined
+    const reject = this.#reject
+    this.#resolve = this.#reject = undefined
     // whatever the interpreter still does is of no use to anybody
     this.#abort(told)
     this.#failure = undefined
-    reader?.reject(told)
+    reject?.(told)
   }
 
   #told (err: unknown): unknown {
     if (this.#failure !== undefined && err === this.#failure.err) return err
     if (err instanceof VacInvalidResultError || err instanceof VacBusyError) return err
     return Object.assign(new VacInterpreterFailedError(JSON.stringify(this.#run.vac)), { cause: err })
-  }
-
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#run.call.signal?.reason
-    this.#abort(reason instanceof Error && reason.name !== 'AbortError'
-      ? reason
-      : new CallAbortedError(reason instanceof Error ? reason.message : String(reason)))
   }
 
   /**
@@ -346,8 +332,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #abort (err: unknown): void {
     if (this.#state === 'over') return
     this.#aborted = true
-    this.#failure = { err }
     this.#reason = err
+    this.#failure = { err }
     this.#over()
     this.#stop?.abort(err)
     this.#feed()
@@ -356,49 +342,24 @@ class InterpreterRun implements AsyncIterableIterator<Chunk> {
   #over (): void {
     if (this.#state === 'over') return
     this.#state = 'over'
-    clearTimeout(this.#timer)
-    this.#run.call.signal?.removeEventListener('abort', this.#onAbort)
-    this.#releaseWriters()
+    this.#deadline?.clear()
+    if (this.#onAbort !== undefined) this.#run.call.signal?.removeEventListener('abort', this.#onAbort)
+    this.#pushed?.close()
     if (this.#aborted) leave(this.#source)
     this.#release?.()
-  }
-
-  #take (): string {
-    const token = this.#tokens[this.#taken++] as string
-    this.#unread -= token.length
-    if (this.#taken === this.#tokens.length) this.#tokens.length = this.#taken = 0
-    if (this.#unread <= PUSH_HIGH_WATER_CHARS && this.#writers.length > 0) this.#releaseWriters()
-    return token
-  }
-
-  #push (token: string): Promise<void> {
-    const text = String(token)
-    if (this.#state === 'over' || text === '') return Promise.resolve()
-    this.#tokens.push(text)
-    this.#unread += text.length
-    const { maxUnreadChars } = this.#limits
-    if (this.#unread > maxUnreadChars) this.#abort(new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars))
-    this.#feed()
-    if (this.#aborted || this.#unread <= PUSH_HIGH_WATER_CHARS) return Promise.resolve()
-    return new Promise(resolve => { this.#writers.push(resolve) })
-  }
-
-  #releaseWriters (): void {
-    for (const resolve of this.#writers.splice(0)) resolve()
   }
 }
 
 const DONE: Item = { done: true, value: undefined }
 
-/** Whether a result brings its own text. */
-function hasAnswer (result: unknown): boolean {
-  return typeof result === 'string' || typeof (result as { answer?: unknown } | null | undefined)?.answer === 'string'
+function reasonOf (reason: unknown): Error {
+  if (reason instanceof Error && reason.name !== 'AbortError') return reason
+  return new CallAbortedError(reason instanceof Error ? reason.message : String(reason))
 }
 
-/** Collects a stream into its Answer. */
-export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
-  for await (const chunk of stream) if (isAnswer(chunk)) return chunk
-  throw new VacInvalidResultError('this stream', 'no answer at all')
+/** Whether a result brings its own text. */
+function hasAnswer (result: unknown): boolean {
+  return typeof result === 'string' || (isAnswerObject(result) && typeof (result as { answer?: unknown }).answer === 'string')
 }
 
 function iteratorOf (value: unknown): Source | undefined {
@@ -417,5 +378,3 @@ function leave (source: Source | undefined): void {
 function isThenable<T> (value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
-
-const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }

@@ -13,21 +13,24 @@ export interface StopSignal {
 export class Stop implements StopSignal {
   aborted = false
   reason: unknown
-  readonly #listeners = new Set<() => void>()
+  /** Few listen to one call, one or two; a list made by need is lighter than a set. */
+  #listeners: Array<() => void> | undefined
 
   abort (reason: unknown): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    for (const listener of this.#listeners) listener()
-    this.#listeners.clear()
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
   }
 
   addEventListener (_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener)
+    (this.#listeners ??= []).push(listener)
   }
 
   removeEventListener (_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener)
+    const at = this.#listeners?.indexOf(listener) ?? -1
+    if (at !== -1) this.#listeners?.splice(at, 1)
   }
 }

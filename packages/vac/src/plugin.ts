@@ -43,9 +43,10 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     }
   })
   app.addHook('preClose', () => streams.end())
-  app.addHook('preParsing', async ({ headers }) => {
+  app.addHook('preParsing', ({ headers }, _reply, _payload, done) => {
     // Fastify would parse the packed bytes, or believe plain ones
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new PackedBodyError(headers['content-encoding'] ?? '')
+    const { 'content-encoding': packing = 'identity' } = headers
+    done(packing === 'identity' ? null : new PackedBodyError(packing))
   })
 
   app.get('/vac', {

@@ -1,0 +1,35 @@
+import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
+import type { VacConfig } from './config-schema.js'
+import type { CallTool, Log, VacCall } from './vac.js'
+
+/** What is made for an interpreter only if it asks for it. */
+export interface OnDemand {
+  readonly signal: AbortSignal
+  readonly callback: InterpreterCallback
+}
+
+const RUN = Symbol('run')
+type Held = { readonly [RUN]: OnDemand }
+
+// One pair of getters for all calls: an object literal with getters of its own costs a hidden class per call, and an
+// abort controller made for every call more than all else of a short one.
+const SIGNAL = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].signal } }
+const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].callback } }
+
+/** The last argument of an interpreter: the caller's fields, and over them the reserved names. */
+export function makeExtra (call: VacCall, vac: VacConfig, callTool: CallTool | undefined, run: OnDemand): InterpreterExtra {
+  const extra = {
+    ...call.extra,
+    log: call.log ?? silent,
+    vac,
+    protocol: call.protocol ?? 'code',
+    principal: call.principal,
+    callTool,
+    [RUN]: run
+  }
+  Object.defineProperty(extra, 'signal', SIGNAL)
+  Object.defineProperty(extra, 'callback', CALLBACK)
+  return extra as unknown as InterpreterExtra
+}
+
+const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }

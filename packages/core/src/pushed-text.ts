@@ -1,0 +1,59 @@
+import { isAnswerObject } from './interpreter-chunk.js'
+import type { InterpreterCallback } from './interpreter.js'
+
+/** Awaited pushes wait while more than this is unread, so that they follow the reader's pace. */
+const HIGH_WATER_CHARS = 64 * 1024
+
+/** The text an interpreter pushes by callback, until it is read. */
+export class PushedText {
+  readonly callback: InterpreterCallback
+  /** What `on_llm_end` was given. */
+  ended: unknown
+  readonly #tokens: string[] = []
+  #taken = 0
+  #unread = 0
+  #writers: Array<() => void> = []
+  #closed = false
+
+  /**
+   * @param maxUnread most characters held; past it `onOverflow` is called
+   * @param onText called when there is text to read
+   */
+  constructor (readonly maxUnread: number, readonly onText: () => void, readonly onOverflow: () => void) {
+    const push = (token: string): Promise<void> => this.#push(String(token))
+    const finish = async (result?: unknown): Promise<void> => {
+      if (isAnswerObject(result) || typeof result === 'string') this.ended = result
+    }
+    this.callback = { on_llm_new_token: push, on_llm_end: finish, async_on_llm_new_token: push, async_on_llm_end: finish }
+  }
+
+  /** The next token, or undefined where all is read. */
+  take (): string | undefined {
+    if (this.#taken === this.#tokens.length) return undefined
+    const token = this.#tokens[this.#taken++] as string
+    this.#unread -= token.length
+    if (this.#taken === this.#tokens.length) this.#tokens.length = this.#taken = 0
+    if (this.#unread <= HIGH_WATER_CHARS) this.#release()
+    return token
+  }
+
+  /** Nobody reads on: later pushes are dropped, waiting ones go on. */
+  close (): void {
+    this.#closed = true
+    this.#release()
+  }
+
+  #push (token: string): Promise<void> {
+    if (this.#closed || token === '') return Promise.resolve()
+    this.#tokens.push(token)
+    this.#unread += token.length
+    if (this.#unread > this.maxUnread) this.onOverflow()
+    else this.onText()
+    if (this.#closed || this.#unread <= HIGH_WATER_CHARS) return Promise.resolve()
+    return new Promise(resolve => { this.#writers.push(resolve) })
+  }
+
+  #release (): void {
+    if (this.#writers.length > 0) for (const resolve of this.#writers.splice(0)) resolve()
+  }
+}
