@@ -1,16 +1,11 @@
-import { BodyTooDeepError } from './errors.js'
-
 /** Deepest nesting taken from a caller. Deeper values overflow the stack of whatever clones or prints them later. */
 export const MAX_BODY_DEPTH = 64
 
-/**
- * Refuses a body nested deeper than MAX_BODY_DEPTH, without recursion; for `preValidation`.
- * @throws BODY_TOO_DEEP (400)
- */
-export function checkDepth (body: unknown): void {
+/** Whether a body is nested deeper than MAX_BODY_DEPTH; told without recursion. */
+export function isTooDeep (body: unknown): boolean {
   let level: object[] = typeof body === 'object' && body !== null ? [body] : []
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_BODY_DEPTH) throw new BodyTooDeepError(MAX_BODY_DEPTH)
+    if (depth > MAX_BODY_DEPTH) return true
     const next: object[] = []
     for (const value of level) {
       for (const key in value) {
@@ -20,4 +15,5 @@ export function checkDepth (body: unknown): void {
     }
     level = next
   }
+  return false
 }

@@ -13,12 +13,14 @@ export class Deadline {
 
   constructor (ms: number, readonly onTimeout: () => void) {
     this.at = performance.now() + ms
-    live.add(this)
     ticker ??= setInterval(tick, TICK_MS)
+    // a process that waits for a call stays; one that waits for none may end
+    if (live.size === 0) ticker.ref()
+    live.add(this)
   }
 
   clear (): void {
-    live.delete(this)
+    if (live.delete(this) && live.size === 0) ticker?.unref()
   }
 }
 
@@ -30,13 +32,10 @@ function tick (): void {
     idle = 0
     return
   }
-  // a process that has only calls to wait for waits for them; one that has none may end
-  if (live.size === 0) ticker?.unref()
-  else ticker?.ref()
   const now = performance.now()
   for (const deadline of live) {
     if (deadline.at > now) continue
-    live.delete(deadline)
+    deadline.clear()
     deadline.onTimeout()
   }
 }

@@ -29,6 +29,10 @@ export function failureOf (err: unknown, request: FastifyRequest): Failure {
   if (err instanceof InvalidRequestError) {
     return { status: 400, body: { error: { code: err.code, message: err.message, requestId, details: [...err.details] } } }
   }
+  const packing = request.headers['content-encoding']
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' && packing !== undefined) {
+    return { status: 415, body: { error: { code: 'UNSUPPORTED_MEDIA_TYPE', message: `the body is packed (Content-Encoding: ${packing}); send it as it is`, requestId } } }
+  }
   const known = code === undefined ? undefined : FASTIFY_CODES[code]
   if (known !== undefined) return { status: statusCode ?? 400, body: { error: { ...known, requestId } } }
   if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isOwn(err))) {

@@ -49,15 +49,14 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     vac: call.vac,
     config: call.config,
     interpreter,
-    callTool: call.hasTools ? toolCaller(port) : undefined,
-    call: {
-      question: call.question,
-      history: call.history,
-      extra: call.extra,
-      protocol: call.protocol,
-      principal: call.principal,
-      log: remoteLog(port)
-    }
+    callTool: call.hasTools ? toolCaller(port) : undefined
+  }, {
+    question: call.question,
+    history: call.history,
+    extra: call.extra,
+    protocol: call.protocol,
+    principal: call.principal,
+    log: remoteLog(port)
   })
   try {
     for await (const chunk of run) {

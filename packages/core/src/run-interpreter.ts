@@ -33,11 +33,11 @@ const LONGEST_BURST_MS = 5
 /** The clock is looked at once in this many chunks. */
 const CLOCK_EVERY = 16
 
+/** What all runs of an interpreter for a VAC share. */
 export interface Run {
   readonly vac: string
   readonly config: VacConfig
   readonly interpreter: Interpreter
-  readonly call: VacCall
   readonly callTool?: CallTool | undefined
   readonly limits?: Partial<RunLimits> | undefined
   /** Called when the run begins; may refuse by throwing. What it returns is called when the run is over. */
@@ -50,13 +50,13 @@ export interface Run {
  * The reader's pace is the interpreter's: the next chunk is asked for when the last one was taken. Leaving the loop,
  * the call's signal, or the timeout aborts `extra.signal`; an interpreter that ignores it is left behind.
  */
-export function runInterpreter (run: Run): AsyncIterableIterator<Chunk> {
-  return new InterpreterRun(run)
+export function runInterpreter (run: Run, call: VacCall): AsyncIterableIterator<Chunk> {
+  return new InterpreterRun(run, call)
 }
 
 /** Runs an interpreter to its end for the Answer alone. */
-export function askInterpreter (run: Run): Promise<Answer> {
-  return new InterpreterRun(run).answer()
+export function askInterpreter (run: Run, call: VacCall): Promise<Answer> {
+  return new InterpreterRun(run, call).answer()
 }
 
 /** Collects a stream into its Answer. */
@@ -76,6 +76,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  */
 class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   readonly #run: Run
+  readonly #call: VacCall
   #state: 'new' | 'running' | 'over' = 'new'
   /** Whether the Answer alone is wanted. */
   #whole = false
@@ -105,8 +106,9 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #count = 0
   #burstStart = 0
 
-  constructor (run: Run) {
+  constructor (run: Run, call: VacCall) {
     this.#run = run
+    this.#call = call
   }
 
   [Symbol.asyncIterator] (): this { return this }
@@ -163,7 +165,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     this.#state = 'running'
     this.#burstStart = performance.now()
     try {
-      const { call, vac, admit, interpreter, config, callTool } = this.#run
+      const { vac, admit, interpreter, config, callTool } = this.#run
+      const call = this.#call
       this.#release = admit?.()
       const { signal, timeoutMs } = call
       if (signal !== undefined) {
@@ -343,7 +346,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (this.#state === 'over') return
     this.#state = 'over'
     this.#deadline?.clear()
-    if (this.#onAbort !== undefined) this.#run.call.signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
     this.#pushed?.close()
     if (this.#aborted) leave(this.#source)
     this.#release?.()

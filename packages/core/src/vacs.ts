@@ -4,7 +4,7 @@ import { askInterpreter, runInterpreter, type Run, type RunLimits } from './run-
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
-import type { CallTool, Vac, VacCall } from './vac.js'
+import type { CallTool, Vac } from './vac.js'
 
 /** What one VAC has of its own, instead of what all share. */
 export interface VacParts {
@@ -125,13 +125,14 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
     }
     // a VAC's own stream interpreter outranks the shared static one, which knows nothing of it
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter, call: VacCall): Run => ({ vac: name, config, interpreter, call, callTool: options.callTool, limits: options.limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool: options.callTool, limits: options.limits, admit })
+    const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
       name,
       config,
       memory: own.memory,
-      stream: call => runInterpreter(run(stream, call)),
-      ask: call => askInterpreter(run(ask, call))
+      stream: call => runInterpreter(streamed, call),
+      ask: call => askInterpreter(asked, call)
     })
   }
   return built

@@ -1,6 +1,8 @@
 import createError from '@fastify/error'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
+import { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
+import { BodyTooDeepError } from './errors.js'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchemaCompiler } from 'fastify'
 
@@ -24,11 +26,12 @@ export class InvalidRequestError extends InvalidRequest {
 
 /**
  * Validates with TypeBox instead of the host's Ajv, which would coerce JSON (7 → "7") and drop unknown fields silently.
- * Set it in a plugin's own scope. Query strings and path parameters, being text, are still converted.
+ * A body nested too deep is refused first (BODY_TOO_DEEP). Set it in a plugin's own scope. Query strings and path parameters, being text, are still converted.
  */
 export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   const compiled = TypeCompiler.Compile(schema)
   return (value: unknown) => {
+    if (httpPart === 'body' && isTooDeep(value)) return { error: new BodyTooDeepError(MAX_BODY_DEPTH) }
     if (compiled.Check(value)) return { value }
     const given = httpPart === 'body' ? value : Value.Convert(schema, value)
     if (compiled.Check(given)) return { value: given }

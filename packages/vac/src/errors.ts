@@ -2,6 +2,4 @@ import createError from '@fastify/error'
 
 export const UnauthenticatedError = createError('UNAUTHENTICATED',
   'this service does not know the caller; send credentials, such as Authorization: Bearer …', 401)
-export const PackedBodyError = createError<[string]>('UNSUPPORTED_MEDIA_TYPE',
-  'the body is packed (Content-Encoding: %s); send it as it is', 415)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)

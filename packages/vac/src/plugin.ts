@@ -1,13 +1,13 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  Answer, checkDepth, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
+  Answer, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
   sendText, streamRoute, type Principal, type Vac, type Vacs
 } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './answering.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
-import { InvalidOptionsError, PackedBodyError, UnauthenticatedError } from './errors.js'
+import { InvalidOptionsError, UnauthenticatedError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { DEFAULTS, type VacPluginOptions } from './options.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
@@ -34,20 +34,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       principals.set(request, principal)
     })
   }
-  app.addHook('preValidation', (request, _reply, done) => {
-    try {
-      checkDepth(request.body)
-      done()
-    } catch (err) {
-      done(err as Error)
-    }
-  })
   app.addHook('preClose', () => streams.end())
-  app.addHook('preParsing', ({ headers }, _reply, _payload, done) => {
-    // Fastify would parse the packed bytes, or believe plain ones
-    const { 'content-encoding': packing = 'identity' } = headers
-    done(packing === 'identity' ? null : new PackedBodyError(packing))
-  })
 
   app.get('/vac', {
     schema: { summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
@@ -57,8 +44,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     bodyLimit,
     schema: { summary: 'Ask a VAC', tags: ['vac'], params: VectorName, body: VacQuery, response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody } }
   }, async (request, reply) => {
-    const vac = vacs.get(request.params.vector_name)
-    const asked = { vac, ...toAsked(request.body), timeoutMs, principal: principals.get(request) }
+    const asked = toAsked(request.body, vacs.get(request.params.vector_name), timeoutMs, principals.get(request))
     return await answering(streams, request, reply, asked, vac => vac.ask())
   })
 
@@ -84,12 +70,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = DEFAULTS.streamWaitTime, stream_timeout: timeout, stream_only: only = false, ...query } = body
-    const asked = {
-      vac: vacs.get(name),
-      ...toAsked(query),
-      timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
-      principal: principals.get(request)
-    }
+    const asked = toAsked(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principals.get(request))
     const frames = framesOf(form, only)
     await answering(streams, request, reply, asked, async (vac, signal) => {
       const onFailure = (err: unknown): string => frames.failure(failureFor(vac.failed(err), request).body)
@@ -105,8 +86,8 @@ function framesOf (form: StreamForm, streamOnly: boolean): Frames {
 }
 
 /** The body's own fields apart from those that go to the interpreter. */
-function toAsked ({ user_input: question, chat_history: history, ...extra }: VacQuery): Pick<Asked, 'protocol' | 'question' | 'history' | 'extra'> {
-  return { protocol: 'direct', question: question.trim(), history: normaliseHistory(history), extra }
+function toAsked ({ user_input: question, chat_history: history, ...extra }: VacQuery, vac: Vac, timeoutMs: number, principal: Principal | undefined): Asked {
+  return { vac, protocol: 'direct', question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, principal }
 }
 
 /** `Accept` decides; whoever names no form that we have gets text. */

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import type { Interpreter } from '@polyvac/core'
 import { makeApp } from './fixtures/app.js'
 
@@ -118,7 +119,7 @@ test('bad bodies are refused before anything runs', async t => {
       t.match(response.json(), { error: { code, message: /./, requestId: /./ } }, name)
     }
   }
-  const packed = await app.inject({ method: 'POST', url: '/vac/docs', payload: '{"user_input":"x"}', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } })
+  const packed = await app.inject({ method: 'POST', url: '/vac/docs', payload: gzipSync('{"user_input":"x"}'), headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } })
   t.match([packed.statusCode, packed.json()], [415, { error: { code: 'UNSUPPORTED_MEDIA_TYPE', message: /gzip/ } }])
   t.equal(ran, 0)
   t.equal(({} as { polluted?: boolean }).polluted, undefined)
