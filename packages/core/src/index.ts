@@ -18,7 +18,7 @@ export { VacConfigFile, VacConfig, ServiceConfig, McpServerConfig, MemoryEntry }
 export { sendEvents, sendText, eventText, registerStreams, streamRoute } from './send-stream.js'
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { Stop, type StopSignal } from './stop.js'
-export { OpenStreams } from './open-streams.js'
+export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'
 export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'

@@ -7,6 +7,12 @@ import type { FastifyReply } from 'fastify'
 /** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
 const CLOSE_GRACE_MS = 500
 
+/** One answer in progress. */
+export interface OpenStream {
+  readonly signal: StopSignal
+  end (): void
+}
+
 /**
  * The answers a plugin has in progress. `preClose` ends them: every one learns it by `signal`, sends its last event
  * and is waited for; aborting without waiting would leave `app.close()` hanging.
@@ -19,10 +25,11 @@ export class OpenStreams {
   get size (): number { return this.#open.size }
 
   /**
-   * Runs one answer with a signal that fires when its client leaves (within a tick of the socket's close) or when the
-   * application closes. The signal's reason is then CALL_ABORTED or SHUTTING_DOWN.
+   * Begins one answer, with a signal that fires when its client leaves (within a tick of the socket's close) or when
+   * the application closes; the signal's reason is then CALL_ABORTED or SHUTTING_DOWN. `end` it in `finally`.
+   * @throws SHUTTING_DOWN (503)
    */
-  async run<T> (reply: FastifyReply, work: (signal: StopSignal) => Promise<T>): Promise<T> {
+  begin (reply: FastifyReply): OpenStream {
     if (this.#closing) throw new ShuttingDownError()
     const stop = new Stop()
     const forget = this.#onLeave(reply, () => {
@@ -31,11 +38,12 @@ export class OpenStreams {
       stop.abort(new CallAbortedError('the client left'))
     })
     this.#open.set(reply, stop)
-    try {
-      return await work(stop)
-    } finally {
-      this.#open.delete(reply)
-      forget()
+    return {
+      signal: stop,
+      end: () => {
+        this.#open.delete(reply)
+        forget()
+      }
     }
   }
 

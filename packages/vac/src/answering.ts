@@ -19,16 +19,16 @@ export interface Asked {
 export async function answering<T> (streams: OpenStreams, request: FastifyRequest, reply: FastifyReply, asked: Asked,
   send: (vac: MeteredVac, signal: StopSignal) => Promise<T>): Promise<T> {
   const { vac, protocol, question, history, extra, timeoutMs, principal } = asked
-  return await streams.run(reply, async signal => {
-    const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log })
-    try {
-      return await send(metered, signal)
-    } catch (err) {
-      throw metered.failed(err)
-    } finally {
-      request.log.info({ vac: vac.name, protocol, ...metered.report() }, 'answered')
-    }
-  })
+  const { signal, end } = streams.begin(reply)
+  const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log })
+  try {
+    return await send(metered, signal)
+  } catch (err) {
+    throw metered.failed(err)
+  } finally {
+    end()
+    request.log.info({ vac: vac.name, protocol, ...metered.report() }, 'answered')
+  }
 }
 
 /** A VAC with its call, counting what passes for the log. */
