@@ -8,20 +8,24 @@ export const limits = {
   Answers: [
     ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'DEFAULT_MAX_CONCURRENT', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
-    ['Text kept for an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`; all text was streamed.'],
+    ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
+    ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
     ['Unread text pushed through the callback without `await`', `${core}/run-interpreter.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
-    ['Unread text from which an awaited push waits', `${core}/run-interpreter.ts`, 'PUSH_HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
+    ['Unread text from which an awaited push waits', `${core}/pushed-text.ts`, 'HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
     ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'LONGEST_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
     ['Nesting of a request body', `${core}/body-depth.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
+    ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
     ['Time to receive a whole request', 'apps/host/src/create-host.ts', 'REQUEST_TIMEOUT_MS', 'ms', 'The host closes the connection with 408.'],
     ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
     ['Longest pause without a byte', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
+    ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
+    ['Text that is ready at once and written together', `${core}/send-stream.ts`, 'BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
     ['Time for answers in progress after SIGTERM', 'apps/host/src/arguments.ts', 'graceSeconds', 's', 'They are aborted. Set it with `--grace`.']
   ],

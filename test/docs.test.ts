@@ -2,12 +2,15 @@ import { parseConfig } from '@polyvac/core'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import { differs } from './fixtures/compare.js'
 import { allPages, readPage, root, testedPages, type Block, type Page } from './fixtures/pages.js'
 import { freePort, run, startHost, startProgram, type Service } from './fixtures/service.js'
 import { toJavaScript, typeErrors } from './fixtures/types.js'
+
+// servers and programs of all pages run here; on a busy machine they are slow to start
+t.setTimeout(180_000)
 
 const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
 const ADDRESS = /(?:127\.0\.0\.1|localhost):8080/g
@@ -70,7 +73,7 @@ function checkYaml (page: Page, text: string): void {
   parseConfig(whole, join(folderOf(page), 'vac_config.yaml'), { ...BUILT_IN, env: { MODEL_KEY: 'x', PUBLIC_URL: '' } })
 }
 
-test('the commands of the pages do what the pages show', { timeout: 55_000 }, async t => {
+test('the commands of the pages do what the pages show', { timeout: 170_000 }, async t => {
   let ran = 0
   let left = 0
   const host = await startHost(root)
