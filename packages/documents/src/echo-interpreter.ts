@@ -17,7 +17,7 @@ AsyncGenerator<InterpreterChunk, void> {
   const tokens = bounded(extra['echo_tokens'], ECHO_LIMITS.tokens)
   const failure = extra['echo_error']
   let answer = ''
-  for (const word of tokens === undefined ? question.match(/\s*\S+\s*?/g) ?? [] : numbered(tokens)) {
+  for (const word of tokens === undefined ? question.trimEnd().match(/\s*\S+/g) ?? [] : numbered(tokens)) {
     if (delay > 0) await setTimeout(delay, undefined, { signal })
     signal.throwIfAborted()
     answer += word

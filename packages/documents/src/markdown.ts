@@ -19,6 +19,9 @@ const MAX_FRONT_MATTER = 200
 type Inside = 'comment' | 'tag' | undefined
 
 /** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
+/** A longer heading is text by mistake, in characters: its beginning is kept as it is. */
+const LONGEST_HEADING = 1_000
+
 export function cutMarkdown (text: string, mdx = false): Passage[] {
   const lines = text.split(/\r?\n/)
   const builder = new PassageBuilder()
@@ -94,6 +97,8 @@ function headingAt (lines: readonly string[], index: number): { level: number, t
 
 /** A heading as people read it: no tags, links, emphasis, anchors or code marks. */
 function plainHeading (text: string, mdx: boolean): string {
+  // no heading is so long; patterns that look for pairs would search it over and over
+  if (text.length > LONGEST_HEADING) return text.slice(0, LONGEST_HEADING)
   return stripTags(text, undefined, mdx).text
     .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
     .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')

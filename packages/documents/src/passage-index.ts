@@ -1,7 +1,7 @@
 import { openDatabase, type SqliteDatabase } from './sqlite.js'
 import { migrateIndex, type IndexKey } from './index-tables.js'
 import { rankPassages, type RankedPassage, type TermWeights, weighTerms } from './ranking.js'
-import { searchArguments } from './search-arguments.js'
+import { searchArguments, shorten } from './search-arguments.js'
 import { inSlices } from './pace.js'
 import { indexText } from './terms.js'
 import type { Passage } from './passages.js'
@@ -85,7 +85,7 @@ export class PassageIndex {
 
   /** The idf of every term of a query that counts, for weighing parts of a passage. */
   weights (query: string): ReadonlyMap<string, number> {
-    return new Map(this.#weights.of(query).map(({ stem, idf }) => [stem, idf]))
+    return new Map(this.#weights.of(shorten(query)).map(({ stem, idf }) => [stem, idf]))
   }
 
   stats (): { files: number, passages: number } {

@@ -1,5 +1,6 @@
 import type { ChatTurn } from '@polyvac/core'
 import { queryWords } from './terms.js'
+import { shorten } from './search-arguments.js'
 import { STOP_WORDS } from './stop-words.js'
 
 /** A question with fewer words than this that carry information borrows those of the last one. */
@@ -19,14 +20,16 @@ export interface Question {
   readonly smallTalk: boolean
 }
 
-export function readQuestion (text: string, history: readonly ChatTurn[]): Question {
+export function readQuestion (asked: string, history: readonly ChatTurn[]): Question {
+  const text = shorten(asked)
   const words = queryWords(text)
   const plain = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   const content = words.filter(word => !STOP_WORDS.has(word.text))
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
   const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
   if (content.length < FEW_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(text))) {
-    return { text, query: `${text}\n${last.content}`, borrowed: last.content, smallTalk: false }
+    const borrowed = shorten(last.content)
+    return { text, query: `${text}\n${borrowed}`, borrowed, smallTalk: false }
   }
   return { text, query: text, smallTalk }
 }

@@ -14,7 +14,8 @@ Omit<MemoryQuery, 'signal'>): { query: string, limit: number, threshold: number 
   return { query: shorten(query), limit, threshold }
 }
 
-function shorten (query: string): string {
+/** Cuts a text at its last whole word within the longest query: every word costs a look into the index. */
+export function shorten (query: string): string {
   const { maxQueryLength } = MEMORY_DEFAULTS
   if (query.length <= maxQueryLength) return query
   const cut = query.slice(0, maxQueryLength)

@@ -87,3 +87,18 @@ test('echo makes tokens, fails and stops as asked, within bounds', async t => {
   controller.abort()
   await t.rejects(next, { name: 'AbortError' })
 })
+
+test('a short sentence may be the answer', async t => {
+  const tea = 'Tea is in the tin. Coffee is on the shelf beside the stove, and the sugar is in the blue jar.'
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': tea })), 'Where is the tea?')).text, /^Tea is in the tin\. \[1\]/)
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': 'The password is hunter2.' })), 'What is the password?')).text, 'The password is hunter2. [1]')
+})
+
+test('questions and headings of any size and shape are answered in time that grows with them', async t => {
+  const words = Array.from({ length: 100_000 }, (_, i) => `w${i}`).join(' ')
+  const memory = await memoryOf(t, { 'a.md': `# ${'['.repeat(60_000)}\n\nSome text.` })
+  await ask(documentsInterpreter(memory), words)
+  await ask(documentsInterpreter(memory), 'it?', {}, [{ role: 'user', content: words }])
+  const { text } = await ask(echoInterpreter, `x${' '.repeat(500_000)}`)
+  t.equal(text, 'x')
+})
