@@ -4,7 +4,7 @@ import { cutMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised whenever the same file would be cut or worded differently: an older index is then built anew. */
-export const CUT_VERSION = 2
+export const CUT_VERSION = 3
 
 /** Cuts a document into passages; the file's extension decides how. What is not Markdown or HTML is plain text. */
 export function cutDocument (source: string, text: string): Passage[] {

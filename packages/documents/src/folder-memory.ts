@@ -138,7 +138,10 @@ export class FolderMemory implements Memory, WeighingMemory {
     this.#refreshing = this.#refresh(both).finally(() => { this.#refreshing = undefined })
     try {
       const stats = await this.#refreshing
-      this.#settings.log.info({ folder: this.#settings.root, ...stats }, 'documents indexed')
+      const { root, extensions, log } = this.#settings
+      log.info({ folder: root, ...stats }, 'documents indexed')
+      // every question would be told that the documents do not answer it
+      if (stats.files === 0) log.warn({ folder: root, extensions: [...extensions] }, 'no documents found: no file of the folder has one of the extensions and text in it')
       return stats
     } catch (error) {
       if (!both.aborted) this.#settings.log.error({ err: error, folder: this.#settings.root }, 'the documents cannot be indexed')

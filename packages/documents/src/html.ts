@@ -113,7 +113,7 @@ class Page {
 
   #closeCode (): void {
     this.#pre = false
-    const code = this.#text.replace(/^\r?\n|\s+$/g, '')
+    const code = this.#text.replace(/^\r?\n/, '').trimEnd()
     this.#text = ''
     if (code !== '') {
       const fence = code.includes('```') ? '~~~~' : '```'

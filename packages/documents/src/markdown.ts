@@ -1,15 +1,15 @@
 import { ENTITIES, ENTITY } from './entities.js'
+import { putBackCode, takeCode } from './inline-code.js'
 import { PassageBuilder, type Passage } from './passages.js'
 import { HTML_TAGS } from './html-tags.js'
 
-const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})(.*)$/
-const ATX_HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$/
+const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})([^]*)$/
+const ATX_OPENING = /^ {0,3}(#{1,6})(?=[ \t]|$)/
 const SETEXT_UNDERLINE = /^ {0,3}(={2,}|-{3,})[ \t]*$/
 const NOT_SETEXT_TEXT = /^\s*(?:[-*+>|] ?|\d+[.)] |#)|\|/
 const HTML_HEADING = /^\s*<h([1-6])\b[^>]*>(.*?)<\/h\1>\s*$/i
 const TAG = /<\/?([A-Za-z][\w.-]*)(?:\s[^<>]*|\/)?>/g
 const OPEN_TAG_AT_END = /<([A-Za-z][\w.-]*)(?:\s[^<>]*)?$/
-const INLINE_CODE = /(`+)[^`](?:.*?[^`])?\1(?!`)/g
 const MDX_STATEMENT = /^(?:import\s.*from\s+['"]|import\s+['"]|export\s+(?:const|default|function|\{|\*))/
 
 /** Front matter that does not end within this many lines is text. */
@@ -18,10 +18,10 @@ const MAX_FRONT_MATTER = 200
 /** What the end of a line leaves open. */
 type Inside = 'comment' | 'tag' | undefined
 
-/** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
 /** A longer heading is text by mistake, in characters: its beginning is kept as it is. */
 const LONGEST_HEADING = 1_000
 
+/** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
 export function cutMarkdown (text: string, mdx = false): Passage[] {
   const lines = text.split(/\r?\n/)
   const builder = new PassageBuilder()
@@ -43,7 +43,9 @@ export function cutMarkdown (text: string, mdx = false): Passage[] {
       const open = FENCE.exec(line)
       if (open !== null && !((open[1] as string)[0] === '`' && (open[2] as string).includes('`'))) {
         fence = open[1] as string
-        builder.line(line, number)
+        const info = open[2] as string
+        // what follows the language in an info string is meant for tools
+        builder.line(line.slice(0, line.length - info.length) + (/^\s*\S*/.exec(info) as RegExpExecArray)[0], number)
         builder.code(true)
         continue
       }
@@ -79,8 +81,8 @@ function headingAt (lines: readonly string[], index: number): { level: number, t
   const line = lines[index] as string
   const first = line.trimStart()[0]
   if (first === '#') {
-    const atx = ATX_HEADING.exec(line)
-    if (atx !== null) return { level: (atx[1] as string).length, text: atx[2] ?? '', lines: 1 }
+    const atx = atxHeading(line)
+    if (atx !== undefined) return { ...atx, lines: 1 }
   }
   if (first === '<') {
     const html = HTML_HEADING.exec(line)
@@ -91,8 +93,18 @@ function headingAt (lines: readonly string[], index: number): { level: number, t
   const underline = SETEXT_UNDERLINE.exec(next)
   // only a paragraph of one line: a longer one above `---` is far more often a rule that lacks its blank line
   if (underline === null || NOT_SETEXT_TEXT.test(line) || /^ {4}|^\t/.test(line)) return undefined
-  if (index > 0 && (lines[index - 1] as string).trim() !== '' && !ATX_HEADING.test(lines[index - 1] as string)) return undefined
+  if (index > 0 && (lines[index - 1] as string).trim() !== '' && !ATX_OPENING.test(lines[index - 1] as string)) return undefined
   return { level: (underline[1] as string)[0] === '=' ? 1 : 2, text: line.trim(), lines: 2 }
+}
+
+function atxHeading (line: string): { level: number, text: string } | undefined {
+  const opening = ATX_OPENING.exec(line)
+  if (opening === null) return undefined
+  const text = line.slice(opening[0].length).trim()
+  let end = text.length
+  while (text[end - 1] === '#') end--
+  const closed = end === 0 || text[end - 1] === ' ' || text[end - 1] === '\t'
+  return { level: (opening[1] as string).length, text: closed ? text.slice(0, end) : text }
 }
 
 /** A heading as people read it: no tags, links, emphasis, anchors or code marks. */
@@ -100,9 +112,10 @@ function plainHeading (text: string, mdx: boolean): string {
   // no heading is so long; patterns that look for pairs would search it over and over
   if (text.length > LONGEST_HEADING) return text.slice(0, LONGEST_HEADING)
   return stripTags(text, undefined, mdx).text
-    .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
-    .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
-    .replace(/\s*\{#[\w-]+\}\s*$/, '')
+    .replace(/\s+/g, ' ')
+    .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, '')
+    .replace(/\[([^[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, '$1')
+    .replace(/\{#[\w-]+\} ?$/, '')
     .replace(/(\*\*|__|`)(.+?)\1/g, '$2')
     .replace(/\\([\\`*_{}[\]()#+.!<>-])/g, '$1')
     .replace(ENTITY, (_, name: string) => ENTITIES[name] as string)
@@ -118,15 +131,17 @@ function stripTags (line: string, inside: Inside, mdx: boolean): { text: string,
     if (end === -1) return { text: '', inside }
     rest = rest.slice(end + (inside === 'comment' ? 3 : 1))
   }
-  const code: string[] = []
-  rest = rest.replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
-  rest = rest.replace(/<!--.*?-->/g, '')
+  const { text, code } = takeCode(rest)
+  rest = ''
   let open: Inside
-  const comment = rest.indexOf('<!--')
-  if (comment !== -1) {
-    rest = rest.slice(0, comment)
-    open = 'comment'
+  let from = 0
+  for (let comment = text.indexOf('<!--'); comment !== -1; comment = text.indexOf('<!--', from)) {
+    rest += text.slice(from, comment)
+    const end = text.indexOf('-->', comment + 4)
+    from = end === -1 ? text.length : end + 3
+    if (end === -1) open = 'comment'
   }
+  rest += text.slice(from)
   const isTag = (name: string): boolean => HTML_TAGS.has(name.toLowerCase()) || (mdx && /^[A-Z]/.test(name))
   rest = rest.replace(TAG, (tag, name: string) => isTag(name) ? (/^(?:br|td|th|li)$/i.test(name) ? ' ' : '') : tag)
   const unclosed = OPEN_TAG_AT_END.exec(rest)
@@ -134,6 +149,5 @@ function stripTags (line: string, inside: Inside, mdx: boolean): { text: string,
     rest = rest.slice(0, unclosed.index)
     open = 'tag'
   }
-  // eslint-disable-next-line no-control-regex -- NUL marks the code spans taken out above; texts hold none
-  return { text: rest.replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string), inside: open }
+  return { text: putBackCode(rest, code), inside: open }
 }

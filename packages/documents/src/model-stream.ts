@@ -18,6 +18,10 @@ export interface ModelStreamOptions {
 /** How a stream ended that is complete. Any other end, or none, is a failure: the text may be half. */
 const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
+/** What a connection that never came about fails with. */
+const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+const UNREACHABLE = 'the server cannot be reached'
+
 /** Why a model gave no whole answer, in words that hold nothing the server said. */
 export class ModelStreamError extends Error {
   constructor (readonly reason: string, options?: ErrorOptions) {
@@ -83,13 +87,19 @@ AsyncGenerator<string, { finishReason: string }> {
 
 /** The kind of failure. The server's own words stay out: they may hold keys or prompts. */
 function reasonOf (error: unknown): string {
-  const { statusCode, lastError, name, cause, code } = error as
-    { statusCode?: unknown, lastError?: unknown, name?: unknown, cause?: unknown, code?: unknown }
+  const { statusCode, lastError, name, message, cause, code } = error as
+    { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
   if (lastError !== undefined) return reasonOf(lastError)
   if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}`
-  if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `connection failed (${code})`
+  if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
+  // Node refuses some ports, and names of several addresses fail, without a code
+  if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
   if (cause !== undefined && cause !== null) return reasonOf(cause)
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return 'the server sent something unreadable'
   if (error instanceof TypeError) return 'the connection broke'
   return 'the server reported an error'
+}
+
+function hasCode (error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
 }

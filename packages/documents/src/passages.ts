@@ -107,10 +107,10 @@ export class PassageBuilder {
 function * partsOf (text: string): Generator<string> {
   let start = 0
   while (text.length - start > CUT_IN_LINE) {
-    const space = text.lastIndexOf(' ', start + CUT_AT_LINE)
-    const end = space > start ? space : start + CUT_AT_LINE
+    const space = text.slice(start, start + CUT_AT_LINE + 1).lastIndexOf(' ')
+    const end = start + (space > 0 ? space : CUT_AT_LINE)
     yield text.slice(start, end)
-    start = space > start ? end + 1 : end
+    start = space > 0 ? end + 1 : end
   }
   yield text.slice(start)
 }

@@ -1,4 +1,5 @@
 import { ENTITIES, ENTITY } from './entities.js'
+import { putBackCode, takeCode } from './inline-code.js'
 
 /** A piece of a passage that can stand in an answer. */
 export interface Unit {
@@ -13,7 +14,7 @@ const FENCE = /^(\s*)(`{3,}|~{3,})/
 const FENCE_INFO = /^((?:`{3,}|~{3,})\s*[^\s`]*).*$/
 const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
-const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/
+const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 const CALLOUT = /^\s*\[!\w+\]\s*$/
 const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
 /** A list shown below its introduction, in characters. */
@@ -23,8 +24,7 @@ const MAX_ITEM = 300
 /** Ends of a word with a full stop that do not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
 // eslint-disable-next-line no-control-regex -- NUL marks code spans that were taken out; texts hold none
-const SENTENCE_END = /(?:[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
-const INLINE_CODE = /(`+)[^`](?:.*?[^`])?\1(?!`)/g
+const SENTENCE_END = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
 
 /** Reads a passage as sentences, list items, table rows and code blocks, in order. */
 export function unitsOf (content: string): Unit[] {
@@ -128,22 +128,20 @@ function dedent (code: string, indent: string, missingFence: string | undefined)
   return lines.join('\n')
 }
 
-/** Markdown as people read it. What stands in inline code is left alone. */
+/** Markdown as people read it. What stands in inline code is left alone, and so is emphasis that does not end soon. */
 export function plainText (markdown: string): string {
-  const code: string[] = []
-  return markdown
-    .replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
-    .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?/g, '')
-    .replace(/\[\^[^\]]+\]/g, '')
+  const { text, code } = takeCode(markdown)
+  const plain = text
+    .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])?/g, '')
+    .replace(/\[\^[^[\]]+\]/g, '')
     .replace(/\[([^\][]*)\]\((?:[^()]|\([^()]*\))*\)/g, '$1')
     .replace(/\[([^\][]+)\]\[[^\]]*\]/g, '$1')
-    .replace(/<(https?:[^>\s]+)>/g, '$1')
-    .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.*?\S)\1/g, '$2')
-    .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.*?\S)\1(?![\p{L}\p{N}_])/gu, '$2')
+    .replace(/<(https?:[^<>\s]+)>/g, '$1')
+    .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.{0,400}?\S)\1/g, '$2')
+    .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.{0,400}?\S)\1(?![\p{L}\p{N}_])/gu, '$2')
     .replace(ENTITY, (_, name: string) => ENTITIES[name] as string)
     .replace(/\\([\\`*_{}[\]()#+.!<>|~-])/g, '$1')
-    // eslint-disable-next-line no-control-regex -- NUL marks the code spans taken out above; texts hold none
-    .replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string)
+  return putBackCode(plain, code)
     .replace(/\s+/g, ' ')
     .replace(/^\s*(?:\p{Extended_Pictographic}\uFE0F?|\* )\s*/u, '')
     .trim()
@@ -151,8 +149,7 @@ export function plainText (markdown: string): string {
 
 /** Cuts plain text into sentences; a full stop inside inline code or an abbreviation is none. */
 export function sentencesOf (text: string): string[] {
-  const code: string[] = []
-  const safe = text.replace(INLINE_CODE, span => `\u0000${code.push(span) - 1}\u0000`)
+  const { text: safe, code } = takeCode(text)
   const sentences: string[] = []
   let start = 0
   for (const match of safe.matchAll(SENTENCE_END)) {
@@ -164,6 +161,5 @@ export function sentencesOf (text: string): string[] {
   }
   sentences.push(safe.slice(start).trim())
   return sentences.filter(sentence => sentence !== '')
-    // eslint-disable-next-line no-control-regex -- see above
-    .map(sentence => sentence.replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] as string))
+    .map(sentence => putBackCode(sentence, code))
 }

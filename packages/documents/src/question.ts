@@ -20,16 +20,16 @@ export interface Question {
   readonly smallTalk: boolean
 }
 
-export function readQuestion (asked: string, history: readonly ChatTurn[]): Question {
-  const text = shorten(asked)
-  const words = queryWords(text)
-  const plain = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+export function readQuestion (text: string, history: readonly ChatTurn[]): Question {
+  const asked = shorten(text.trim())
+  const words = queryWords(asked)
+  const plain = asked.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   const content = words.filter(word => !STOP_WORDS.has(word.text))
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
   const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
-  if (content.length < FEW_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(text))) {
-    const borrowed = shorten(last.content)
-    return { text, query: `${text}\n${borrowed}`, borrowed, smallTalk: false }
+  if (content.length < FEW_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))) {
+    const borrowed = shorten(last.content.trim())
+    return { text, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
   }
-  return { text, query: text, smallTalk }
+  return { text, query: asked, smallTalk }
 }

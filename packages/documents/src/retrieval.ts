@@ -1,5 +1,6 @@
 import { MEMORY_DEFAULTS, type Hit, type Memory } from '@polyvac/core'
 import type { Question } from './question.js'
+import { shorten } from './search-arguments.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { queryWords, stemsOf } from './terms.js'
 import { isWeighing } from './weighing-memory.js'
@@ -29,7 +30,7 @@ export async function retrieve (memory: Memory, question: Question, k: number, t
   const [found, idf] = await Promise.all([
     memory.search({ query: question.query, limit, threshold: 0, signal }), weightsOf(memory, question.query, signal)
   ])
-  const own = new Set(question.borrowed === undefined ? idf.keys() : queryWords(question.text).flatMap(word => [word, ...word.parts]).map(word => word.stem))
+  const own = new Set(question.borrowed === undefined ? idf.keys() : queryWords(shorten(question.text.trim())).flatMap(word => [word, ...word.parts]).map(word => word.stem))
   const shared = question.borrowed === undefined ? idf : new Map([...idf].map(([stem, weight]) => [stem, own.has(stem) ? weight : weight * BORROWED_SHARE]))
   const scored = question.borrowed === undefined ? found : found.map(hit => ({ ...hit, score: share(shared, stemsOf(wholeText(hit))) }))
   const weights = new Map([...shared].map(([stem, weight]) => [stem, GENERAL_WORDS.has(stem) ? weight * GENERAL_SHARE : weight]))
@@ -72,5 +73,5 @@ function wholeText ({ content, metadata: { heading = '', source = '' } }: Hit): 
 
 async function weightsOf (memory: Memory, query: string, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   if (isWeighing(memory)) return await memory.weights(query, signal)
-  return new Map(queryWords(query).map(word => [word.stem, 1]))
+  return new Map(queryWords(shorten(query)).map(word => [word.stem, 1]))
 }

@@ -33,6 +33,14 @@ test('an empty folder is no error', async t => {
   t.strictSame(await memory.list(), [])
 })
 
+test('a folder in which nothing is found says so once, with what was looked for', async t => {
+  const { lines, log } = warnings()
+  const memory = await memoryOf(t, { 'a.rst': 'Text.', 'empty.md': '' }, { log })
+  await memory.refresh()
+  t.equal(lines.length, 1)
+  t.match(lines[0], { folder: /docs$/, extensions: ['.html', '.md', '.mdx', '.txt'], message: /^no documents found/ })
+})
+
 test('a search before the first index waits for it, no longer than its signal', async t => {
   const path = await folderOf(t, GUIDE)
   const memory = await open(t, { path, indexFile: ':memory:' })

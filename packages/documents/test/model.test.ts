@@ -1,4 +1,6 @@
 import fc from 'fast-check'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import type { InterpreterChunk } from '@polyvac/core'
 import { documentsInterpreter, openaiInterpreter } from '../src/index.js'
@@ -113,6 +115,27 @@ test('a model without a server: documents answer and say so, openai fails', asyn
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'gpt-4o' } })
   t.match(final.metadata, { mode: 'extractive-fallback', reason: 'no server is configured for the model' })
   await t.rejects(ask(openaiInterpreter(), QUESTION, { vac: { model: 'gpt-4o' } }), { code: 'DOCUMENTS_MODEL_NOT_FOUND' })
+})
+
+test('a model server that is not there is said to be out of reach', async t => {
+  const memory = await memoryOf(t, GUIDE)
+  const free = createServer().listen(0, '127.0.0.1')
+  await once(free, 'listening')
+  const { port } = free.address() as AddressInfo
+  free.close()
+  await once(free, 'close')
+  // port 9 is one that no client connects to
+  for (const closed of [port, 9]) {
+    const { final } = await ask(documentsInterpreter(memory), QUESTION, vacFor(`http://127.0.0.1:${closed}/v1`))
+    t.match(final.metadata, { mode: 'extractive-fallback', reason: /^the server cannot be reached/ })
+  }
+})
+
+test('a long question reaches the model whole', async t => {
+  const server = await fakeOpenai(t, 'none')
+  const question = `How do I cancel a task?${' Please.'.repeat(1_000)}`
+  await ask(documentsInterpreter(await memoryOf(t, GUIDE)), question, vacFor(server.url))
+  t.equal(server.requests[0]?.body.messages.at(-1)?.content, question)
 })
 
 test('extractive, or no model at all, asks no server', async t => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { cutDocument } from '../src/index.js'
+import { unitsOf } from '../src/prose.js'
 
 test('a passage is the text of one heading, with the lines it stands on', async t => {
   const passages = cutDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')
@@ -33,6 +34,29 @@ test('a long text is cut at a blank line, but never inside a code block or betwe
 
 test('a # inside a code block is no heading', async t => {
   t.strictSame(cutDocument('a.md', '# A\n\n~~~sh\n# not a heading\n```\n~~~\n').map(passage => passage.heading), ['A'])
+})
+
+test('a code block keeps the language of its info string alone, in its place', async t => {
+  const [passage] = cutDocument('a.md', 'Run:\n\n  ```sh norun: it installs\nnpm i\n  ```\n\n~~~ js {1,3}\nx\n~~~\n\n````\n````')
+  t.equal(passage?.content, 'Run:\n\n  ```sh\nnpm i\n  ```\n\n~~~ js\nx\n~~~\n\n````\n````')
+  t.strictSame([passage?.first, passage?.last], [1, 12])
+})
+
+test('text made to be slow to read is cut like any other', async t => {
+  const parts = ['[', '![', '![](', '[](', '[a][', '[^', '<!--', '<div>', '<b>x</b>', '<', '<a ', '<http:', '`', '*a ', '_a ', '~~a ', '{#a} ', '#', '.', '---   ', '&amp;']
+  const texts = [...parts.map(part => part.repeat(30_000)), `a${' '.repeat(60_000)}b`, `---${' '.repeat(60_000)}b`, Array.from({ length: 300 }, (_, at) => '`'.repeat(at + 1)).join(' ')]
+  for (const text of texts) {
+    for (const [name, start] of [['a.md', ''], ['a.md', '# '], ['a.md', '# a\n\n- '], ['a.mdx', ''], ['a.html', '<h1>'], ['a.html', '<pre>']] as const) {
+      for (const passage of cutDocument(name, start + text).slice(0, 3)) unitsOf(passage.content)
+    }
+  }
+  t.pass(`${texts.length} texts`)
+})
+
+test('headings with brackets, closing marks and many spaces are read as people read them', async t => {
+  const read = (heading: string): string | undefined => cutDocument('a.md', `${heading}\n\ntext`)[0]?.heading
+  t.strictSame(['# A #', '## A#', '### C# and F# ##', '#   A   B   ', '#A', '# [a] b', '# `<b>`', '# T {#id}', '# ![i](x) [a](b_(c)) d'].map(read),
+    ['A', 'A#', 'C# and F#', 'A B', '', '[a] b', '<b>', 'T', 'a d'])
 })
 
 test('MDX loses its imports and components', async t => {
