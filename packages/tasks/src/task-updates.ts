@@ -1,5 +1,5 @@
 import { InvalidTaskError, TaskTooLargeError } from './errors.js'
-import { canFollow, type TaskEvent, type TaskState, type TaskUpdate } from './task.js'
+import { executorStates, type TaskEvent, type TaskState, type TaskUpdate } from './task.js'
 
 /** Updates in one `emit`. A longer list would hold the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
@@ -26,9 +26,7 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
   for (const update of updates) {
     if (state !== 'working') throw new InvalidTaskError('updates', `nothing may follow '${state}'`)
     if (update.state !== undefined) {
-      if (!canFollow('working', update.state) || (update.state as string) === 'working') {
-        throw new InvalidTaskError('state', `an executor may not set '${String(update.state)}'`)
-      }
+      if (!executorStates.includes(update.state)) throw new InvalidTaskError('state', `an executor may not set '${String(update.state)}'`)
       state = update.state
     }
     const body = eventBody(update, at)

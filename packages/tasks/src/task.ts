@@ -16,6 +16,9 @@ export const taskStates = Object.keys(transitions) as TaskState[]
 
 export const terminalStates: readonly TaskState[] = taskStates.filter(state => Object.keys(transitions[state]).length === 0)
 
+/** What an executor may set. Cancels come from outside, new attempts from the store. */
+export const executorStates: readonly TaskState[] = (['ask', 'succeed', 'fail', 'reject'] as const).map(verb => transitions.working[verb])
+
 export function isTerminal (state: TaskState): boolean {
   return terminalStates.includes(state)
 }

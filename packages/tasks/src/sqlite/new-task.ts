@@ -12,7 +12,8 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, push } = task
   for (const [name, value] of Object.entries({ owner, skill, contextId, id, idempotencyKey })) {
     if (value === undefined && (name === 'contextId' || name === 'idempotencyKey')) continue
-    if (typeof value !== 'string' || value === '' || value.length > MAX_NAME) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} characters`)
+    // a name is compared by SQLite, which keeps neither lone halves of characters nor what follows a NUL
+    if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
   }
   const inputText = toJson('input', input, MAX_EVENT_CHARS)
   const metadataText = toJson('metadata', metadata, MAX_EVENT_CHARS)

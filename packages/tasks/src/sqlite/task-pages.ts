@@ -13,11 +13,12 @@ export class TaskPages {
   readonly #ofContext
 
   constructor (database: SqliteDatabase) {
+    // both drivers know plain question marks alone alike
     const select = (context: string): string => `SELECT key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due
-      FROM task WHERE owner = ?1 AND (status_at, key) < (?2, ?3) AND (?4 IS NULL OR state IN (SELECT value FROM json_each(?4))) ${context}
-      ORDER BY status_at DESC, key DESC LIMIT ?5`
+      FROM task WHERE owner = ? ${context} AND (status_at, key) < (?, ?) AND state IN (SELECT value FROM json_each(?))
+      ORDER BY status_at DESC, key DESC LIMIT ?`
     this.#all = database.prepare(select(''))
-    this.#ofContext = database.prepare(select('AND context = ?6'))
+    this.#ofContext = database.prepare(select('AND context = ?'))
   }
 
   page (owner: string, { states, contextId, cursor, limit = DEFAULT_LIMIT }: TaskQuery): { rows: TaskRow[], nextCursor?: string } {
@@ -25,8 +26,8 @@ export class TaskPages {
     const unknown = states?.find(state => !taskStates.includes(state))
     if (unknown !== undefined) throw new InvalidTaskError('states', `there is no state '${String(unknown)}'`)
     const [before, key] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] as const : decode(cursor)
-    const values = [owner, before, key, states === undefined ? null : JSON.stringify(states), limit + 1] as const
-    const rows = contextId === undefined ? this.#all.all<TaskRow>(...values) : this.#ofContext.all<TaskRow>(...values, contextId)
+    const values = [before, key, JSON.stringify(states ?? taskStates), limit + 1] as const
+    const rows = contextId === undefined ? this.#all.all<TaskRow>(owner, ...values) : this.#ofContext.all<TaskRow>(owner, contextId, ...values)
     if (rows.length <= limit) return { rows }
     const last = rows[limit - 1] as TaskRow
     return { rows: rows.slice(0, limit), nextCursor: Buffer.from(`${last.status_at}.${last.key}`).toString('base64url') }

@@ -24,7 +24,7 @@ const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = '
 
 export function prepareStatements (database: SqliteDatabase) {
   return {
-    find: database.prepare(`SELECT ${ROW} FROM task WHERE id = ?2 AND owner = ?1`),
+    find: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND id = ?`),
     findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ?`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
@@ -48,7 +48,7 @@ export function prepareStatements (database: SqliteDatabase) {
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),
     holds: database.prepare(`SELECT 1 FROM task WHERE ${FENCE}`),
-    saveSnapshot: database.prepare(`INSERT INTO snapshot (seq, data, task) SELECT ?1, ?2, key FROM task WHERE key = ?3
+    saveSnapshot: database.prepare(`INSERT INTO snapshot (seq, data, task) SELECT ?, ?, key FROM task WHERE key = ?
       ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`),
     size: database.prepare('SELECT coalesce(sum(length(data)), 0) FROM event WHERE task = ?')
   }
