@@ -10,8 +10,6 @@ import { toConfig, type PushRow } from './push-configs.js'
 
 /** Shortest time between two looks for what is due: every look passes over the configs of all running tasks. */
 const LOOK_MS = 20
-/** A lease outlives the delivery by this much, for the bookkeeping. */
-const LEASE_MARGIN_MS = 5_000
 const BATCH = 64
 
 interface DueRow extends PushRow {
@@ -71,8 +69,10 @@ export class Outbox implements TaskWorker {
   }
 
   #lease (limit: number): { deliveries: Leased[], more: boolean } {
-    const { tasks } = this.#parts
+    const { tasks, settings } = this.#parts
     const now = Date.now()
+    // the lease outlives the delivery by as much as the bookkeeping may take
+    const leaseEnd = now + this.#limits.timeoutMs + settings.leaseMs
     const deliveries: Leased[] = []
     const rows = this.#sql.due.all<DueRow>(now, limit)
     for (const row of rows) {
@@ -82,7 +82,7 @@ export class Outbox implements TaskWorker {
         const cursor = page.at(-1)?.seq ?? row.cursor
         this.#sql.passOver.run(cursor, nextDue(row, cursor), row.task, row.id)
       } else {
-        this.#sql.lease.run(this.#id, now + this.#limits.timeoutMs + LEASE_MARGIN_MS, row.task, row.id)
+        this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
         deliveries.push({ row, event })
       }
     }

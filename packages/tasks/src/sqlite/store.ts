@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError, TooManyTasksError } from '../errors.js'
 import { isTerminal, type TaskEvent, type TaskRecord } from '../task.js'
@@ -24,6 +25,7 @@ import type { TaskRow } from './task-statements.js'
 import { Worker } from './worker.js'
 
 const HEALTH_MS = 2_000
+const CLOSE_MS = 800
 
 interface Opened extends StoreParts {
   readonly pages: TaskPages
@@ -104,7 +106,9 @@ class SqliteTaskStore implements TaskStore {
     await this.#opening?.catch(() => {})
     const opened = this.#opened
     if (opened === undefined) return
-    await Promise.all([...this.#workers, ...this.#outboxes].map(async worker => { await worker.stop() }))
+    const stopped = Promise.all([...this.#workers, ...this.#outboxes].map(async worker => { await worker.stop() }))
+    // where another process holds the lock, nothing can be released in time: the leases run out then
+    await Promise.race([stopped, delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
     for (const timer of opened.timers) clearInterval(timer)
     this.#opened = undefined
     opened.readers.ringAll()
