@@ -1,19 +1,22 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { openDatabase } from '@polyvac/sqlite'
-import { test, type Test } from 'tap'
+import tap, { test, type Test } from 'tap'
 import { foldTask } from '../src/index.js'
 import { collect } from './conformance.js'
+import { compileProcess } from './fixtures/compile.js'
 import { fileOf, openStore } from './fixtures/store.js'
+
+const program = await compileProcess()
+tap.teardown(program.remove)
 
 type Message = Record<string, unknown>
 interface Process { readonly child: ChildProcess, readonly messages: Message[], saw (key: string): Promise<Message>, kill (signal: NodeJS.Signals): Promise<void> }
 
 /** Starts a process that shares `path`, and ends it with the test. */
 function start (t: Test, path: string, mode: string): Process {
-  const child = fork(fileURLToPath(new URL('fixtures/process.ts', import.meta.url)), [path, mode], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(program.path, [path, mode], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const messages: Message[] = []
   child.on('message', message => { messages.push(message as Message) })
   const exited = once(child, 'exit')

@@ -11,6 +11,8 @@ export const PAGE = 500
 /** Who may write to a task: this attempt of this turn, held by this worker, as long as it runs. */
 export interface Fence { readonly key: number, readonly attempt: number, readonly turn: number, readonly worker: string }
 
+export interface Taking { readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
+
 export interface NewRow {
   readonly owner: string
   readonly origin: TaskOrigin
@@ -92,19 +94,28 @@ export class TaskLog {
   /** Whether a worker has anything to take; a read, so that looking costs no transaction. */
   hasClaimable (now: number): boolean { return this.#sql.hasDue.get(now) !== undefined }
 
-  /** Tasks whose executor is lost come first: new ones, in a flood, would keep them waiting for ever. */
-  claimable (now: number, limit: number): TaskRow[] {
+  /**
+   * Gives a worker tasks under leases. Those whose executor is lost come first: new ones, in a flood, would keep them
+   * waiting for ever. One that has cost more executors than `retries` fails instead, and is among them as such.
+   */
+  take ({ worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
     const expired = this.#sql.expired.all<TaskRow>(now, limit)
-    return expired.length === limit ? expired : [...expired, ...this.#sql.ready.all<TaskRow>(limit - expired.length)]
+    const ready = expired.length === limit ? [] : this.#sql.ready.all<TaskRow>(limit - expired.length)
+    return [...expired, ...ready].map(row => {
+      if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
+      const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
+      return { row: { ...row, state: 'failed' }, event: this.appendFree(row, { at: now, state: 'failed', error }) }
+    })
   }
 
-  claim (row: TaskRow, worker: string, at: number, due: number): TaskEvent {
-    const attempt = row.attempt + 1
+  #claim (row: TaskRow, worker: string, at: number, due: number): { row: TaskRow, event: TaskEvent } {
+    const [attempt, seq] = [row.attempt + 1, row.seq + 1]
+    // a lease of 0 was given back, not lost
     const lost = row.due === 0 ? 0 : 1
     const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
-    this.#sql.claim.run(row.seq + 1, attempt, lost, at, worker, due, row.key)
-    this.#sql.insertEvent.run(row.key, row.seq + 1, JSON.stringify(body))
-    return { seq: row.seq + 1, ...body }
+    this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
+    this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
   }
 
   /** Whether the lease was still this worker's. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError, TaskFencedError, WorkerStoppedError } from '../errors.js'
 import type { TaskFold } from '../fold-task.js'
 import { TaskRun, type RunEnd } from '../run-task.js'
-import { isTerminal, type TaskEvent, type TaskUpdate } from '../task.js'
+import { isTerminal, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
 import type { StoreParts } from './parts.js'
@@ -57,9 +57,10 @@ export class Worker implements TaskWorker {
   }
 
   async #claim (limit: number): Promise<void> {
-    const { commit, readers, settings, nudge } = this.#parts
+    const { commit, tasks, readers, settings, nudge } = this.#parts
     try {
-      for (const { row, event } of await commit.write(() => this.#claimRows(limit))) {
+      const { leaseMs, retries } = settings
+      for (const { row, event } of await commit.write(() => tasks.take({ worker: this.#id, now: Date.now(), limit, leaseMs, retries }))) {
         readers.written(row.key, [event], 0)
         if (row.state === 'working') this.#start(row)
         else nudge()
@@ -69,19 +70,6 @@ export class Worker implements TaskWorker {
       settings.log.warn({ err: error }, 'no task could be claimed')
       await delay(settings.claimMs, undefined, { ref: false })
     }
-  }
-
-  #claimRows (limit: number): { row: TaskRow, event: TaskEvent }[] {
-    const { tasks, settings } = this.#parts
-    const now = Date.now()
-    return tasks.claimable(now, limit).map(row => {
-      if (row.due !== 0 && row.losses >= settings.retries) {
-        const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
-        return { row: { ...row, state: 'failed' }, event: tasks.appendFree(row, { at: now, state: 'failed', error }) }
-      }
-      const event = tasks.claim(row, this.#id, now, now + settings.leaseMs)
-      return { row: { ...row, seq: event.seq, attempt: row.attempt + 1, state: 'working' }, event }
-    })
   }
 
   #start (row: TaskRow): void {
