@@ -67,7 +67,13 @@ export class TaskRun {
 
   async #call (handler: TaskHandler): Promise<void> {
     const { task, signal } = this
-    await handler(task, { signal, attempt: task.attempt, turn: task.turn, emit: async updates => await this.#emit(updates) })
+    const emit = (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> => {
+      const written = this.#emit(updates)
+      // a handler that did not await it must not end the process when its task is canceled
+      written.catch(() => {})
+      return written
+    }
+    await handler(task, { signal, attempt: task.attempt, turn: task.turn, emit })
   }
 
   async #emit (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> {

@@ -378,6 +378,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(((await aborted) as Error & { code: string }).code, 'TASK_WORKER_STOPPED')
     await t.rejects(store.create('alice', ASK), { code: 'TASK_STORE_CLOSED' })
     await t.rejects(store.get('alice', task.id), { code: 'TASK_STORE_CLOSED' })
+    await t.rejects(collect(store.events('alice', task.id)), { code: 'TASK_STORE_CLOSED' })
     t.match(await store.health(), { ok: false })
   })
 

@@ -1,7 +1,7 @@
 import { openDatabase } from '@polyvac/sqlite'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { isTerminal, type TaskState, type TaskUpdate } from '../src/index.js'
+import { canFollow, isTerminal, type TaskState, type TaskUpdate } from '../src/index.js'
 import { isTaskError } from '../src/errors.js'
 import { foldTask } from '../src/fold-task.js'
 import { migrate } from '../src/sqlite/tables.js'
@@ -33,6 +33,8 @@ function check ({ tasks }: Model, { log }: Real): void {
     const events = log.page(i + 1, 0)
     if (events.some((event, j) => event.seq !== j + 1) || events.length !== seq) throw new Error('there is a gap')
     if (events.findIndex(event => isTerminal(event.state ?? 'working')) !== (isTerminal(state) ? seq - 1 : -1)) throw new Error('not one end, at the end')
+    const states = events.flatMap(({ state }) => state ?? [])
+    if (states.some((state, j) => j > 0 && !canFollow(states[j - 1] as TaskState, state))) throw new Error(`${states.join()} is not in the table`)
     const record = log.fold(row).record()
     const folded = foldTask({ id, owner: 'o', skill: 's', input: null, metadata: {} }, events)
     if (JSON.stringify(record) !== JSON.stringify(folded) || folded.state !== state || folded.attempt !== attempt || folded.turn !== turn) throw new Error('the fold differs')

@@ -1,4 +1,4 @@
-import { TaskNotFoundError } from '../errors.js'
+import { StoreClosedError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, type TaskEvent } from '../task.js'
 import type { EventsOptions } from '../task-store.js'
 import type { StoreParts } from './parts.js'
@@ -23,8 +23,9 @@ export function readEvents (parts: () => StoreParts | undefined, owner: string, 
 
   async function * read (): AsyncGenerator<TaskEvent, undefined> {
     const opened = parts()
-    const key = opened?.tasks.find(owner, id)?.key
-    if (opened === undefined || key === undefined) throw new TaskNotFoundError(id)
+    if (opened === undefined) throw new StoreClosedError()
+    const key = opened.tasks.find(owner, id)?.key
+    if (key === undefined) throw new TaskNotFoundError(id)
     const { tasks, readers } = opened
     let cursor = Math.max(0, Math.trunc(after) || 0)
     const over = (): boolean => left || signal?.aborted === true || parts() === undefined

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
-import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError, TooManyTasksError } from '../errors.js'
+import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
   DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
@@ -14,7 +14,7 @@ import { prepareTask } from './new-task.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
 import type { StoreParts } from './parts.js'
-import { Purge, PURGE_BATCH } from './purge.js'
+import { Purge } from './purge.js'
 import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
@@ -33,8 +33,6 @@ interface Opened extends StoreParts {
   readonly purge: Purge
   readonly probe: (at: number) => void
   readonly timers: NodeJS.Timeout[]
-  /** About how many tasks there are: counted now and then, other processes create too. */
-  count: number
 }
 
 /** Tasks in one SQLite file, shared by any number of processes of one host, or in memory. Nothing is touched before `open()`. */
@@ -67,7 +65,6 @@ class SqliteTaskStore implements TaskStore {
       migrate(database, path)
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
       const version = database.prepare('PRAGMA data_version')
-      const purge = new Purge(database)
       const probe = database.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at')
       const opened: Opened = {
         settings,
@@ -78,10 +75,9 @@ class SqliteTaskStore implements TaskStore {
         nudge: () => { this.#nudge() },
         pages: new TaskPages(database),
         push: new PushConfigs(database),
-        purge,
+        purge: new Purge(database),
         probe: at => { probe.run(at) },
-        timers: [],
-        count: purge.count()
+        timers: []
       }
       let seen = version.column<number>()[0]
       // this timer alone keeps the process alive, as an open server would: somebody may wait for another process
@@ -136,8 +132,7 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<{ task: TaskRecord, created: boolean }> {
-    const opened = this.#now
-    const { commit, tasks, push, nudge } = opened
+    const { commit, tasks, push, purge, nudge } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
     const { idem, hash, origin: { id } } = prepared
     const made = await commit.write(() => {
@@ -147,24 +142,15 @@ class SqliteTaskStore implements TaskStore {
         return before
       }
       if (tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
-      this.#makeRoom(opened)
+      purge.makeRoom(this.#settings.maxTasks)
       const { key, fold } = tasks.insert(prepared)
       if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
       return fold
     })
     if ('key' in made) return { task: tasks.fold(made).record(), created: false }
-    opened.count++
+    purge.created()
     nudge()
     return { task: made.record(), created: true }
-  }
-
-  #makeRoom ({ count, purge, settings: { maxTasks } }: Opened): void {
-    if (count < maxTasks) return
-    // one per cent at a time, so that a full store does not count its tasks at every create
-    const exact = purge.count()
-    const deleted = exact < maxTasks ? 0 : purge.oldest(Math.max(exact - maxTasks + 1, Math.ceil(maxTasks / 100)))
-    this.#now.count = exact - deleted
-    if (this.#now.count >= maxTasks) throw new TooManyTasksError(maxTasks)
   }
 
   async get (owner: string, id: string): Promise<TaskRecord | null> {
@@ -271,17 +257,10 @@ class SqliteTaskStore implements TaskStore {
     return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
   }
 
-  async purge ({ terminalOlderThanMs, maxTasks }: PurgeLimits): Promise<number> {
-    const { commit, purge } = this.#now
-    let deleted = 0
-    const rounds = async (some: () => number): Promise<void> => {
-      for (let last = PURGE_BATCH; last === PURGE_BATCH;) deleted += last = await commit.write(some)
-    }
-    if (terminalOlderThanMs !== undefined) await rounds(() => purge.endedBefore(Date.now() - terminalOlderThanMs))
-    if (maxTasks !== undefined) await rounds(() => purge.oldest(Math.max(0, purge.count() - maxTasks)))
-    const opened = this.#now
-    opened.count = purge.count()
-    if (deleted > 0) opened.readers.lookAgain(key => opened.tasks.findKey(key)?.seq)
+  async purge (limits: PurgeLimits): Promise<number> {
+    const { commit, purge, readers, tasks } = this.#now
+    const deleted = await purge.run(commit, limits)
+    if (deleted > 0) readers.lookAgain(key => tasks.findKey(key)?.seq)
     return deleted
   }
 
