@@ -300,13 +300,14 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
       }
       await last
     })
-    const before = performance.now()
+    // time of the processor: other work on the machine must not count
+    const before = process.cpuUsage()
     const { task } = await store.create('alice', ASK)
     let count = 0
     for await (const event of store.events('alice', task.id)) count = event.seq
-    const took = performance.now() - before
+    const { user, system } = process.cpuUsage(before)
     t.equal(count, 20_003)
-    t.ok(took < 1_500 * SLOW, `${Math.round(took)} ms`)
+    t.ok(user + system < 3_000_000, `${Math.round((user + system) / 1000)} ms`)
     const whole = (await store.get('alice', task.id))?.messages[0]?.parts[0]?.text ?? ''
     t.equal(whole.length, Array.from({ length: 20_000 }, (_, i) => `piece ${i + 1} `).join('').length)
     const part = (await half as { messages: { parts: { text: string }[] }[] }).messages[0]?.parts[0]?.text ?? ''
@@ -361,7 +362,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const before = performance.now()
     store.work(async (task, { attempt, emit }) => { await emit({ state: 'completed', artifact: { name: 'attempt', content: attempt } }) })
     const events = await collect(store.events('alice', long.id))
-    t.ok(performance.now() - before < 300)
+    t.ok(performance.now() - before < 500, 'before a lease could have run out')
     t.strictSame(events.map(({ state, retry }) => retry ?? state), ['submitted', 'working', 1, 'completed'])
     t.match(await store.get('alice', long.id), { attempt: 1, artifacts: [{ content: 1 }] })
   })
@@ -482,6 +483,3 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.ok(isTaskError(error) && isTaskError(error, 'TASK_NOT_FOUND') && !isTaskError(error, 'TASK_FENCED'))
   })
 }
-
-/** CI machines share their cores. */
-const SLOW = Number(process.env.POLYVAC_SLOW ?? 2)

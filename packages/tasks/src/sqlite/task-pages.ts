@@ -7,7 +7,7 @@ import type { TaskRow } from './task-statements.js'
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 
-/** Pages by keyset: what is created or goes on while somebody turns pages is neither shown twice nor does it hide anything that stays. */
+/** Pages by keyset: nothing that stays as it is is shown twice or passed over. What gets a new status in between moves to the front. */
 export class TaskPages {
   readonly #all
   readonly #ofContext
