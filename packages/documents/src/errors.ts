@@ -12,10 +12,6 @@ export const InvalidSearchError = createError<[string, string, string]>('DOCUMEN
 export const InvalidOptionError = createError<[string, string, string]>('DOCUMENTS_INVALID_OPTION',
   "option '%s' is %s; give %s", 500)
 
-/** Neither SQLite driver is there. Arguments: Node's version, reason. */
-export const SqliteDriverMissingError = createError<[string, string]>('SQLITE_DRIVER_MISSING',
-  'no SQLite driver on Node %s (%s); run `npm i better-sqlite3@12`, or use Node 22.13 or newer', 500)
-
 /** The index file cannot be opened or written. Arguments: path, reason. */
 export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',
   "cannot use the index file '%s': %s; set `indexFile` to a path that this process can write, or to ':memory:'", 500)

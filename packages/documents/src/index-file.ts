@@ -1,15 +1,9 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { isCorrupt } from '@polyvac/sqlite'
 import { IndexFileError, IndexNotOursError } from './errors.js'
 import { PassageIndex } from './passage-index.js'
 import type { FolderSettings } from './folder-options.js'
-
-/** SQLite's "malformed" (11) and "not a database" (26), in the words of either driver. */
-export function isCorrupt (error: unknown): boolean {
-  const { code, errcode } = error as { code?: unknown, errcode?: unknown }
-  return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB' || (typeof code === 'string' && code.startsWith('SQLITE_CORRUPT_')) ||
-    (typeof errcode === 'number' && [11, 26].includes(errcode & 0xff))
-}
 
 /**
  * Opens the index of a folder. A file that is damaged, or no index of ours, is moved aside to `<file>.replaced`, never

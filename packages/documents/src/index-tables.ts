@@ -1,5 +1,5 @@
 import { IndexNotOursError } from './errors.js'
-import type { SqliteDatabase } from './sqlite.js'
+import type { SqliteDatabase } from '@polyvac/sqlite'
 import { CUT_VERSION } from './cut.js'
 
 /** What besides the files decides the content of an index; another key empties it. */

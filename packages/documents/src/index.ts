@@ -12,9 +12,7 @@ export type { FoundPassage, IndexedDocument } from './passage-index.js'
 export { cutDocument } from './cut.js'
 export type { Passage } from './passages.js'
 export type { WeighingMemory } from './weighing-memory.js'
-export { openDatabase } from './sqlite.js'
-export type { SqliteDatabase, SqliteOptions, SqliteRow, SqliteStatement, SqliteValue } from './sqlite.js'
 export {
   ClosedError, EchoError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
-  ModelFailedError, ModelNotFoundError, SqliteDriverMissingError
+  ModelFailedError, ModelNotFoundError
 } from './errors.js'

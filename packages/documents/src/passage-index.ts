@@ -1,4 +1,4 @@
-import { openDatabase, type SqliteDatabase } from './sqlite.js'
+import { openDatabase, type SqliteDatabase } from '@polyvac/sqlite'
 import { migrateIndex, type IndexKey } from './index-tables.js'
 import { rankPassages, type RankedPassage, type TermWeights, weighTerms } from './ranking.js'
 import { searchArguments, shorten } from './search-arguments.js'

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from './sqlite.js'
+import type { SqliteDatabase } from '@polyvac/sqlite'
 import { queryWords } from './terms.js'
 
 /** Document counts remembered; the memory is emptied when full, and after every change. */

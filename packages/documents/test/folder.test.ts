@@ -1,7 +1,8 @@
 import { mkdir, readFile, rename, rm, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test, type Test } from 'tap'
-import { openDatabase, openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
+import { openDatabase } from '@polyvac/sqlite'
+import { openFolder, type FolderMemory, type FolderOptions } from '../src/index.js'
 import { folderOf, GUIDE, memoryOf } from './fixtures/folder.js'
 
 async function open (t: Test, options: FolderOptions): Promise<FolderMemory> {
@@ -256,20 +257,4 @@ test('close may come twice, before the first index ends, and nothing works after
   await t.rejects(memory.search({ query: 'x' }), { code: 'DOCUMENTS_CLOSED' })
   await t.rejects(memory.refresh(), { code: 'DOCUMENTS_CLOSED' })
   await rm(path, { recursive: true })
-})
-
-test('transactions roll back, and bind what both drivers bind alike', async t => {
-  const database = await openDatabase(':memory:')
-  t.teardown(() => { database.close() })
-  database.exec('CREATE TABLE t (a, b)')
-  const insert = database.prepare('INSERT INTO t VALUES (?, ?)')
-  t.throws(() => database.transaction(() => {
-    insert.run(1, null)
-    throw new Error('no')
-  }), { message: 'no' })
-  t.equal(database.transaction(() => insert.run('x', new Uint8Array([1]))).changes, 1)
-  t.match(database.prepare('SELECT a, b FROM t').all<{ a: string, b: Uint8Array }>(), [{ a: 'x' }])
-  t.strictSame(database.prepare('SELECT a FROM t').column(), ['x'])
-  t.equal(database.prepare('SELECT a FROM t WHERE a = ?').get('y'), undefined)
-  database.close()
 })

@@ -1,0 +1,4 @@
+export { openDatabase } from './database.js'
+export type { SqliteDatabase, SqliteOptions, SqliteRow, SqliteStatement, SqliteValue } from './database.js'
+export { isBusy, isCorrupt, isFull } from './problems.js'
+export { SqliteDriverMissingError } from './errors.js'

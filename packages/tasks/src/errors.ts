@@ -1,0 +1,60 @@
+import createError from '@fastify/error'
+
+/** No such task, or one of another owner. Argument: its id. */
+export const TaskNotFoundError = createError<[string]>('TASK_NOT_FOUND', "there is no task '%s'", 404)
+
+/** The id or idempotency key is taken by another task. Argument: what is taken. */
+export const TaskConflictError = createError<[string]>('TASK_CONFLICT',
+  '%s; send a new one, or the same request as before', 409)
+
+/** An argument is out of its range. Arguments: name, what is wrong with it. */
+export const InvalidTaskError = createError<[string, string]>('TASK_INVALID', "'%s' is not usable: %s", 400)
+
+/** `cursor` does not come from a page of this store. No argument. */
+export const InvalidCursorError = createError('TASK_INVALID_CURSOR',
+  '`cursor` is not one that a page of tasks ended with; leave it out to begin at the first page', 400)
+
+/** An event or a task is larger than the store takes. Arguments: what, limit in characters of JSON. */
+export const TaskTooLargeError = createError<[string, number]>('TASK_TOO_LARGE', '%s takes more than %s characters', 413)
+
+/** The task has ended, or another attempt owns it. Argument: its id. */
+export const TaskFencedError = createError<[string]>('TASK_FENCED',
+  "the task '%s' has ended or belongs to another attempt; nothing more can be written to it", 409)
+
+/** The abort reason of an attempt that took too long. Arguments: id, limit in ms. */
+export const TaskTimeoutError = createError<[string, number]>('TASK_TIMEOUT',
+  "the task '%s' did not finish within %s ms and was stopped", 504)
+
+/** The abort reason of a task that was canceled. Argument: its id. */
+export const TaskCanceledError = createError<[string]>('TASK_CANCELED', "the task '%s' was canceled", 499)
+
+/** The abort reason of a task whose worker stops. No argument. */
+export const WorkerStoppedError = createError('TASK_WORKER_STOPPED', 'this worker stops; another one takes the task over', 503)
+
+/** A task has as many push configs as it may. Argument: the limit. */
+export const TooManyPushConfigsError = createError<[number]>('TASK_TOO_MANY_PUSH_CONFIGS',
+  'a task takes at most %s push configs; delete one first', 400)
+
+/** All places for tasks are taken by tasks that have not ended. Argument: the limit. */
+export const TooManyTasksError = createError<[number]>('TASK_TOO_MANY',
+  'the store holds %s tasks that have not ended, as many as it may; try again when some have', 503)
+
+/** The store could not write; nothing was acknowledged. Argument: reason. */
+export const StoreUnavailableError = createError<[string]>('TASK_STORE_UNAVAILABLE',
+  'the task store cannot write: %s; try again later', 503)
+
+/** A call came before `open()` or after `close()`. No argument. */
+export const StoreClosedError = createError('TASK_STORE_CLOSED', 'the task store is not open', 503)
+
+/** The file belongs to another program or a newer version. Arguments: path, reason. */
+export const StoreFileError = createError<[string, string]>('TASK_STORE_FILE', "cannot keep tasks in '%s': %s", 500)
+
+/** An option is out of its range. Arguments: name, value, range. */
+export const InvalidStoreOptionError = createError<[string, string, string]>('TASK_STORE_OPTION',
+  "option '%s' is %s; give %s", 500)
+
+/** Whether `error` is one of the above, and with `code`, which one. */
+export function isTaskError (error: unknown, code?: string): boolean {
+  const found = (error as { code?: unknown } | null | undefined)?.code
+  return typeof found === 'string' && (code === undefined ? found.startsWith('TASK_') : found === code)
+}

@@ -1,0 +1,17 @@
+export { canFollow, isTerminal, taskStates, terminalStates, transitions } from './task.js'
+export type { TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
+export type {
+  Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig,
+  TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+} from './task-store.js'
+export { deltaWriter } from './delta-writer.js'
+export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
+export { foldTask } from './fold-task.js'
+export type { TaskOrigin } from './fold-task.js'
+export { pushBackoff } from './push-backoff.js'
+export type { TaskLogger } from './logger.js'
+export {
+  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError, StoreUnavailableError,
+  TaskCanceledError, TaskConflictError, TaskFencedError, TaskNotFoundError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError,
+  TooManyTasksError, WorkerStoppedError
+} from './errors.js'

@@ -1,0 +1,125 @@
+import { isBusy, isFull, type SqliteDatabase } from '@polyvac/sqlite'
+import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.js'
+
+interface Entry {
+  readonly work: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly since: number
+}
+type Outcome = { value: unknown } | { error: unknown }
+
+/** Entries of one transaction: at about 64 the gain of a larger group is used up, and the event loop is held for 2 ms. */
+const MAX_GROUP = 64
+/** Entries that wait. Past it the disk is slower than the callers, and they had better know. */
+const MAX_WAITING = 20_000
+/** How long another process may hold the lock before a write is refused. */
+const BUSY_MS = 5_000
+const BUSY_RETRY_MS = 5
+
+/**
+ * The one way to write: what arrives within one turn of the event loop is committed together, and each caller hears of
+ * it after the commit. A refusal (a TASK_… error) concerns its own entry alone and must come before that entry's first
+ * write; any other error undoes the group, and its entries are tried again one by one.
+ */
+export class GroupCommit {
+  readonly #database: SqliteDatabase
+  #waiting: Entry[] = []
+  #scheduled = false
+  #closed = false
+
+  constructor (database: SqliteDatabase) {
+    this.#database = database
+    // a longer wait for another process's lock is done here; inside SQLite it would hold the event loop
+    database.exec('PRAGMA busy_timeout = 20')
+  }
+
+  write<T> (work: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreClosedError())
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new StoreUnavailableError(`${MAX_WAITING} writes wait already`))
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject, since: Date.now() })
+      this.#schedule(0)
+    })
+  }
+
+  /** Commits what waits, as far as it can be done now, and refuses the rest and all that comes later. */
+  close (): void {
+    this.#closed = true
+    while (this.#waiting.length > 0 && this.#flush());
+    for (const { reject } of this.#waiting) reject(new StoreClosedError())
+    this.#waiting = []
+  }
+
+  #schedule (delayMs: number): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    const flush = (): void => {
+      this.#scheduled = false
+      if (this.#waiting.length === 0) return
+      const free = this.#flush()
+      if (this.#waiting.length > 0) this.#schedule(free ? 0 : BUSY_RETRY_MS)
+    }
+    if (delayMs === 0) setImmediate(flush)
+    else setTimeout(flush, delayMs)
+  }
+
+  /** False where another process holds the lock. */
+  #flush (): boolean {
+    const group = this.#waiting.slice(0, MAX_GROUP)
+    let outcomes: Outcome[]
+    try {
+      outcomes = this.#commit(group)
+    } catch (error) {
+      if (isBusy(error)) return this.#refuseOld()
+      outcomes = []
+      for (const entry of group) {
+        try {
+          if (group.length === 1) throw error
+          outcomes.push(...this.#commit([entry]))
+        } catch (error) {
+          if (isBusy(error)) break
+          outcomes.push({ error: unavailable(error) })
+        }
+      }
+    }
+    this.#waiting = this.#waiting.slice(outcomes.length)
+    for (const [i, outcome] of outcomes.entries()) {
+      const { resolve, reject } = group[i] as Entry
+      if ('error' in outcome) reject(outcome.error)
+      else resolve(outcome.value)
+    }
+    return true
+  }
+
+  #commit (group: readonly Entry[]): Outcome[] {
+    return this.#database.transaction(() => group.map(({ work }) => {
+      try {
+        return { value: work() }
+      } catch (error) {
+        if (isTaskError(error)) return { error }
+        throw error
+      }
+    }))
+  }
+
+  #refuseOld (): false {
+    const oldest = Date.now() - BUSY_MS
+    while (this.#waiting[0] !== undefined && this.#waiting[0].since < oldest) {
+      this.#waiting.shift()?.reject(new StoreUnavailableError('another process holds its lock'))
+    }
+    return false
+  }
+}
+
+/** What the machine refuses, not what we got wrong: full (13), I/O (10), read-only (8), cannot open (14), out of memory (7), busy (5). */
+function unavailable (error: unknown): unknown {
+  const { code, errcode, message } = error as { code?: unknown, errcode?: unknown, message: string }
+  const ofMachine = typeof errcode === 'number'
+    ? [5, 7, 8, 10, 13, 14].includes(errcode & 0xff)
+    : typeof code === 'string' && /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|BUSY|NOMEM)/.test(code)
+  if (!ofMachine) return error
+  const refused = new StoreUnavailableError(isFull(error) ? 'the disk is full' : message)
+  refused.cause = error
+  return refused
+}

@@ -1,0 +1,2 @@
+export { sqliteTaskStore } from './store.js'
+export type { SqliteTaskStoreOptions } from './options.js'

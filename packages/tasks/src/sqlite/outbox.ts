@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import { WorkerStoppedError } from '../errors.js'
+import { pushBackoff } from '../push-backoff.js'
+import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
+import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from '../task-store.js'
+import type { StoreParts } from './parts.js'
+import { toConfig, type PushRow } from './push-configs.js'
+
+/** Shortest time between two looks for what is due: every look passes over the configs of all running tasks. */
+const LOOK_MS = 20
+const BATCH = 64
+
+interface DueRow extends PushRow {
+  readonly task_id: string
+  readonly owner: string
+  readonly state: TaskState
+  readonly seq: number
+  readonly secrets: string
+  readonly tries: number
+  readonly failing_since: number | null
+}
+interface Leased { readonly row: DueRow, readonly event: TaskEvent }
+
+/** Hands out the events that push configs have not had. A config is a reader of the log with a durable place in it. */
+export class Outbox implements TaskWorker {
+  readonly #parts: StoreParts
+  readonly #handler: DeliveryHandler
+  readonly #limits: { readonly concurrency: number, readonly timeoutMs: number, readonly wants: (event: TaskEvent) => boolean }
+  readonly #id = randomUUID()
+  readonly #sql: ReturnType<typeof prepareStatements>
+  readonly #running = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
+  #filling: Promise<void> | undefined
+  #again = false
+
+  constructor (parts: StoreParts, handler: DeliveryHandler, limits: { concurrency: number, timeoutMs: number, wants: (event: TaskEvent) => boolean }) {
+    this.#parts = parts
+    this.#handler = handler
+    this.#limits = limits
+    this.#sql = prepareStatements(parts.database)
+  }
+
+  fill (): void {
+    if (this.#stopping.signal.aborted) return
+    if (this.#filling !== undefined) { this.#again = true; return }
+    this.#filling = this.#look().catch((error: unknown) => { this.#parts.settings.log.warn({ err: error }, 'no delivery could be leased') }).finally(() => {
+      this.#filling = undefined
+      if (!this.#again) return
+      this.#again = false
+      this.fill()
+    })
+  }
+
+  async #look (): Promise<void> {
+    await delay(LOOK_MS, undefined, { ref: false })
+    const free = Math.min(BATCH, this.#limits.concurrency - this.#running.size)
+    if (free <= 0 || this.#stopping.signal.aborted || this.#sql.due.all(Date.now(), 1).length === 0) return
+    const leased = await this.#parts.commit.write(() => this.#lease(free))
+    for (const one of leased.deliveries) {
+      const done = this.#deliver(one).finally(() => {
+        this.#running.delete(done)
+        this.fill()
+      })
+      this.#running.add(done)
+    }
+    if (leased.more) this.#again = true
+  }
+
+  #lease (limit: number): { deliveries: Leased[], more: boolean } {
+    const { tasks, settings } = this.#parts
+    const now = Date.now()
+    // the lease outlives the delivery by as much as the bookkeeping may take
+    const leaseEnd = now + this.#limits.timeoutMs + settings.leaseMs
+    const deliveries: Leased[] = []
+    const rows = this.#sql.due.all<DueRow>(now, limit)
+    for (const row of rows) {
+      const page = tasks.page(row.task, row.cursor)
+      const event = page.find(event => this.#limits.wants(event))
+      if (event === undefined) {
+        const cursor = page.at(-1)?.seq ?? row.cursor
+        this.#sql.passOver.run(cursor, nextDue(row, cursor), row.task, row.id)
+      } else {
+        this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
+        deliveries.push({ row, event })
+      }
+    }
+    return { deliveries, more: deliveries.length < rows.length }
+  }
+
+  async #deliver ({ row, event }: Leased): Promise<void> {
+    const { commit, settings } = this.#parts
+    const { task_id: taskId, owner, tries } = row
+    const delivery: Delivery = {
+      id: `${taskId}.${row.id}.${event.seq}`,
+      owner,
+      taskId,
+      config: toConfig(row, taskId),
+      secrets: JSON.parse(row.secrets),
+      event,
+      tries
+    }
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(this.#limits.timeoutMs)])
+    let outcome: DeliveryOutcome
+    try {
+      outcome = await Promise.race([this.#handler(delivery, signal), aborted(signal)])
+    } catch (error) {
+      settings.log.debug({ err: error, deliveryId: delivery.id }, 'a delivery failed')
+      outcome = { retryAt: Date.now() + pushBackoff(tries) }
+    }
+    try {
+      await commit.write(() => { this.#settle(row, event, outcome) })
+    } catch (error) {
+      // its lease runs out, and it is delivered again under the same id
+      settings.log.warn({ err: error, deliveryId: delivery.id }, 'the outcome of a delivery could not be written')
+    }
+  }
+
+  #settle (row: DueRow, event: TaskEvent, outcome: DeliveryOutcome): void {
+    const now = Date.now()
+    const { deadAfterMs } = this.#parts.settings
+    const mine = [row.task, row.id, this.#id] as const
+    if (outcome === 'delivered') {
+      this.#sql.delivered.run(event.seq, isTerminal(event.state ?? 'working') ? null : 0, ...mine)
+    } else if (outcome === 'disable' || 'disable' in outcome) {
+      this.#sql.disable.run(outcome === 'disable' ? 'the receiver asked for no more' : outcome.disable, ...mine)
+    } else if (this.#stopping.signal.aborted) {
+      this.#sql.retry.run(row.tries, row.failing_since, 0, ...mine)
+    } else if (now - (row.failing_since ?? now) >= deadAfterMs && row.failing_since !== null) {
+      this.#sql.disable.run(`it failed for ${Math.round(deadAfterMs / 3_600_000)} hours, ${row.tries + 1} times`, ...mine)
+    } else {
+      this.#sql.retry.run(row.tries + 1, row.failing_since ?? now, Math.max(now, Math.trunc(outcome.retryAt) || 0), ...mine)
+    }
+  }
+
+  async stop ({ drainMs = 0 }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
+    if (drainMs > 0 && this.#running.size > 0) await Promise.race([Promise.all(this.#running), delay(drainMs, undefined, { ref: false })])
+    this.#stopping.abort(new WorkerStoppedError())
+    await this.#filling
+    await Promise.all(this.#running)
+  }
+}
+
+function nextDue ({ state, seq }: DueRow, cursor: number): 0 | null {
+  return isTerminal(state) && cursor >= seq ? null : 0
+}
+
+async function aborted (signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+  throw signal.reason
+}
+
+function prepareStatements (database: SqliteDatabase) {
+  const MINE = 'WHERE task = ? AND id = ? AND worker = ?'
+  return {
+    due: database.prepare(`SELECT p.task, p.id, p.url, p.settings, p.secrets, p.created_at, p.cursor, p.disabled, p.tries, p.failing_since,
+      t.id AS task_id, t.owner, t.state, t.seq FROM push p JOIN task t ON t.key = p.task
+      WHERE p.due <= ? AND p.cursor < t.seq ORDER BY p.due LIMIT ?`),
+    passOver: database.prepare('UPDATE push SET cursor = ?, due = ?, worker = NULL WHERE task = ? AND id = ?'),
+    lease: database.prepare('UPDATE push SET worker = ?, due = ? WHERE task = ? AND id = ?'),
+    delivered: database.prepare(`UPDATE push SET cursor = ?, due = ?, tries = 0, failing_since = NULL, worker = NULL ${MINE}`),
+    retry: database.prepare(`UPDATE push SET tries = ?, failing_since = ?, due = ?, worker = NULL ${MINE}`),
+    disable: database.prepare(`UPDATE push SET disabled = ?, due = NULL, worker = NULL ${MINE}`)
+  }
+}

@@ -1,0 +1,16 @@
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import type { GroupCommit } from './group-commit.js'
+import type { SqliteSettings } from './options.js'
+import type { Readers } from './readers.js'
+import type { TaskLog } from './task-log.js'
+
+/** What the parts of an open store share. */
+export interface StoreParts {
+  readonly settings: SqliteSettings
+  readonly database: SqliteDatabase
+  readonly commit: GroupCommit
+  readonly tasks: TaskLog
+  readonly readers: Readers
+  /** Something was committed that workers or deliveries may be waiting for. */
+  readonly nudge: () => void
+}

@@ -1,0 +1,54 @@
+import { StoreClosedError, TaskNotFoundError } from '../errors.js'
+import { isTerminal, type TaskEvent } from '../task.js'
+import type { EventsOptions } from '../task-store.js'
+import type { StoreParts } from './parts.js'
+import { Bell } from './readers.js'
+import { PAGE } from './task-log.js'
+
+/** One reader of one log. `parts` gives undefined once the store is closed. */
+export function readEvents (parts: () => StoreParts | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
+  const bell = new Bell()
+  let left = false
+  const events = read()
+  return {
+    [Symbol.asyncIterator] () { return this },
+    next: async () => await events.next(),
+    // a generator that waits hears `return()` only after its next event, which may never come
+    async return () {
+      left = true
+      bell.ring()
+      return await events.return(undefined)
+    }
+  }
+
+  async function * read (): AsyncGenerator<TaskEvent, undefined> {
+    const opened = parts()
+    if (opened === undefined) throw new StoreClosedError()
+    const key = opened.tasks.find(owner, id)?.key
+    if (key === undefined) throw new TaskNotFoundError(id)
+    const { tasks, readers } = opened
+    let cursor = Math.max(0, Math.trunc(after) || 0)
+    const over = (): boolean => left || signal?.aborted === true || parts() === undefined
+    signal?.addEventListener('abort', bell.ring, { once: true })
+    readers.enter(key, bell)
+    try {
+      while (!over()) {
+        const page = readers.tailAfter(key, cursor) ?? tasks.page(key, cursor)
+        for (const event of page) {
+          cursor = event.seq
+          yield event
+          if (over() || isTerminal(event.state ?? 'working')) return
+        }
+        if (page.length === 0) {
+          const row = tasks.findKey(key)
+          if (row === undefined || (isTerminal(row.state) && row.seq <= cursor)) return
+        }
+        // a full page may have more behind it; a shorter one is all there was, or a bell has rung since
+        if (page.length < PAGE) await bell.heard()
+      }
+    } finally {
+      readers.leave(key, bell)
+      signal?.removeEventListener('abort', bell.ring)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import type { TaskEvent } from '../task.js'
+
+/** Events that were written last, kept for the readers of a task that are level with it. */
+const TAIL_EVENTS = 64
+const TAIL_CHARS = 256 * 1024
+
+/** One reader's wake-up. It remembers a ring that came while nobody waited, so none is lost between reading and waiting. */
+export class Bell {
+  #rung = false
+  #wake: (() => void) | undefined
+
+  ring = (): void => {
+    this.#rung = true
+    this.#wake?.()
+  }
+
+  async heard (): Promise<void> {
+    if (!this.#rung) await new Promise<void>(resolve => { this.#wake = resolve })
+    this.#wake = undefined
+    this.#rung = false
+  }
+}
+
+interface Watched {
+  readonly bells: Set<Bell>
+  /** Consecutive events, or none. */
+  tail: TaskEvent[]
+  tailChars: number
+  /** Last number that its readers were woken for. */
+  seq: number
+}
+
+/** Who reads which task in this process. Nothing is kept for a task without readers. */
+export class Readers {
+  readonly #watched = new Map<number, Watched>()
+
+  enter (key: number, bell: Bell): void {
+    let watched = this.#watched.get(key)
+    if (watched === undefined) this.#watched.set(key, watched = { bells: new Set(), tail: [], tailChars: 0, seq: 0 })
+    watched.bells.add(bell)
+  }
+
+  leave (key: number, bell: Bell): void {
+    const watched = this.#watched.get(key)
+    watched?.bells.delete(bell)
+    if (watched?.bells.size === 0) this.#watched.delete(key)
+  }
+
+  /** Events of this process, just committed. */
+  written (key: number, events: readonly TaskEvent[], chars: number): void {
+    const watched = this.#watched.get(key)
+    const last = events.at(-1)
+    if (watched === undefined || last === undefined) return
+    // another process may have written in between
+    if (watched.tail.at(-1)?.seq !== (events[0] as TaskEvent).seq - 1) watched.tail = []
+    if (watched.tail.length === 0 || watched.tailChars + chars > TAIL_CHARS) {
+      watched.tail = []
+      watched.tailChars = 0
+    }
+    if (chars <= TAIL_CHARS) {
+      watched.tail = [...watched.tail, ...events].slice(-TAIL_EVENTS)
+      watched.tailChars += chars
+    }
+    watched.seq = last.seq
+    for (const bell of watched.bells) bell.ring()
+  }
+
+  /** The events after number `after`, where the tail has them all. */
+  tailAfter (key: number, after: number): TaskEvent[] | undefined {
+    const tail = this.#watched.get(key)?.tail
+    if (tail?.[0] === undefined || tail[0].seq > after + 1 || (tail.at(-1)?.seq ?? 0) <= after) return undefined
+    return tail.slice(after + 1 - tail[0].seq)
+  }
+
+  /** After a commit of another process: wakes the readers of tasks that went on. `seqOf` gives undefined for a purged task. */
+  lookAgain (seqOf: (key: number) => number | undefined): void {
+    for (const [key, watched] of this.#watched) {
+      const seq = seqOf(key)
+      if (seq === watched.seq) continue
+      watched.seq = seq ?? -1
+      for (const bell of watched.bells) bell.ring()
+    }
+  }
+
+  ringAll (): void {
+    for (const { bells } of this.#watched.values()) for (const bell of bells) bell.ring()
+  }
+
+  get size (): number { return this.#watched.size }
+}

@@ -1,0 +1,308 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isBusy, openDatabase } from '@polyvac/sqlite'
+import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
+import { isTerminal, type TaskEvent, type TaskRecord } from '../task.js'
+import type {
+  DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
+  TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+} from '../task-store.js'
+import { MAX_EVENT_CHARS, toJson } from '../task-updates.js'
+import { GroupCommit } from './group-commit.js'
+import { prepareTask } from './new-task.js'
+import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
+import { Outbox } from './outbox.js'
+import type { StoreParts } from './parts.js'
+import { Purge } from './purge.js'
+import { preparePush, PushConfigs } from './push-configs.js'
+import { readEvents } from './read-events.js'
+import { Readers } from './readers.js'
+import { migrate } from './tables.js'
+import { TaskLog } from './task-log.js'
+import { TaskPages } from './task-pages.js'
+import type { TaskRow } from './task-statements.js'
+import { Worker } from './worker.js'
+
+const HEALTH_MS = 2_000
+const CLOSE_MS = 800
+
+interface Opened extends StoreParts {
+  readonly pages: TaskPages
+  readonly push: PushConfigs
+  readonly purge: Purge
+  readonly probe: (at: number) => void
+  readonly timers: NodeJS.Timeout[]
+}
+
+/** Tasks in one SQLite file, shared by any number of processes of one host, or in memory. Nothing is touched before `open()`. */
+export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
+  return new SqliteTaskStore(sqliteSettings(options))
+}
+
+class SqliteTaskStore implements TaskStore {
+  readonly #settings: SqliteSettings
+  readonly #workers = new Set<Worker>()
+  readonly #outboxes = new Set<Outbox>()
+  #opening: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #opened: Opened | undefined
+  #nudged = false
+
+  constructor (settings: SqliteSettings) { this.#settings = settings }
+
+  open (): Promise<void> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  async #open (): Promise<void> {
+    const settings = this.#settings
+    const { path, maxPages } = settings
+    if (path !== ':memory:') await mkdir(dirname(path), { recursive: true })
+    const database = await openDatabase(path)
+    try {
+      migrate(database, path)
+      if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
+      const version = database.prepare('PRAGMA data_version')
+      const probe = database.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at')
+      const opened: Opened = {
+        settings,
+        database,
+        commit: new GroupCommit(database),
+        tasks: new TaskLog(database),
+        readers: new Readers(),
+        nudge: () => { this.#nudge() },
+        pages: new TaskPages(database),
+        push: new PushConfigs(database),
+        purge: new Purge(database),
+        probe: at => { probe.run(at) },
+        timers: []
+      }
+      let seen = version.column<number>()[0]
+      // this timer alone keeps the process alive, as an open server would: somebody may wait for another process
+      opened.timers.push(
+        setInterval(() => { this.#guard(() => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
+        setInterval(() => { this.#guard(() => { this.#fill() }) }, settings.claimMs).unref(),
+        setInterval(() => { for (const worker of this.#workers) worker.beat() }, settings.heartbeatMs).unref(),
+        setInterval(() => { this.#purgeOnTime() }, settings.purgeMs).unref())
+      this.#opened = opened
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  close (): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close (): Promise<void> {
+    await this.#opening?.catch(() => {})
+    const opened = this.#opened
+    if (opened === undefined) return
+    const stopped = Promise.all([...this.#workers, ...this.#outboxes].map(async worker => { await worker.stop() }))
+    // where another process holds the lock, nothing can be released in time: the leases run out then
+    await Promise.race([stopped, delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
+    for (const timer of opened.timers) clearInterval(timer)
+    this.#opened = undefined
+    opened.readers.ringAll()
+    opened.commit.close()
+    opened.database.close()
+  }
+
+  get #now (): Opened {
+    if (this.#opened === undefined) throw new StoreClosedError()
+    return this.#opened
+  }
+
+  async health (): Promise<TaskStoreHealth> {
+    let timer: NodeJS.Timeout | undefined
+    try {
+      const { commit, probe } = this.#now
+      const late = new Promise<never>((resolve, reject) => { timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS) })
+      await Promise.race([commit.write(() => { probe(Date.now()) }), late])
+      return { ok: true }
+    } catch (error) {
+      return { ok: false, detail: (error as Error).message }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async create (owner: string, task: NewTask): Promise<{ task: TaskRecord, created: boolean }> {
+    const { commit, tasks, push, purge, nudge } = this.#now
+    const prepared = prepareTask(owner, task, Date.now())
+    const { idem, hash, origin: { id } } = prepared
+    const made = await commit.write(() => {
+      const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
+      if (before !== undefined) {
+        if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
+        return before
+      }
+      if (tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
+      purge.makeRoom(this.#settings.maxTasks)
+      const { key, fold } = tasks.insert(prepared)
+      if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
+      return fold
+    })
+    if ('key' in made) return { task: tasks.fold(made).record(), created: false }
+    purge.created()
+    nudge()
+    return { task: made.record(), created: true }
+  }
+
+  async get (owner: string, id: string): Promise<TaskRecord | null> {
+    const { tasks } = this.#now
+    const row = tasks.find(owner, id)
+    return row === undefined ? null : tasks.fold(row).record()
+  }
+
+  async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
+    const { tasks, pages } = this.#now
+    const { rows, ...rest } = pages.page(owner, query)
+    return { tasks: rows.map(row => tasks.fold(row).record()), ...rest }
+  }
+
+  async cancel (owner: string, id: string, reason?: string): ReturnType<TaskStore['cancel']> {
+    const { commit, tasks } = this.#now
+    const at = Date.now()
+    const done = await commit.write(() => {
+      const row = tasks.find(owner, id)
+      if (row === undefined || isTerminal(row.state)) return { row, event: undefined }
+      const error = reason === undefined ? {} : { error: { code: 'TASK_CANCELED', message: reason, timestamp: at } }
+      return { row, event: tasks.appendFree(row, { at, state: 'canceled', ...error }) }
+    })
+    if (done.row === undefined) return { outcome: 'not-found', task: null }
+    if (done.event !== undefined) {
+      for (const worker of this.#workers) worker.canceled(done.row.key)
+      this.#written(done.row, done.event)
+    }
+    const task = await this.get(owner, id)
+    if (task === null) return { outcome: 'not-found', task }
+    return { outcome: done.event === undefined ? 'terminal' : 'canceled', task }
+  }
+
+  async provideInput (owner: string, id: string, { parts, timestamp }: UserMessage): ReturnType<TaskStore['provideInput']> {
+    const { commit, tasks } = this.#now
+    const at = Date.now()
+    const body = { at, state: 'submitted', message: { role: 'user', parts, timestamp: timestamp ?? at } } as const
+    toJson('message', body, MAX_EVENT_CHARS)
+    const done = await commit.write(() => {
+      const row = tasks.find(owner, id)
+      if (row?.state !== 'input-required') return { row, event: undefined }
+      return { row, event: tasks.appendFree(row, body) }
+    })
+    if (done.row === undefined) return { outcome: 'not-found', task: null }
+    const task = await this.get(owner, id)
+    if (done.event !== undefined) this.#written(done.row, done.event)
+    if (task === null) return { outcome: 'not-found', task }
+    return { outcome: done.event === undefined ? 'not-waiting' : 'accepted', task }
+  }
+
+  #written ({ key }: TaskRow, event: TaskEvent): void {
+    const { readers, nudge } = this.#now
+    readers.written(key, [event], 0)
+    nudge()
+  }
+
+  events (owner: string, id: string, options: EventsOptions = {}): AsyncIterable<TaskEvent> {
+    return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
+  }
+
+  work (handler: TaskHandler, { concurrency = 16, timeoutMs = 3_600_000 }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, { concurrency, timeoutMs })
+    this.#workers.add(worker)
+    this.#nudge()
+    return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
+  }
+
+  async setPush (owner: string, taskId: string, config: NewPushConfig): Promise<PushConfig> {
+    const { commit, tasks, push, nudge } = this.#now
+    const prepared = preparePush(config)
+    const set = await commit.write(() => {
+      const row = tasks.find(owner, taskId)
+      if (row === undefined) throw new TaskNotFoundError(taskId)
+      return push.set(row, prepared, Date.now())
+    })
+    nudge()
+    return set
+  }
+
+  async getPush (owner: string, taskId: string, configId: string): Promise<PushConfig | null> {
+    const { tasks, push } = this.#now
+    const row = tasks.find(owner, taskId)
+    return row === undefined ? null : push.get(row, configId)
+  }
+
+  async listPush (owner: string, taskId: string): Promise<PushConfig[]> {
+    const { tasks, push } = this.#now
+    const row = tasks.find(owner, taskId)
+    return row === undefined ? [] : push.list(row)
+  }
+
+  async deletePush (owner: string, taskId: string, configId: string): Promise<boolean> {
+    const { commit, tasks, push } = this.#now
+    return await commit.write(() => {
+      const row = tasks.find(owner, taskId)
+      return row !== undefined && push.delete(row, configId)
+    })
+  }
+
+  deliver (handler: DeliveryHandler, { concurrency = 16, timeoutMs = 30_000, wants = wantsDefault }: DeliverOptions = {}): TaskWorker {
+    const outbox = new Outbox(this.#now, handler, { concurrency, timeoutMs, wants })
+    this.#outboxes.add(outbox)
+    this.#nudge()
+    return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
+  }
+
+  async purge (limits: PurgeLimits): Promise<number> {
+    const { commit, purge, readers, tasks } = this.#now
+    const deleted = await purge.run(commit, limits)
+    if (deleted > 0) readers.lookAgain(key => tasks.findKey(key)?.seq)
+    return deleted
+  }
+
+  #purgeOnTime (): void {
+    const { ttlMs, maxTasks, log } = this.#settings
+    this.purge({ terminalOlderThanMs: ttlMs, maxTasks }).catch((error: unknown) => {
+      if (!isTaskError(error, 'TASK_STORE_CLOSED')) log.warn({ err: error }, 'ended tasks could not be deleted')
+    })
+  }
+
+  /** Another process has written. */
+  #look (): void {
+    const { readers, tasks } = this.#now
+    for (const worker of this.#workers) worker.look()
+    readers.lookAgain(key => tasks.findKey(key)?.seq)
+    this.#fill()
+  }
+
+  #nudge (): void {
+    if (this.#nudged) return
+    this.#nudged = true
+    setImmediate(() => {
+      this.#nudged = false
+      this.#guard(() => { if (this.#opened !== undefined) this.#fill() })
+    })
+  }
+
+  #fill (): void {
+    for (const worker of this.#workers) worker.fill()
+    for (const outbox of this.#outboxes) outbox.fill()
+  }
+
+  /** A timer must not bring the process down because a read failed; the next one looks again. */
+  #guard (look: () => void): void {
+    try {
+      look()
+    } catch (error) {
+      if (!isBusy(error)) this.#settings.log.warn({ err: error }, 'the task store could not be read')
+    }
+  }
+}
+
+function wantsDefault ({ state, message, artifact }: TaskEvent): boolean {
+  return state !== undefined || message !== undefined || artifact !== undefined
+}

@@ -1,0 +1,46 @@
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import { StoreFileError } from '../errors.js'
+
+/** "PVTK", so that somebody else's database is never taken for ours. */
+const APPLICATION_ID = 0x5056544b
+
+/**
+ * One step per version, never changed once released. What every append touches is kept narrow: input and snapshot have
+ * tables of their own, since SQLite writes a row anew as a whole. `task.key` is never used twice, so a reader that
+ * outlives its task cannot meet another's events. `due` is null where nothing is to be done, 0 where it is to be done at
+ * once, else the end of a lease.
+ */
+const STEPS: readonly string[] = [`
+  CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
+    skill TEXT NOT NULL, idem TEXT, hash TEXT, state TEXT NOT NULL, turn INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    losses INTEGER NOT NULL, seq INTEGER NOT NULL, status_at INTEGER NOT NULL, ended_at INTEGER, worker TEXT, due INTEGER);
+  CREATE UNIQUE INDEX task_idem ON task (owner, idem) WHERE idem IS NOT NULL;
+  CREATE INDEX task_status ON task (owner, status_at DESC, key DESC);
+  CREATE INDEX task_context ON task (owner, context, status_at DESC, key DESC) WHERE context IS NOT NULL;
+  CREATE INDEX task_due ON task (due) WHERE due IS NOT NULL;
+  CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE TABLE origin (task INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE, input TEXT NOT NULL, metadata TEXT NOT NULL);
+  CREATE TABLE snapshot (task INTEGER PRIMARY KEY REFERENCES task ON DELETE CASCADE, seq INTEGER NOT NULL, data TEXT NOT NULL);
+  CREATE TABLE event (task INTEGER NOT NULL REFERENCES task ON DELETE CASCADE, seq INTEGER NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (task, seq)) WITHOUT ROWID;
+  CREATE TABLE push (task INTEGER NOT NULL REFERENCES task ON DELETE CASCADE, id TEXT NOT NULL, url TEXT NOT NULL,
+    settings TEXT NOT NULL, secrets TEXT NOT NULL, created_at INTEGER NOT NULL, cursor INTEGER NOT NULL, tries INTEGER NOT NULL,
+    failing_since INTEGER, disabled TEXT, worker TEXT, due INTEGER, PRIMARY KEY (task, id)) WITHOUT ROWID;
+  CREATE INDEX push_due ON push (due) WHERE due IS NOT NULL;
+  CREATE TABLE probe (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+`]
+
+/** Makes or migrates the tables; several processes at once do it once. */
+export function migrate (database: SqliteDatabase, path: string): void {
+  database.transaction(() => {
+    const [application = 0] = database.prepare('PRAGMA application_id').column<number>()
+    const [version = 0] = database.prepare('PRAGMA user_version').column<number>()
+    const [tables = 0] = database.prepare('SELECT count(*) FROM sqlite_schema').column<number>()
+    if (tables > 0 && application !== APPLICATION_ID) throw new StoreFileError(path, 'it is a database of another program; name another file')
+    if (version > STEPS.length) throw new StoreFileError(path, `a newer version of @polyvac/tasks made it (${version}, this one knows ${STEPS.length})`)
+    if (version === STEPS.length) return
+    for (const step of STEPS.slice(version)) database.exec(step)
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+    database.exec(`PRAGMA user_version = ${STEPS.length}`)
+  })
+}

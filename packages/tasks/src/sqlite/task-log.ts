@@ -1,0 +1,139 @@
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import { TaskFencedError, TaskTooLargeError } from '../errors.js'
+import { TaskFold, type FoldSnapshot, type TaskOrigin } from '../fold-task.js'
+import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
+import type { EventBody, PreparedUpdates } from '../task-updates.js'
+import { prepareStatements, type TaskRow } from './task-statements.js'
+
+/** Events that are read at a time: what a reader holds. */
+export const PAGE = 500
+
+/** Who may write to a task: this attempt of this turn, held by this worker, as long as it runs. */
+export interface Fence { readonly key: number, readonly attempt: number, readonly turn: number, readonly worker: string }
+
+export interface Taking { readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
+
+export interface NewRow {
+  readonly owner: string
+  readonly origin: TaskOrigin
+  readonly idem: string | null
+  readonly hash: string | null
+  readonly inputText: string
+  readonly metadataText: string
+  readonly first: EventBody
+}
+
+/** The rows of tasks and their events. Synchronous; everything that writes is called inside a group commit. */
+export class TaskLog {
+  readonly #sql: ReturnType<typeof prepareStatements>
+
+  constructor (database: SqliteDatabase) {
+    this.#sql = prepareStatements(database)
+  }
+
+  find (owner: string, id: string): TaskRow | undefined { return this.#sql.find.get<TaskRow>(owner, id) }
+  findKey (key: number): TaskRow | undefined { return this.#sql.findKey.get<TaskRow>(key) }
+  findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
+  idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }
+
+  /** At most a page of the events after number `after`. */
+  page (key: number, after: number): TaskEvent[] {
+    return this.#sql.page.all<{ seq: number, data: string }>(key, after, PAGE).map(({ seq, data }) => ({ seq, ...JSON.parse(data) as EventBody }))
+  }
+
+  /** The fold of a task up to now; one that runs is never further back than its last snapshot. */
+  fold (row: TaskRow): TaskFold {
+    const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
+    const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
+    const fold = new TaskFold({
+      id: row.id,
+      owner: row.owner,
+      skill: row.skill,
+      input: JSON.parse(origin?.input ?? 'null'),
+      contextId: row.context ?? undefined,
+      metadata: JSON.parse(origin?.metadata ?? '{}')
+    }, kept === undefined ? undefined : JSON.parse(kept.data) as FoldSnapshot)
+    for (let events = this.page(row.key, fold.seq); events.length > 0; events = events.length < PAGE ? [] : this.page(row.key, fold.seq)) {
+      for (const event of events) fold.apply(event)
+    }
+    return fold
+  }
+
+  insert ({ owner, origin, idem, hash, inputText, metadataText, first }: NewRow): { key: number, fold: TaskFold } {
+    const key = this.#sql.insertTask.run(origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, first.at).lastInsertRowid
+    this.#sql.insertOrigin.run(key, inputText, metadataText)
+    this.#sql.insertEvent.run(key, 1, JSON.stringify(first))
+    const fold = new TaskFold(origin)
+    fold.apply({ seq: 1, ...first })
+    return { key, fold }
+  }
+
+  /** Appends what the executor gives, under its fence. Throws TASK_FENCED before it has written anything. */
+  append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, state }: PreparedUpdates): TaskEvent[] {
+    const fence = [key, attempt, turn, worker] as const
+    const at = bodies[0]?.at ?? 0
+    const row = state === undefined
+      ? this.#sql.append.get<{ seq: number }>(texts.length, ...fence)
+      : this.#sql.appendEnd.get<{ seq: number }>(texts.length, state, at, isTerminal(state) ? at : null, ...fence)
+    if (row === undefined) throw new TaskFencedError(id)
+    const first = row.seq - texts.length + 1
+    for (const [i, text] of texts.entries()) this.#sql.insertEvent.run(key, first + i, text)
+    return bodies.map((body, i) => ({ seq: first + i, ...body }))
+  }
+
+  /** Appends one event that needs no lease: a terminal one, or the input of a waiting task. The caller has checked the state. */
+  appendFree (row: TaskRow, body: EventBody & { state: TaskState }): TaskEvent {
+    const seq = row.seq + 1
+    const { state, at } = body
+    if (state === 'submitted') this.#sql.resubmit.run(seq, at, row.key)
+    else this.#sql.endFree.run(seq, state, at, at, row.key)
+    this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    return { seq, ...body }
+  }
+
+  /** Whether a worker has anything to take; a read, so that looking costs no transaction. */
+  hasClaimable (now: number): boolean { return this.#sql.hasDue.get(now) !== undefined }
+
+  /**
+   * Gives a worker tasks under leases. Those whose executor is lost come first: new ones, in a flood, would keep them
+   * waiting for ever. One that has cost more executors than `retries` fails instead, and is among them as such.
+   */
+  take ({ worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
+    const expired = this.#sql.expired.all<TaskRow>(now, limit)
+    const ready = expired.length === limit ? [] : this.#sql.ready.all<TaskRow>(limit - expired.length)
+    return [...expired, ...ready].map(row => {
+      if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
+      const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
+      return { row: { ...row, state: 'failed' }, event: this.appendFree(row, { at: now, state: 'failed', error }) }
+    })
+  }
+
+  #claim (row: TaskRow, worker: string, at: number, due: number): { row: TaskRow, event: TaskEvent } {
+    const [attempt, seq] = [row.attempt + 1, row.seq + 1]
+    // a lease of 0 was given back, not lost
+    const lost = row.due === 0 ? 0 : 1
+    const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
+    this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
+    this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
+  }
+
+  /** Whether the lease was still this worker's. */
+  renew ({ key, attempt, turn, worker }: Fence, due: number): boolean { return this.#sql.renew.run(due, key, attempt, turn, worker).changes === 1 }
+  holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.holds.get(key, attempt, turn, worker) !== undefined }
+  release (fence: Fence): void { this.renew(fence, 0) }
+
+  /** Characters that it took. The task may have been purged since. */
+  saveSnapshot (key: number, fold: TaskFold): number {
+    const data = fold.snapshot()
+    this.#sql.saveSnapshot.run(fold.seq, data, key)
+    return data.length
+  }
+
+  /** Characters of JSON in the log of a task, for its bound. */
+  size (key: number): number { return this.#sql.size.column<number>(key)[0] ?? 0 }
+
+  checkSize (id: string, size: number, limit: number): void {
+    if (size > limit) throw new TaskTooLargeError(`the task ${id}`, limit)
+  }
+}

@@ -1,0 +1,55 @@
+import type { SqliteDatabase } from '@polyvac/sqlite'
+import type { TaskState } from '../task.js'
+
+export interface TaskRow {
+  readonly key: number
+  readonly id: string
+  readonly owner: string
+  readonly context: string | null
+  readonly skill: string
+  readonly hash: string | null
+  readonly state: TaskState
+  readonly turn: number
+  readonly attempt: number
+  readonly losses: number
+  readonly seq: number
+  readonly status_at: number
+  readonly worker: string | null
+  readonly due: number | null
+}
+
+const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due'
+/** The fence. A task that ended or waits for input is not working, so that one word covers all of them. */
+const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = 'working'"
+
+export function prepareStatements (database: SqliteDatabase) {
+  return {
+    find: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND id = ?`),
+    findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ?`),
+    findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
+    idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
+    page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),
+    origin: database.prepare('SELECT input, metadata FROM origin WHERE task = ?'),
+    snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
+    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, state, turn, attempt, losses, seq, status_at, due)
+      VALUES (?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, 0)`),
+    insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
+    insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
+    append: database.prepare(`UPDATE task SET seq = seq + ? WHERE ${FENCE} RETURNING seq`),
+    appendEnd: database.prepare(`UPDATE task SET seq = seq + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL
+      WHERE ${FENCE} RETURNING seq`),
+    resubmit: database.prepare(`UPDATE task SET seq = ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
+      WHERE key = ?`),
+    endFree: database.prepare('UPDATE task SET seq = ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),
+    hasDue: database.prepare('SELECT 1 FROM task WHERE due <= ? LIMIT 1'),
+    expired: database.prepare(`SELECT ${ROW} FROM task WHERE due > 0 AND due <= ? ORDER BY due LIMIT ?`),
+    ready: database.prepare(`SELECT ${ROW} FROM task WHERE due = 0 ORDER BY key LIMIT ?`),
+    claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
+      WHERE key = ?`),
+    renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),
+    holds: database.prepare(`SELECT 1 FROM task WHERE ${FENCE}`),
+    saveSnapshot: database.prepare(`INSERT INTO snapshot (seq, data, task) SELECT ?, ?, key FROM task WHERE key = ?
+      ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`),
+    size: database.prepare('SELECT coalesce(sum(length(data)), 0) FROM event WHERE task = ?')
+  }
+}

@@ -1,0 +1,63 @@
+import { InvalidTaskError, TaskTooLargeError } from './errors.js'
+import { executorStates, type TaskEvent, type TaskState, type TaskUpdate } from './task.js'
+
+/** Updates in one `emit`. A longer list would hold the event loop for too long in one transaction. */
+export const MAX_UPDATES = 1_000
+/** Characters of JSON of one event, 8 Mi. Past it, one event would not fit through most wires anyway. */
+export const MAX_EVENT_CHARS = 8 * 1024 * 1024
+
+export type EventBody = Omit<TaskEvent, 'seq'>
+
+export interface PreparedUpdates {
+  readonly bodies: EventBody[]
+  /** Each body as JSON. */
+  readonly texts: string[]
+  /** The state after the last of them, or undefined where none names one. */
+  readonly state: Exclude<TaskUpdate['state'], undefined> | undefined
+}
+
+/** Checks what an executor wants to append and gives it its times. Throws TASK_INVALID and TASK_TOO_LARGE. */
+export function prepareUpdates (updates: readonly TaskUpdate[], at: number): PreparedUpdates {
+  if (updates.length === 0) throw new InvalidTaskError('updates', 'the list is empty')
+  if (updates.length > MAX_UPDATES) throw new InvalidTaskError('updates', `more than ${MAX_UPDATES} in one emit`)
+  let state: TaskState = 'working'
+  const bodies: EventBody[] = []
+  const texts: string[] = []
+  for (const update of updates) {
+    if (state !== 'working') throw new InvalidTaskError('updates', `nothing may follow '${state}'`)
+    if (update.state !== undefined) {
+      if (!executorStates.includes(update.state)) throw new InvalidTaskError('state', `an executor may not set '${String(update.state)}'`)
+      state = update.state
+    }
+    const body = eventBody(update, at)
+    bodies.push(body)
+    texts.push(toJson('an event', body, MAX_EVENT_CHARS))
+  }
+  return { bodies, texts, state: state === 'working' ? undefined : state as PreparedUpdates['state'] }
+}
+
+function eventBody ({ state, progress, delta, message, artifact, error }: TaskUpdate, at: number): EventBody {
+  if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
+  if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
+  return {
+    at,
+    ...(state === undefined ? {} : { state }),
+    ...(progress === undefined ? {} : { progress }),
+    ...(delta === undefined ? {} : { delta }),
+    ...(message === undefined ? {} : { message: { role: message.role, parts: message.parts, timestamp: message.timestamp ?? at } }),
+    ...(artifact === undefined ? {} : { artifact: { name: artifact.name, type: 'json', content: artifact.content ?? null, createdAt: at } }),
+    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, timestamp: at } })
+  }
+}
+
+/** JSON of a value, in no more than `limit` characters. Throws TASK_INVALID for what JSON cannot say (cycles, bigints, too deep). */
+export function toJson (name: string, value: unknown, limit: number): string {
+  let text: string
+  try {
+    text = JSON.stringify(value) ?? 'null'
+  } catch (error) {
+    throw new InvalidTaskError(name, `it is not JSON (${(error as Error).message.split('\n')[0]})`)
+  }
+  if (text.length > limit) throw new TaskTooLargeError(name, limit)
+  return text
+}

@@ -1,0 +1,115 @@
+/** The states of a task, under A2A's names. `working` holds a lease; `input-required` waits for `provideInput` and holds none. */
+export type TaskState = 'submitted' | 'working' | 'input-required' | 'completed' | 'failed' | 'canceled' | 'rejected'
+
+/** The one table of what may follow what. A terminal state is one that nothing follows. */
+export const transitions = {
+  submitted: { start: 'working', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
+  working: { retry: 'working', ask: 'input-required', succeed: 'completed', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
+  'input-required': { reply: 'submitted', fail: 'failed', cancel: 'canceled' },
+  completed: {},
+  failed: {},
+  canceled: {},
+  rejected: {}
+} as const satisfies Record<TaskState, Readonly<Record<string, TaskState>>>
+
+export const taskStates = Object.keys(transitions) as TaskState[]
+
+export const terminalStates: readonly TaskState[] = taskStates.filter(state => Object.keys(transitions[state]).length === 0)
+
+/** What an executor may set. Cancels come from outside, new attempts from the store. */
+export const executorStates: readonly TaskState[] = (['ask', 'succeed', 'fail', 'reject'] as const).map(verb => transitions.working[verb])
+
+export function isTerminal (state: TaskState): boolean {
+  return terminalStates.includes(state)
+}
+
+export function canFollow (from: TaskState, to: TaskState): boolean {
+  return (Object.values(transitions[from]) as TaskState[]).includes(to)
+}
+
+export interface TextPart { readonly type: 'text', readonly text: string }
+
+export interface TaskMessage {
+  readonly role: 'user' | 'agent'
+  readonly parts: readonly TextPart[]
+  /** Milliseconds since 1970. */
+  readonly timestamp: number
+}
+
+export interface TaskArtifact {
+  readonly name: string
+  readonly type: 'json'
+  /** Any JSON value. */
+  readonly content: unknown
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface TaskError {
+  readonly code: string
+  /** Goes to callers: no stack, no secret. */
+  readonly message: string
+  /** Milliseconds since 1970. */
+  readonly timestamp: number
+}
+
+/** A task as it stands after its event number `seq`. Always what `foldTask` makes of its events. All times are milliseconds since 1970. */
+export interface TaskRecord {
+  /** UUIDv4, made by the store unless the caller gave one. */
+  readonly id: string
+  readonly owner: string
+  readonly skill: string
+  /** Any JSON value. */
+  readonly input: unknown
+  readonly contextId?: string | undefined
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly state: TaskState
+  readonly createdAt: number
+  /** Time of the last event. */
+  readonly updatedAt: number
+  /** Time of the last event that named a state. */
+  readonly statusAt: number
+  /** Time of the terminal event. */
+  readonly completedAt: number | null
+  /** Number of the last event. */
+  readonly seq: number
+  /** Which execution of this turn, from 0; -1 before the first. */
+  readonly attempt: number
+  /** How many times input was provided. */
+  readonly turn: number
+  /** 0 to 1; 1 once completed. */
+  readonly progress: number
+  readonly messages: readonly TaskMessage[]
+  readonly artifacts: readonly TaskArtifact[]
+  readonly error: TaskError | null
+}
+
+/**
+ * One entry of a task's log. Numbers run from 1 (`submitted`) without a gap; a terminal event is the last.
+ * One event may carry several of the optional fields; they apply together.
+ */
+export interface TaskEvent {
+  readonly seq: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly state?: TaskState
+  readonly progress?: number
+  /** New text of the agent's message that is being made; the whole message is the sum since the last other message. */
+  readonly delta?: string
+  readonly message?: TaskMessage
+  readonly artifact?: TaskArtifact
+  readonly error?: TaskError
+  /** A new attempt, by its number from 1: messages, artifacts and progress of the attempt before it are void. */
+  readonly retry?: number
+}
+
+/** What an executor appends; the store adds number and times. */
+export interface TaskUpdate {
+  readonly state?: 'input-required' | 'completed' | 'failed' | 'rejected' | undefined
+  /** 0 to 1. */
+  readonly progress?: number | undefined
+  readonly delta?: string | undefined
+  readonly message?: { readonly role: 'user' | 'agent', readonly parts: readonly TextPart[], readonly timestamp?: number | undefined } | undefined
+  readonly artifact?: { readonly name: string, readonly content: unknown } | undefined
+  readonly error?: { readonly code: string, readonly message: string } | undefined
+}

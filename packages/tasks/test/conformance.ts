@@ -1,0 +1,485 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskStore, type TaskUpdate } from '../src/index.js'
+
+export interface ConformanceSettings { readonly maxTasks?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
+/** Opens an empty store with short leases (about half a second) and sees to its end. */
+export type StoreFactory = (t: Test, settings?: ConformanceSettings) => Promise<TaskStore>
+
+const ASK = { skill: 'vac_query_docs', input: { question: 'why?' } }
+
+export async function collect<T> (items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+/** A handler that waits for its signal, and what it saw. */
+function waiting (): { handler: TaskHandler, started: Promise<void>, aborted: Promise<Error> } {
+  let start: () => void
+  let abort: (reason: Error) => void
+  const started = new Promise<void>(resolve => { start = resolve })
+  const aborted = new Promise<Error>(resolve => { abort = resolve })
+  return {
+    started,
+    aborted,
+    async handler (task, { signal }) {
+      start()
+      await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      abort(signal.reason as Error)
+      await delay(50)
+      throw new Error('stopped')
+    }
+  }
+}
+
+/** What every TaskStore must do, whatever it keeps its tasks in. */
+export function conformance (t: Test, kind: string, open: StoreFactory): void {
+  const test = (sentence: string, body: (t: Test) => Promise<void>): void => { t.test(`${kind}: ${sentence}`, body).catch(() => {}) }
+
+  test('a task is created, executed and read back; its log tells the same', async t => {
+    const store = await open(t)
+    store.work(async (task, { attempt, turn, emit }) => {
+      t.strictSame([attempt, turn, task.input], [0, 0, ASK.input])
+      t.equal(await emit({ progress: 0.5, delta: 'be' }), 3)
+      t.equal(await emit([{ delta: 'cause' }, { message: { role: 'agent', parts: [{ type: 'text', text: 'so' }] } }]), 5)
+      await emit({ state: 'completed', artifact: { name: 'response', content: { answer: 'because' } } })
+    })
+    const { task, created } = await store.create('alice', { ...ASK, contextId: 'c', metadata: { a: 1 }, message: { parts: [{ type: 'text', text: 'why?' }] } })
+    t.ok(created)
+    t.match(task, { owner: 'alice', ...ASK, contextId: 'c', state: 'submitted', seq: 1, attempt: -1, turn: 0, progress: 0, completedAt: null, error: null })
+    const events = await collect(store.events('alice', task.id))
+    t.strictSame(events.map(({ seq, state }) => [seq, state]), [[1, 'submitted'], [2, 'working'], [3, undefined], [4, undefined], [5, undefined], [6, 'completed']])
+    const ended = await store.get('alice', task.id)
+    t.strictSame(ended, foldTask(task, events))
+    t.match(ended, { state: 'completed', progress: 1, seq: 6, attempt: 0, artifacts: [{ name: 'response', type: 'json', content: { answer: 'because' } }] })
+    t.strictSame(ended?.messages.map(({ role, parts }) => [role, parts[0]?.text]), [['user', 'why?'], ['agent', 'because'], ['agent', 'so']])
+    t.equal(ended?.completedAt, events.at(-1)?.at)
+  })
+
+  test('a foreign task is answered as an unknown one, by every method', async t => {
+    const store = await open(t)
+    const { task } = await store.create('alice', ASK)
+    await store.setPush('alice', task.id, { id: 'p', url: 'https://a.example' })
+    const codeOf = async (call: Promise<unknown>): Promise<unknown> => await call.then(value => value, (error: Error & { code: string }) => [error.code, error.message.replaceAll(/'[^']*'/g, '')])
+    const ask = async (id: string): Promise<unknown[]> => await Promise.all([
+      store.get('bob', id), store.cancel('bob', id), store.provideInput('bob', id, { parts: [] }), store.getPush('bob', id, 'p'), store.listPush('bob', id),
+      store.deletePush('bob', id, 'p'), codeOf(store.setPush('bob', id, { url: 'https://b.example' })), codeOf(collect(store.events('bob', id)))
+    ])
+    t.strictSame(await ask(task.id), await ask('nothing-of-that-name'))
+    t.strictSame((await store.list('bob')).tasks, [])
+    t.equal((await store.get('alice', task.id))?.state, 'submitted')
+    await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
+  })
+
+  test('20 creates at once with one key are one task and one execution; another body is a conflict, another owner another task', async t => {
+    const store = await open(t)
+    let runs = 0
+    store.work(() => { runs++ })
+    const made = await Promise.all(Array.from({ length: 20 }, async () => await store.create('alice', { ...ASK, idempotencyKey: 'k' })))
+    t.equal(new Set(made.map(({ task }) => task.id)).size, 1)
+    t.equal(made.filter(({ created }) => created).length, 1)
+    await collect(store.events('alice', made[0]?.task.id ?? ''))
+    await delay(50)
+    t.equal(runs, 1)
+    await t.rejects(store.create('alice', { ...ASK, input: 'other', idempotencyKey: 'k' }), { code: 'TASK_CONFLICT' })
+    t.equal((await store.create('bob', { ...ASK, input: 'other', idempotencyKey: 'k' })).created, true)
+    const ordered = await store.create('alice', { skill: 's', input: { a: 1, b: [{ c: 1, d: 2 }] }, idempotencyKey: 'o' })
+    t.equal((await store.create('alice', { skill: 's', input: { b: [{ d: 2, c: 1 }], a: 1 }, idempotencyKey: 'o' })).task.id, ordered.task.id)
+  })
+
+  test('a cancel aborts the handler within 100 ms, is final, and nothing comes after it', async t => {
+    const store = await open(t)
+    const { handler, started, aborted } = waiting()
+    store.work(async (task, context) => {
+      await Promise.resolve(handler(task, context)).catch(() => {})
+      await t.rejects(context.emit({ delta: 'late' }), { code: 'TASK_FENCED' })
+    })
+    const { task } = await store.create('alice', ASK)
+    const events = collect(store.events('alice', task.id))
+    await started
+    const before = performance.now()
+    t.match(await store.cancel('alice', task.id, 'not needed'), { outcome: 'canceled', task: { state: 'canceled', error: { message: 'not needed' } } })
+    t.equal(((await aborted) as Error & { code: string }).code, 'TASK_CANCELED')
+    const took = performance.now() - before
+    t.ok(took < 100, `${took} ms`)
+    t.strictSame((await events).at(-1)?.state, 'canceled')
+    t.match(await store.cancel('alice', task.id), { outcome: 'terminal', task: { state: 'canceled' } })
+    await delay(100)
+    t.equal((await store.get('alice', task.id))?.seq, 3)
+  })
+
+  test('a task canceled before its start is never executed', async t => {
+    const store = await open(t)
+    const { task } = await store.create('alice', ASK)
+    await store.cancel('alice', task.id)
+    let runs = 0
+    store.work(() => { runs++ })
+    await delay(150)
+    t.equal(runs, 0)
+  })
+
+  test('a cancel and a completion that race 300 times leave one terminal state each, and both sides agree with it', async t => {
+    const store = await open(t)
+    const told = new Map<string, boolean>()
+    store.work(async (task, { emit }) => {
+      await delay(Math.random() * 3)
+      told.set(task.id, await emit({ state: 'completed' }).then(() => true, () => false))
+    }, { concurrency: 32 })
+    await Promise.all(Array.from({ length: 300 }, async () => {
+      const { task } = await store.create('alice', ASK)
+      await delay(Math.random() * 6)
+      const { outcome } = await store.cancel('alice', task.id)
+      const events = await collect(store.events('alice', task.id))
+      const ends = events.filter(({ state }) => state === 'completed' || state === 'canceled')
+      const last = await store.get('alice', task.id)
+      if (ends.length !== 1 || ends[0] !== events.at(-1) || last?.state !== ends[0]?.state) t.fail('more than one end')
+      if ((outcome === 'canceled') !== (last?.state === 'canceled')) t.fail('the cancel was told something else')
+      if (told.has(task.id) && told.get(task.id) !== (last?.state === 'completed')) t.fail('the handler was told something else')
+    }))
+    t.pass('300 races')
+  })
+
+  test('every reader sees the same events without a gap, from any number on, while they are written and afterwards', async t => {
+    const store = await open(t)
+    store.work(async (task, { emit }) => {
+      for (let i = 0; i < 120; i++) {
+        emit(Array.from({ length: i % 13 + 1 }, (_, j) => ({ delta: `${i}.${j} ` }))).catch(() => {})
+        if (i % 10 === 0) await delay(1)
+      }
+    })
+    const { task } = await store.create('alice', ASK)
+    const readers = await Promise.all([0, 0, 1, 2, 100, 600, 700, 5_000].map(async after => [after, await collect(store.events('alice', task.id, { after }))] as const))
+    const all = await collect(store.events('alice', task.id))
+    t.strictSame(all.map(({ seq }) => seq), all.map((_, i) => i + 1))
+    for (const [after, events] of readers) t.strictSame(events, all.slice(after))
+    t.strictSame(await store.get('alice', task.id), foldTask(task, all))
+    for (const after of [-1, NaN, 1.5]) t.equal((await collect(store.events('alice', task.id, { after }))).length, all.length - Math.max(0, Math.trunc(after) || 0))
+  })
+
+  test('a reader ends when its signal aborts, when it leaves, and when the store closes; the task goes on', async t => {
+    const store = await open(t)
+    const { handler, started } = waiting()
+    store.work(handler)
+    const { task } = await store.create('alice', ASK)
+    const controller = new AbortController()
+    const readers = [collect(store.events('alice', task.id, { signal: controller.signal })), collect(store.events('alice', task.id))]
+    await started
+    const leaving = store.events('alice', task.id, { after: 2 })[Symbol.asyncIterator]()
+    const next = leaving.next()
+    await leaving.return?.()
+    t.strictSame((await next).done, true)
+    controller.abort()
+    t.equal((await readers[0])?.length, 2)
+    t.equal((await store.get('alice', task.id))?.state, 'working')
+    await store.close()
+    t.equal((await readers[1])?.length, 2)
+  })
+
+  test('a handler that throws fails the task without telling why; one that emits an error tells it; a return completes', async t => {
+    const store = await open(t)
+    const ways: Record<string, TaskHandler> = {
+      throws: () => { throw new Error('secret') },
+      rejects: async () => await Promise.reject(new Error('secret')),
+      nothing: async () => { throw undefined }, // eslint-disable-line no-throw-literal
+      later: async (task, { emit }) => { await emit({ delta: 'x' }); throw new Error('secret') },
+      says: async (task, { emit }) => { await emit({ state: 'failed', error: { code: 'NO_VAC', message: 'no such VAC' } }) },
+      rejected: async (task, { emit }) => { await emit({ state: 'rejected' }) },
+      returns: () => {}
+    }
+    store.work(async (task, context) => { await ways[task.skill]?.(task, context) })
+    const ended: Record<string, string> = {}
+    for (const skill of Object.keys(ways)) {
+      const { task } = await store.create('alice', { skill, input: null })
+      await collect(store.events('alice', task.id))
+      const { state, error } = await store.get('alice', task.id) ?? {}
+      ended[skill] = `${state} ${error?.code ?? ''}`.trim()
+      t.notMatch(JSON.stringify(error), 'secret')
+    }
+    t.strictSame(ended, {
+      throws: 'failed TASK_FAILED', rejects: 'failed TASK_FAILED', nothing: 'failed TASK_FAILED', later: 'failed TASK_FAILED', says: 'failed NO_VAC', rejected: 'rejected', returns: 'completed'
+    })
+  })
+
+  test('a handler that never ends and ignores its signal fails in time and frees its place', async t => {
+    const store = await open(t)
+    let signal: AbortSignal | undefined
+    store.work(async (task, context) => {
+      if (task.skill !== 'hang') return
+      signal = context.signal
+      await new Promise(() => {})
+    }, { concurrency: 1, timeoutMs: 100 })
+    const { task } = await store.create('alice', { skill: 'hang', input: null })
+    const { task: next } = await store.create('alice', { skill: 'quick', input: null })
+    await collect(store.events('alice', next.id))
+    t.match(await store.get('alice', task.id), { state: 'failed', error: { code: 'TASK_TIMEOUT' } })
+    t.equal(signal?.aborted, true)
+  })
+
+  test('a task that asks waits without a place, and goes on as the next turn once input is provided', async t => {
+    const store = await open(t)
+    store.work(async (task, { turn, emit }) => {
+      if (turn === 0) await emit([{ delta: 'which ' }, { delta: 'one?' }, { state: 'input-required' }])
+      else await emit({ state: 'completed', artifact: { name: 'response', content: task.messages.at(-1)?.parts[0]?.text } })
+    }, { concurrency: 1 })
+    const { task } = await store.create('alice', ASK)
+    for await (const { state } of store.events('alice', task.id)) if (state === 'input-required') break
+    t.match(await store.get('alice', task.id), { state: 'input-required', completedAt: null, turn: 0 })
+    const answers = await Promise.all([1, 2].map(async () => await store.provideInput('alice', task.id, { parts: [{ type: 'text', text: 'the first' }] })))
+    t.strictSame(answers.map(({ outcome }) => outcome).sort(), ['accepted', 'not-waiting'])
+    const events = await collect(store.events('alice', task.id))
+    const ended = await store.get('alice', task.id)
+    t.match(ended, { state: 'completed', turn: 1, attempt: 0, artifacts: [{ content: 'the first' }] })
+    t.strictSame(ended, foldTask(task, events))
+    t.equal((await store.provideInput('alice', task.id, { parts: [] })).outcome, 'not-waiting')
+  })
+
+  test('what an executor may not append is refused, and the task can still end', async t => {
+    const store = await open(t, { maxTaskChars: 20_000 })
+    store.work(async (task, { emit }) => {
+      const bad = [[], Array.from({ length: 1_001 }, () => ({ progress: 0 })), { state: 'working' }, { state: 'canceled' }, { progress: 2 }, { progress: NaN },
+        [{ state: 'completed' }, { delta: 'x' }], { artifact: { name: 'a', content: 1n } }] as TaskUpdate[]
+      for (const updates of bad) await t.rejects(emit(updates), { code: 'TASK_INVALID' })
+      await t.rejects(emit({ delta: 'x'.repeat(9_000_000) }), { code: 'TASK_TOO_LARGE' })
+      for (let i = 0; i < 3; i++) await emit({ delta: 'x'.repeat(6_000) })
+      await emit({ delta: 'x'.repeat(6_000) })
+    })
+    const { task } = await store.create('alice', ASK)
+    await collect(store.events('alice', task.id))
+    t.match(await store.get('alice', task.id), { state: 'failed', error: { code: 'TASK_TOO_LARGE' } })
+    for (const wrong of [{ skill: '' }, { id: '' }, { idempotencyKey: 'x'.repeat(300) }, { input: 1n }, { push: { url: '' } }]) {
+      await t.rejects(store.create('alice', { ...ASK, ...wrong }), { code: 'TASK_INVALID', statusCode: 400 })
+    }
+    await t.rejects(store.create('', ASK), { code: 'TASK_INVALID' })
+  })
+
+  test('any text comes back as it was', async t => {
+    const store = await open(t)
+    const text = 'a\n\r\u2028data:\0\ud800"\u{1f600}\ufeff'
+    store.work(async (task, { emit }) => { await emit({ delta: text }) })
+    const { task } = await store.create('alice', { skill: 's', input: { [text]: text }, metadata: { text } })
+    await collect(store.events('alice', task.id))
+    const got = await store.get('alice', task.id)
+    t.strictSame([got?.input, got?.metadata, got?.messages[0]?.parts[0]?.text], [{ [text]: text }, { text }, text])
+    for (const bad of ['\0', '\ud800']) await t.rejects(store.create('alice', { ...ASK, contextId: bad }), { code: 'TASK_INVALID' })
+    t.equal((await store.create('alice', { ...ASK, contextId: '\u{1f600}' })).task.contextId, '\u{1f600}')
+  })
+
+  test('pages go through all tasks of an owner once, newest status first, by state and context', async t => {
+    const store = await open(t)
+    for (let i = 0; i < 25; i++) await store.create('alice', { ...ASK, input: i, contextId: i % 2 === 0 ? 'even' : 'odd' })
+    await store.create('bob', ASK)
+    const pages: unknown[][] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.list('alice', { limit: 10, cursor })
+      pages.push(page.tasks.map(({ input }) => input))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    t.strictSame(pages.map(({ length }) => length), [10, 10, 5])
+    t.strictSame(pages.flat(), Array.from({ length: 25 }, (_, i) => 24 - i))
+    t.equal((await store.list('alice', { contextId: 'even' })).tasks.length, 13)
+    const [newest] = (await store.list('alice', { limit: 1 })).tasks
+    await store.cancel('alice', newest?.id ?? '')
+    t.equal((await store.list('alice', { states: ['canceled'] })).tasks.length, 1)
+    t.equal((await store.list('alice', { states: ['submitted', 'canceled'], contextId: 'even' })).tasks.length, 13)
+    t.equal((await store.list('alice', { states: [] })).tasks.length, 0)
+    for (const bad of ['x', '', 'MTIz', '!!']) await t.rejects(store.list('alice', { cursor: bad }), { code: 'TASK_INVALID_CURSOR', statusCode: 400 })
+    for (const limit of [0, -1, 101, 1.5, NaN]) await t.rejects(store.list('alice', { limit }), { code: 'TASK_INVALID' })
+  })
+
+  test('20,000 pieces of an answer cost the time of their length, and reading meanwhile is the same as afterwards', async t => {
+    const store = await open(t)
+    let half: Promise<unknown> | undefined
+    store.work(async (task, { emit }) => {
+      let last: Promise<number> | undefined
+      for (let i = 1; i <= 20_000; i++) {
+        last = emit({ delta: `piece ${i} ` })
+        if (i % 64 === 0) await last
+        if (i === 10_000) half = store.get('alice', task.id)
+      }
+      await last
+    })
+    // time of the processor: other work on the machine must not count
+    const before = process.cpuUsage()
+    const { task } = await store.create('alice', ASK)
+    let count = 0
+    for await (const event of store.events('alice', task.id)) count = event.seq
+    const { user, system } = process.cpuUsage(before)
+    t.equal(count, 20_003)
+    t.ok(user + system < 3_000_000, `${Math.round((user + system) / 1000)} ms`)
+    const whole = (await store.get('alice', task.id))?.messages[0]?.parts[0]?.text ?? ''
+    t.equal(whole.length, Array.from({ length: 20_000 }, (_, i) => `piece ${i + 1} `).join('').length)
+    const part = (await half as { messages: { parts: { text: string }[] }[] }).messages[0]?.parts[0]?.text ?? ''
+    t.ok(part.length > 80_000 && whole.startsWith(part))
+  })
+
+  test('purge deletes ended tasks alone, oldest first, and their readers end', async t => {
+    const store = await open(t)
+    const { handler, started } = waiting()
+    store.work(async (task, context) => {
+      if (task.skill === 'wait') await handler(task, context)
+      if (task.skill === 'ask') await context.emit({ state: 'input-required' })
+    })
+    const of = async (skill: string): Promise<string> => (await store.create('alice', { skill, input: null })).task.id
+    const [running, asking, ...ended] = [await of('wait'), await of('ask'), await of('a'), await of('b'), await of('c')]
+    for (const id of ended) await collect(store.events('alice', id))
+    await started
+    const slow = store.events('alice', ended[0] ?? '')[Symbol.asyncIterator]()
+    await slow.next()
+    t.equal(await store.purge({ maxTasks: 4 }), 1)
+    t.equal(await store.get('alice', ended[0] ?? ''), null)
+    t.equal((await slow.next()).done ?? false, false, 'the page that it holds')
+    t.equal(await store.purge({ terminalOlderThanMs: 60_000 }), 0)
+    await delay(5)
+    t.equal(await store.purge({ terminalOlderThanMs: 0, maxTasks: 1 }), 2)
+    for (const id of [running, asking]) t.notOk((await store.get('alice', id))?.completedAt)
+    t.equal((await store.list('alice')).tasks.length, 2)
+    while ((await slow.next()).done !== true);
+  })
+
+  test('a store with as many tasks as it may have makes room by ended ones, and refuses when there are none', async t => {
+    const store = await open(t, { maxTasks: 5 })
+    const ids: string[] = []
+    for (let i = 0; i < 5; i++) ids.push((await store.create('alice', ASK)).task.id)
+    await t.rejects(store.create('alice', ASK), { code: 'TASK_TOO_MANY', statusCode: 503 })
+    await store.cancel('alice', ids[3] ?? '')
+    await store.create('alice', ASK)
+    t.equal(await store.get('alice', ids[3] ?? ''), null)
+    t.equal((await store.list('alice')).tasks.length, 5)
+  })
+
+  test('stopping drains what ends in time and releases the rest to the next worker, which is no failed attempt', async t => {
+    const store = await open(t)
+    const { handler, started } = waiting()
+    const worker = store.work(async (task, context) => { if (task.skill === 'quick') await delay(60); else await handler(task, context) })
+    const { task: quick } = await store.create('alice', { skill: 'quick', input: null })
+    const { task: long } = await store.create('alice', { skill: 'long', input: null })
+    await started
+    await worker.stop({ drainMs: 150 })
+    t.equal((await store.get('alice', quick.id))?.state, 'completed')
+    t.match(await store.get('alice', long.id), { state: 'working', attempt: 0 })
+    const before = performance.now()
+    store.work(async (task, { attempt, emit }) => { await emit({ state: 'completed', artifact: { name: 'attempt', content: attempt } }) })
+    const events = await collect(store.events('alice', long.id))
+    t.ok(performance.now() - before < 500, 'before a lease could have run out')
+    t.strictSame(events.map(({ state, retry }) => retry ?? state), ['submitted', 'working', 1, 'completed'])
+    t.match(await store.get('alice', long.id), { attempt: 1, artifacts: [{ content: 1 }] })
+  })
+
+  test('close while working takes less than a second, may be called twice, and later calls are refused', async t => {
+    const store = await open(t)
+    const { handler, started, aborted } = waiting()
+    store.work(handler)
+    const { task } = await store.create('alice', ASK)
+    await started
+    const before = performance.now()
+    await Promise.all([store.close(), store.close()])
+    t.ok(performance.now() - before < 1_000)
+    t.equal(((await aborted) as Error & { code: string }).code, 'TASK_WORKER_STOPPED')
+    await t.rejects(store.create('alice', ASK), { code: 'TASK_STORE_CLOSED' })
+    await t.rejects(store.get('alice', task.id), { code: 'TASK_STORE_CLOSED' })
+    await t.rejects(collect(store.events('alice', task.id)), { code: 'TASK_STORE_CLOSED' })
+    t.match(await store.health(), { ok: false })
+  })
+
+  test('health writes, and says so', async t => {
+    t.strictSame(await (await open(t)).health(), { ok: true })
+  })
+
+  test('push: every wanted event is delivered once and in order, tried again when it fails, under one id', async t => {
+    const store = await open(t)
+    const got: { id: string, seq: number, tries: number, secrets: unknown }[] = []
+    let fails = 2
+    store.work(async (task, { emit }) => {
+      await emit({ delta: 'not told' })
+      await emit([{ artifact: { name: 'a', content: 1 } }, { progress: 0.5 }, { artifact: { name: 'b', content: 2 } }])
+    })
+    const { task } = await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://a.example', settings: { kind: 'x' }, secrets: { token: 'canary' } } })
+    const done = new Promise<void>(resolve => {
+      store.deliver(async ({ id, event, tries, secrets, config }) => {
+        got.push({ id, seq: event.seq, tries, secrets })
+        t.match(config, { id: 'p', url: 'https://a.example', settings: { kind: 'x' } })
+        if (event.seq === 4 && fails-- > 0) return { retryAt: Date.now() + 30 }
+        if (event.state === 'completed') setTimeout(resolve, 100)
+        return 'delivered'
+      })
+    })
+    await done
+    t.strictSame(got.map(({ seq, tries }) => [seq, tries]), [[2, 0], [4, 0], [4, 1], [4, 2], [6, 0], [7, 0]])
+    t.equal(new Set(got.filter(({ seq }) => seq === 4).map(({ id }) => id)).size, 1)
+    t.equal(new Set(got.map(({ id }) => id)).size, 4)
+    t.strictSame(got[0]?.secrets, { token: 'canary' })
+    const listed = [await store.getPush('alice', task.id, 'p'), ...await store.listPush('alice', task.id)]
+    t.match(listed, [{ id: 'p', taskId: task.id, cursor: 7, disabled: null }, { id: 'p' }])
+    t.notMatch(JSON.stringify(listed), 'canary')
+  })
+
+  test('push: a receiver that asks for no more gets none, one that fails for too long is given up, and one does not hold up another', async t => {
+    const store = await open(t, { deadAfterMs: 100 })
+    const told: Record<string, number> = { gone: 0, dead: 0, throws: 0, fine: 0 }
+    store.deliver(async ({ config }) => {
+      told[config.id] = (told[config.id] ?? 0) + 1
+      if (config.id === 'gone') return { disable: '410' }
+      if (config.id === 'dead') return { retryAt: Date.now() + 20 }
+      if (config.id === 'throws') throw new Error('no')
+      return 'delivered'
+    })
+    const { task } = await store.create('alice', ASK)
+    for (const id of Object.keys(told)) await store.setPush('alice', task.id, { id, url: 'https://a.example', after: 0 })
+    await store.cancel('alice', task.id)
+    await delay(500)
+    const configs = Object.fromEntries((await store.listPush('alice', task.id)).map(({ id, disabled, cursor }) => [id, [disabled?.slice(0, 9), cursor]]))
+    t.strictSame(configs, { gone: ['410', 0], dead: ['it failed', 0], throws: [undefined, 0], fine: [undefined, 2] })
+    t.match(told, { gone: 1, throws: 1, fine: 2 })
+    t.ok((told.dead ?? 0) > 2)
+    t.equal(await store.deletePush('alice', task.id, 'fine'), true)
+    t.equal(await store.deletePush('alice', task.id, 'fine'), false)
+  })
+
+  test('push: a task takes ten configs; a replaced one keeps its place', async t => {
+    const store = await open(t)
+    const { task } = await store.create('alice', ASK)
+    for (let i = 0; i < 10; i++) await store.setPush('alice', task.id, { id: `p${i}`, url: 'https://a.example' })
+    await t.rejects(store.setPush('alice', task.id, { url: 'https://a.example' }), { code: 'TASK_TOO_MANY_PUSH_CONFIGS', statusCode: 400 })
+    await store.cancel('alice', task.id)
+    t.match(await store.setPush('alice', task.id, { id: 'p3', url: 'https://b.example' }), { url: 'https://b.example', cursor: 1 })
+    t.equal((await store.listPush('alice', task.id)).length, 10)
+  })
+
+  test('events appended in any grouping fold to the record', async t => {
+    const { default: fc } = await import('fast-check')
+    const store = await open(t)
+    const text = fc.string({ unit: 'binary', maxLength: 8 })
+    const update = fc.oneof(
+      fc.record({ delta: text }), fc.record({ progress: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      fc.record({ message: fc.record({ role: fc.constantFrom('user', 'agent'), parts: fc.array(fc.record({ type: fc.constant('text'), text }), { maxLength: 2 }) }) }),
+      fc.record({ artifact: fc.record({ name: text, content: fc.jsonValue() }) }), fc.record({ delta: text, error: fc.record({ code: text, message: text }) }))
+    const groups = fc.array(fc.array(update, { minLength: 1, maxLength: 5 }), { maxLength: 8 })
+    const plans = new Map<string, TaskUpdate[][]>()
+    store.work(async (task, { turn, emit }) => {
+      for (const group of plans.get(task.id) ?? []) await emit(group)
+      await emit({ state: turn === 0 ? 'input-required' : 'failed' })
+    })
+    await fc.assert(fc.asyncProperty(groups, async plan => {
+      const id = crypto.randomUUID()
+      plans.set(id, plan as TaskUpdate[][])
+      const { task } = await store.create('alice', { ...ASK, id })
+      const seen: TaskEvent[] = []
+      for await (const event of store.events('alice', id)) {
+        seen.push(event)
+        if (event.state === 'input-required') await store.provideInput('alice', id, { parts: [] })
+      }
+      // what JSON keeps: -0 is 0
+      const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+      t.strictSame(plain(await store.get('alice', id)), plain(foldTask(task, seen)))
+      t.strictSame(plain(await collect(store.events('alice', id))), plain(seen))
+    }), { numRuns: 40 })
+  })
+
+  test('errors of the store can be told by their codes', async t => {
+    const store = await open(t)
+    const error: unknown = await collect(store.events('alice', 'none')).catch((error: unknown) => error)
+    t.ok(isTaskError(error) && isTaskError(error, 'TASK_NOT_FOUND') && !isTaskError(error, 'TASK_FENCED'))
+  })
+}

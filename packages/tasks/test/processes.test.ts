@@ -1,0 +1,248 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openDatabase } from '@polyvac/sqlite'
+import tap, { test, type Test } from 'tap'
+import { foldTask } from '../src/index.js'
+import { collect } from './conformance.js'
+import { compileProcess } from './fixtures/compile.js'
+import { fileOf, openStore } from './fixtures/store.js'
+
+const program = await compileProcess()
+tap.teardown(program.remove)
+
+type Message = Record<string, unknown>
+interface Process { readonly child: ChildProcess, readonly messages: Message[], saw (key: string): Promise<Message>, kill (signal: NodeJS.Signals): Promise<void> }
+
+/** Starts a process that shares `path`, and ends it with the test. */
+function start (t: Test, path: string, mode: string): Process {
+  const child = fork(program.path, [path, mode], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const messages: Message[] = []
+  child.on('message', message => { messages.push(message as Message) })
+  const exited = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return {
+    child,
+    messages,
+    async saw (key) {
+      for (;;) {
+        const found = messages.find(message => key in message)
+        if (found !== undefined) return found
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended before it told '${key}'`)
+        await Promise.race([once(child, 'message'), exited])
+      }
+    },
+    async kill (signal) {
+      child.kill(signal)
+      if (signal === 'SIGKILL' || signal === 'SIGTERM') await exited
+    }
+  }
+}
+
+test('what was acknowledged survives SIGKILL in the middle of writing, and is executed', async t => {
+  const path = await fileOf(t)
+  const acknowledged: string[] = []
+  for (let i = 0; i < 4; i++) {
+    const creator = start(t, path, 'create')
+    await creator.saw('created')
+    await delay(50 + 60 * i)
+    await creator.kill('SIGKILL')
+    acknowledged.push(...creator.messages.flatMap(({ created }) => created as string[] ?? []))
+  }
+  const store = await openStore(t, { path })
+  t.ok(acknowledged.length > 50, `${acknowledged.length} tasks`)
+  for (const id of acknowledged) if (await store.get('alice', id) === null) t.fail(`${id} is lost`)
+  const database = await openDatabase(path)
+  t.strictSame(database.prepare('PRAGMA integrity_check').column(), ['ok'])
+  database.close()
+  store.work(() => {}, { concurrency: 64 })
+  for (const id of acknowledged) await collect(store.events('alice', id))
+  for (const id of acknowledged) if ((await store.get('alice', id))?.state !== 'completed') t.fail(`${id} is not executed`)
+})
+
+test('a killed executor is replaced: the next attempt begins anew, and who reads the log of the one file sees no gap', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const executor = start(t, path, 'work')
+  const { task } = await store.create('alice', { skill: 'talk', input: 1 })
+  const events = collect(store.events('alice', task.id))
+  while (((await store.get('alice', task.id))?.seq ?? 0) < 10) await delay(10)
+  await executor.kill('SIGKILL')
+  const killed = performance.now()
+  store.work(async (task, { attempt, emit }) => { await emit([{ delta: `attempt ${attempt}` }]) })
+  const seen = await events
+  const took = performance.now() - killed
+  t.ok(took < 3_000, `${Math.round(took)} ms`)
+  t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
+  t.ok(seen.filter(({ delta }) => delta?.startsWith('0:')).length > 3)
+  const ended = await store.get('alice', task.id)
+  t.match(ended, { state: 'completed', attempt: 1 })
+  t.strictSame(ended?.messages.map(({ parts }) => parts[0]?.text), ['attempt 1'])
+  t.strictSame(ended, foldTask(task, seen))
+})
+
+test('a task that kills every executor is given up after its attempts', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path, retries: 2 })
+  const { task } = await store.create('alice', { skill: 'poison', input: 1 })
+  const attempts: unknown[] = []
+  for (let i = 0; i < 3; i++) {
+    const executor = start(t, path, 'work')
+    attempts.push((await executor.saw('started')).attempt)
+    await once(executor.child, 'exit')
+  }
+  t.strictSame(attempts, [0, 1, 2])
+  let runs = 0
+  store.work(() => { runs++ })
+  await collect(store.events('alice', task.id))
+  t.match(await store.get('alice', task.id), { state: 'failed', error: { code: 'TASK_EXECUTOR_LOST' } })
+  t.equal(runs, 0)
+})
+
+test('a frozen executor that wakes after it was replaced can write nothing more and hears of it', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const frozen = start(t, path, 'work')
+  const { task } = await store.create('alice', { skill: 'talk', input: 'freeze' })
+  await frozen.saw('started')
+  let ended = false
+  const worker = store.work(async (task, { emit }) => {
+    await emit({ delta: 'mine' })
+    await frozen.kill('SIGCONT')
+    await frozen.saw('refused')
+    await emit({ delta: ' alone' })
+    ended = true
+  })
+  const events = await collect(store.events('alice', task.id))
+  t.ok(ended)
+  const taken = events.findIndex(({ retry }) => retry === 1)
+  t.strictSame(events.slice(taken + 1).map(({ delta, state }) => delta ?? state), ['mine', ' alone', 'completed'])
+  t.match(await frozen.saw('refused'), { refused: 'TASK_FENCED', aborted: true })
+  await worker.stop()
+})
+
+test('a cancel reaches the executor in another process within a second', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const executor = start(t, path, 'work')
+  const { task } = await store.create('alice', { skill: 'silent', input: 1 })
+  await executor.saw('started')
+  const before = performance.now()
+  t.match(await store.cancel('alice', task.id), { outcome: 'canceled' })
+  t.match(await executor.saw('aborted'), { aborted: 'TASK_CANCELED' })
+  const took = performance.now() - before
+  t.ok(took < 1_000, `${Math.round(took)} ms`)
+  await delay(200)
+  t.match(await store.get('alice', task.id), { state: 'canceled', seq: 3 })
+})
+
+test('processes that open, create and execute in one new file at once meet no lock, and share keys and tasks', async t => {
+  const path = await fileOf(t)
+  const all = Array.from({ length: 3 }, () => start(t, path, 'create 500'))
+  for (const one of all) t.strictSame((await one.saw('errors')).errors, [])
+  const store = await openStore(t, { path })
+  // a page is by the time of the last status, so what is still executed would move between pages
+  while ((await store.list('alice', { states: ['submitted', 'working'], limit: 1 })).tasks.length > 0) await delay(20)
+  const tasks = new Map<string, string>()
+  for (let cursor: string | undefined, more = true; more;) {
+    const page = await store.list('alice', { limit: 100, cursor })
+    for (const { id, input } of page.tasks) tasks.set(id, String(input))
+    cursor = page.nextCursor
+    more = cursor !== undefined
+  }
+  t.equal(new Set(tasks.values()).size, 500)
+  t.equal(tasks.size, 500)
+  const executions = all.flatMap(({ messages }) => messages.flatMap(({ started, attempt }) => started === undefined ? [] : [`${String(started)} ${String(attempt)}`]))
+  // on a machine so busy that a lease runs out there is a second attempt, but never the same one twice
+  t.equal(new Set(executions).size, executions.length, 'no attempt twice')
+})
+
+test('an executor that is told to end releases its task at once', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const executor = start(t, path, 'work')
+  const { task } = await store.create('alice', { skill: 'talk', input: 1 })
+  await executor.saw('started')
+  await executor.kill('SIGTERM')
+  t.equal(executor.child.exitCode, 0)
+  const before = performance.now()
+  store.work(() => {})
+  await collect(store.events('alice', task.id))
+  t.ok(performance.now() - before < 500, 'before a lease could have run out')
+  t.match(await store.get('alice', task.id), { state: 'completed', attempt: 1 })
+})
+
+test('a delivery whose process dies before it was noted is made again under the same id', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  await store.create('alice', { skill: 'x', input: 1, push: { id: 'p', url: 'https://a.example', after: 0 } })
+  const first = start(t, path, 'deliver')
+  const { delivery } = await first.saw('delivery')
+  await once(first.child, 'exit')
+  const again = new Promise(resolve => {
+    store.deliver(async ({ id }) => {
+      resolve(id)
+      return 'delivered'
+    })
+  })
+  t.equal(await again, delivery)
+})
+
+test('a full disk acknowledges nothing, breaks nothing, and all goes on once there is room', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path, maxPages: 120 })
+  const acknowledged: string[] = []
+  const create = async (): Promise<void> => { acknowledged.push((await store.create('alice', { skill: 's', input: 'x'.repeat(2_000) })).task.id) }
+  const results = await Promise.allSettled(Array.from({ length: 300 }, create))
+  const refused = results.flatMap(result => result.status === 'rejected' ? [result.reason as { code: string, statusCode: number, message: string }] : [])
+  t.ok(refused.length > 50 && acknowledged.length > 20)
+  for (const { code, statusCode, message } of refused) t.match([code, statusCode, message], ['TASK_STORE_UNAVAILABLE', 503, /the disk is full/])
+  for (const id of acknowledged) t.ok(await store.get('alice', id) !== null)
+  await store.close()
+
+  const roomy = await openStore(t, { path })
+  t.strictSame(await roomy.health(), { ok: true })
+  roomy.work(() => {}, { concurrency: 64 })
+  let count = 0
+  for (const id of acknowledged) {
+    await collect(roomy.events('alice', id))
+    count++
+  }
+  t.equal(count, acknowledged.length)
+  t.match(await roomy.create('alice', { skill: 's', input: 1 }), { created: true })
+})
+
+test('an executor whose words cannot be written for want of room makes no end up, and the task is tried again', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path, maxPages: 150 })
+  const problems: unknown[] = []
+  const first = store.work(async (task, { emit }) => {
+    for (;;) await emit({ artifact: { name: 'a', content: 'x'.repeat(20_000) } }).catch((error: unknown) => { problems.push(error); throw error })
+  })
+  const { task } = await store.create('alice', { skill: 's', input: 1 })
+  while (problems.length === 0) await delay(10)
+  t.match(problems[0], { code: 'TASK_STORE_UNAVAILABLE' })
+  await first.stop()
+  t.match(await store.get('alice', task.id), { state: 'working' })
+  await store.close()
+  const roomy = await openStore(t, { path })
+  roomy.work(async (task, { emit }) => { await emit({ artifact: { name: 'b', content: 1 } }) })
+  await collect(roomy.events('alice', task.id))
+  t.match(await roomy.get('alice', task.id), { state: 'completed', attempt: 1, artifacts: [{ name: 'b' }] })
+})
+
+test('a file of another program, and one of a newer version, are refused and left alone', async t => {
+  const path = await fileOf(t)
+  await (await openStore(t, { path })).close()
+  const database = await openDatabase(path)
+  database.exec('PRAGMA user_version = 99')
+  await t.rejects(openStore(t, { path }), { code: 'TASK_STORE_FILE', message: /newer version/ })
+  database.exec('PRAGMA application_id = 7')
+  await t.rejects(openStore(t, { path }), { code: 'TASK_STORE_FILE', message: /another program/ })
+  database.close()
+  await t.rejects(openStore(t, { path: '' }), { code: 'TASK_STORE_OPTION' })
+  await t.rejects(openStore(t, { path, retries: -1 }), { code: 'TASK_STORE_OPTION' })
+})
