@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
+import { request, type Dispatcher } from 'undici'
+import type { AddressGuard } from './address-guard.js'
+import { deliveryOutcome } from './delivery-outcome.js'
+import { PushClosedError, PushTimeoutError } from './errors.js'
+import { checkSecrets, type PushSecrets } from './push-secrets.js'
+import type { SigningKeys } from './signing-keys.js'
+
+const MAX_ANSWER_BYTES = 65_536
+
+export interface PushDelivererOptions {
+  /** Its dispatcher ends with this deliverer: give each its own guard. */
+  readonly guard: AddressGuard
+  readonly keys: SigningKeys
+  /** Who sends, as receivers know it: the public URL of the service. */
+  readonly issuer: string
+  /** Longest time of one delivery, lookup and answer included. Below that of the store, which would count it as a crash. Default 10 s. */
+  readonly timeoutMs?: number | undefined
+  /** The body to send, as JSON; undefined passes the event over. What it throws goes to the store, which tries again. */
+  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<string | undefined>
+  /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
+  readonly log: TaskLogger
+}
+
+export interface PushDeliverer {
+  /** For `TaskStore.deliver`. */
+  readonly handler: DeliveryHandler
+  /** Ends what runs, to be tried again by the next process, and all connections. May be called twice. */
+  close (): Promise<void>
+}
+
+/** Sends the events of a task store to the receivers that its push configs name, signed, once each unless they fail. */
+export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
+  const { guard, keys, issuer, timeoutMs = 10_000, payload, log } = options
+  const running = new Set<AbortController>()
+  let closed: Promise<void> | undefined
+
+  async function handler (delivery: Delivery, signal: AbortSignal): Promise<DeliveryOutcome> {
+    signal.throwIfAborted()
+    if (closed !== undefined) throw new PushClosedError()
+    let url: URL
+    let secrets: PushSecrets
+    try {
+      url = guard.checkUrl(delivery.config.url)
+      secrets = checkSecrets(delivery.secrets)
+    } catch (error) {
+      log.warn({ delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
+      return { disable: (error as Error).message }
+    }
+    const stop = new AbortController()
+    const forward = (): void => { stop.abort(signal.reason) }
+    const timer = setTimeout(() => { stop.abort(new PushTimeoutError(timeoutMs)) }, timeoutMs)
+    signal.addEventListener('abort', forward, { once: true })
+    running.add(stop)
+    try {
+      const body = await payload(delivery, stop.signal)
+      return body === undefined ? 'delivered' : await send(delivery, url, secrets, body, stop.signal)
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', forward)
+      running.delete(stop)
+    }
+  }
+
+  async function send (delivery: Delivery, url: URL, secrets: PushSecrets, body: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+    const { id, taskId, tries } = delivery
+    const webhookId = headerId(id)
+    try {
+      const jwt = await keys.sign({ aud: url.origin, jti: webhookId, taskId, iss: issuer, body })
+      signal.throwIfAborted()
+      const response = await request(url, {
+        method: 'POST', headers: deliveryHeaders(webhookId, jwt, secrets), body, signal, dispatcher: guard.dispatcher
+      })
+      const { statusCode: status, headers } = response
+      await discard(response.body)
+      const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
+      log[outcome === 'delivered' ? 'debug' : 'warn']({ delivery: id, host: url.host, status, tries }, 'a notification was answered')
+      return outcome
+    } catch (error) {
+      log.warn({ delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
+      return { retryAt: Date.now() + pushBackoff(tries) }
+    }
+  }
+
+  return {
+    handler,
+    close () {
+      for (const stop of running) stop.abort(new PushClosedError())
+      closed ??= guard.close()
+      return closed
+    }
+  }
+}
+
+function deliveryHeaders (id: string, jwt: string, { token, authentication }: PushSecrets): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'polyvac',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
+    'x-a2a-notification-signature': jwt,
+    authorization: authentication === undefined ? `Bearer ${jwt}` : `${authentication.scheme} ${authentication.credentials}`,
+    // one SDK reads the name without `x-`
+    ...(token !== undefined && { 'x-a2a-notification-token': token, 'a2a-notification-token': token })
+  }
+}
+
+/** An id that holds what callers chose may not fit a header; its hash always does, and is the same at every try. */
+function headerId (id: string): string {
+  return /^[\x21-\x7e]{1,256}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
+}
+
+/** Reads what little there should be, so that the connection can be used again; ends the connection where there is more. */
+async function discard (body: Dispatcher.ResponseData['body']): Promise<void> {
+  let bytes = 0
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength
+      if (bytes > MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // the status is known, and it alone says whether the notification arrived
+  }
+}
+
+/** What may be logged of an error: its text might quote headers. */
+function codeOf (error: unknown): string {
+  const { code, name } = error as { code?: unknown, name?: unknown }
+  return String(code ?? name)
+}

@@ -1,0 +1,49 @@
+import type { Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { buildConnector } from 'undici'
+import type { AddressGuard } from './address-guard.js'
+import { PushUrlRefusedError } from './errors.js'
+
+const CONNECT_MS = 5_000
+const MAX_ADDRESSES = 4
+
+/**
+ * Connects for undici, which would look the name up by itself, after any check and with another answer. Here the addresses
+ * checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are the name's.
+ */
+export function guardedConnect (guard: Pick<AddressGuard, 'resolve'>): buildConnector.connector {
+  const dial = buildConnector({ timeout: CONNECT_MS, allowH2: false })
+
+  async function connect (options: buildConnector.Options): Promise<Socket> {
+    const { protocol, hostname, port } = options
+    const addresses = await guard.resolve(protocol, hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
+    let failure: unknown = new Error('the lookup gave no address')
+    for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+      try {
+        return await dialOne(options, address)
+      } catch (error) {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  function dialOne (options: buildConnector.Options, address: string): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      dial({ ...options, hostname: address }, (error, socket) => {
+        if (error !== null) return reject(error)
+        if (isSame(socket.remoteAddress, address)) return resolve(socket)
+        socket.destroy()
+        reject(new PushUrlRefusedError('the connection led to another address', 'remove what redirects it'))
+      })
+    })
+  }
+
+  return (options, done) => {
+    connect(options).then(socket => { done(null, socket) }, error => { done(error as Error, null) })
+  }
+}
+
+function isSame (remote: string | undefined, address: string): boolean {
+  return remote !== undefined && ipaddr.process(remote).toString() === ipaddr.process(address).toString()
+}
