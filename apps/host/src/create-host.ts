@@ -12,6 +12,7 @@ import { BUILT_IN, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
 import { registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
+import { openTasks, type HostTasks } from './task-store.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -69,8 +70,10 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   let assembly = await assemble(settings, parts)
   let draining = false
   let protocols: readonly string[] = []
+  let tasks: HostTasks | undefined
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
+    await tasks?.store.close()
     await Promise.all(retired)
     await assembly.close()
   })
@@ -100,9 +103,14 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     })
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
-    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining })
+    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store })
     await app.register(vacPlugin, { vacs, authenticate: options.authenticate })
-    protocols = await registerProtocols(app, vacs, settings)
+    protocols = await registerProtocols(app, {
+      vacs,
+      settings,
+      authenticate: options.authenticate,
+      tasks: async () => tasks ??= await openTasks(settings.switches.tasks ?? {}, settings.folder, log)
+    })
     return app
   } catch (err) {
     await app.close()

@@ -14,3 +14,5 @@ export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 
 export const UsageError = createError<[string]>('USAGE', '%s; `polyvac --help` shows the ways to call it', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
   'a2a_vac_names names %s, which is no VAC; configured: %s', 500)
+export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',
+  'tasks cannot be kept in %s: %s; name another file with service.tasks.path, or say service.tasks.store: memory', 500)

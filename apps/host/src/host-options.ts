@@ -26,6 +26,10 @@ export interface HostOptions {
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
   readonly public_url?: string | undefined
+  /** Where tasks are kept: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the configuration, or in the working directory. */
+  readonly tasks?: ServiceConfig['tasks'] | undefined
+  /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
+  readonly push?: ServiceConfig['push'] | undefined
   /** The VACs, by name; instead of a configuration file. */
   readonly vacs?: readonly string[] | Readonly<Record<string, VacConfig>> | undefined
   /** A configuration file, or one that is read already. Default, where no `vacs` are given: `vac_config.yaml`. */
@@ -60,7 +64,9 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     enable_mcp_server: options.enable_mcp_server,
     mcp_servers: options.mcp_servers,
     async_stream: options.async_stream,
-    public_url: options.public_url
+    public_url: options.public_url,
+    tasks: options.tasks,
+    push: options.push
   }).filter(([, value]) => value !== undefined)) as Settings['switches']
   const named = options.vacs
   const vacs: Readonly<Record<string, VacConfig>> = named === undefined

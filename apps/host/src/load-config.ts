@@ -1,5 +1,5 @@
 import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core'
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BUILT_IN } from './host-options.js'
 import type { Arguments } from './arguments.js'
@@ -44,12 +44,24 @@ async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<
 export function folderConfig (folder: string): Config {
   const shown = basename(folder) || 'docs'
   const name = shown.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  // nothing is written into somebody's documents, nor where it cannot be
+  const state = join(dirname(folder), '.polyvac')
+  const tasks = isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
   const text = JSON.stringify({
     kind: 'vacConfig',
-    service: { stream_interpreter: 'documents' },
+    service: { stream_interpreter: 'documents', enable_a2a_agent: true, tasks },
     vac: { [name]: { display_name: shown, description: `Answers from the documents in ${shown}`, agent: 'documents', memory: [{ [name]: { vectorstore: 'folder', path: folder } }] } }
   })
   return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)
+}
+
+function isWritable (folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function fail (file: string, message: string): never {

@@ -1,6 +1,18 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods } from 'fastify'
 import type { Vacs } from '@polyvac/core'
-import type { Settings } from './host-options.js'
+import type { HostOptions, Settings } from './host-options.js'
+import type { HostTasks } from './task-store.js'
+
+/** What the host has for its protocols. */
+export interface ProtocolParts {
+  readonly vacs: Vacs
+  readonly settings: Settings
+  readonly authenticate: HostOptions['authenticate']
+  /** The task engine, opened by the first protocol that asks for it. */
+  readonly tasks: () => Promise<HostTasks>
+}
+
+type Module = Record<string, unknown> & { readonly default: FastifyPluginAsync<Record<string, unknown>> }
 
 /** A protocol plugin that the host loads only when its switch is on. */
 interface Protocol {
@@ -9,9 +21,11 @@ interface Protocol {
   /** Answered with 501 by the host where the plugin is not there (contract, section 3). */
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
   readonly error: { readonly code: string, readonly message: string }
+  /** The plugin's options. */
+  readonly options: (parts: ProtocolParts, module: Module) => Promise<Record<string, unknown>>
 }
 
-const TASKS = ['send', 'sendSubscribe', 'get', 'cancel', 'pushNotification/set']
+const TASKS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
 
 /** The protocols beside the direct endpoints, in the order they are registered. */
 export const PROTOCOLS: readonly Protocol[] = [
@@ -19,13 +33,15 @@ export const PROTOCOLS: readonly Protocol[] = [
     package: '@polyvac/a2a',
     switch: 'enable_a2a_agent',
     routes: [['GET', '/.well-known/agent.json'], ...TASKS.map(name => ['POST', `/a2a/tasks/${name}`] as const)],
-    error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' }
+    error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' },
+    options: a2aOptions
   },
   {
     package: '@polyvac/mcp-server',
     switch: 'enable_mcp_server',
     routes: [[['GET', 'POST', 'DELETE'], '/mcp']],
-    error: { code: 'MCP_SERVER_NOT_ENABLED', message: 'MCP server not enabled: set enable_mcp_server' }
+    error: { code: 'MCP_SERVER_NOT_ENABLED', message: 'MCP server not enabled: set enable_mcp_server' },
+    options: switchesAlone
   },
   {
     package: '@polyvac/mcp-gateway',
@@ -33,16 +49,17 @@ export const PROTOCOLS: readonly Protocol[] = [
     routes: [
       ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'], ['POST', '/mcp/resources/read']
     ],
-    error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' }
+    error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
+    options: switchesAlone
   }
 ]
 
-/** Loads a protocol's plugin; undefined where its package is not installed. */
-export type LoadPlugin = (name: string) => Promise<FastifyPluginAsync<Record<string, unknown>> | undefined>
+/** Loads a protocol's package; undefined where it is not installed. */
+export type LoadPlugin = (name: string) => Promise<Module | undefined>
 
 export const loadPlugin: LoadPlugin = async name => {
   try {
-    return (await import(name) as { default: FastifyPluginAsync<Record<string, unknown>> }).default
+    return await import(name) as Module
   } catch (err) {
     // only this package's own absence: a package of its that is missing is a broken installation
     if ((err as Error).message.startsWith(`Cannot find package '${name}'`)) return undefined
@@ -54,13 +71,13 @@ export const loadPlugin: LoadPlugin = async name => {
  * Registers the protocols whose switch is on. One whose package is missing is an error in the log, and its routes
  * answer as if it were off: the rest of the service runs on. Returns the packages that are loaded.
  */
-export async function registerProtocols (app: FastifyInstance, vacs: Vacs, settings: Settings, load = loadPlugin): Promise<string[]> {
+export async function registerProtocols (app: FastifyInstance, parts: ProtocolParts, load = loadPlugin): Promise<string[]> {
   const loaded: string[] = []
   for (const protocol of PROTOCOLS) {
-    const on = isOn(settings.switches[protocol.switch])
-    const plugin = on ? await load(protocol.package) : undefined
-    if (plugin !== undefined) {
-      await app.register(plugin, { vacs, ...settings.switches })
+    const on = isOn(parts.settings.switches[protocol.switch])
+    const module = on ? await load(protocol.package) : undefined
+    if (module !== undefined) {
+      await app.register(module.default, await protocol.options(parts, module))
       loaded.push(protocol.package)
       continue
     }
@@ -68,6 +85,18 @@ export async function registerProtocols (app: FastifyInstance, vacs: Vacs, setti
     if (on || protocol.switch !== 'mcp_servers') answerDisabled(app, protocol)
   }
   return loaded
+}
+
+/** Options of `@polyvac/a2a`. Its signing keys stay where the tasks are, so that a restart does not change them. */
+async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
+  const { a2a_vac_names: vacNames, public_url: publicUrl, push } = settings.switches
+  const { store, keysFile } = await tasks()
+  const keys = keysFile === undefined || push?.enabled === false ? undefined : await (openSigningKeys as (path: string) => Promise<unknown>)(keysFile)
+  return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
+}
+
+async function switchesAlone ({ vacs, settings }: ProtocolParts): Promise<Record<string, unknown>> {
+  return { vacs, ...settings.switches }
 }
 
 /** Whether a switch asks for its protocol. */

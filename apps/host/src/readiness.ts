@@ -1,11 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
+import type { TaskStore } from '@polyvac/tasks'
 import type { Assembly } from './assembly.js'
 
 /** What may keep the host from answering well. */
 export interface Condition {
   readonly assembly: () => Assembly
   readonly isDraining: () => boolean
+  /** Undefined where no protocol has tasks. */
+  readonly tasks: () => TaskStore | undefined
 }
 
 const Ready = Type.Object({
@@ -21,13 +24,13 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
   app.get('/ready', {
     schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
   }, async (_request, reply) => {
-    const reasons = reasonsOf(condition)
+    const reasons = await reasonsOf(condition)
     if (reasons.length > 0) reply.code(503).header('retry-after', 1)
     return { status: reasons.length === 0 ? 'ready' : 'not ready', reasons }
   })
 }
 
-function reasonsOf ({ assembly, isDraining }: Condition): Array<{ part: string, reason: string }> {
+async function reasonsOf ({ assembly, isDraining, tasks }: Condition): Promise<Array<{ part: string, reason: string }>> {
   const reasons = []
   if (isDraining()) reasons.push({ part: 'host', reason: 'the service is shutting down' })
   for (const [vac, folders] of assembly().folders) {
@@ -36,5 +39,7 @@ function reasonsOf ({ assembly, isDraining }: Condition): Array<{ part: string, 
       if (!ready) reasons.push({ part: `vac.${vac}`, reason: `its documents are being indexed: ${files} files, ${passages} passages so far` })
     }
   }
+  const health = await tasks()?.health()
+  if (health?.ok === false) reasons.push({ part: 'tasks', reason: `the task store cannot write: ${health.detail ?? 'no reason given'}` })
   return reasons
 }

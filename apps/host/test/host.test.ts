@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { parseConfig, readConfig, VacConfigFile } from '@polyvac/core'
 import type { WeighingMemory } from '@polyvac/documents'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { createHost, openApiOf, type HostOptions } from '../src/index.js'
 import { registerProtocols, type LoadPlugin } from '../src/protocols.js'
 import { toSettings } from '../src/host-options.js'
@@ -82,14 +83,15 @@ test('a switch that is on loads its plugin by need; one that is missing is an er
   const settings = toSettings({ vacs: ['a'], ...switches }, undefined)
   const given: unknown[] = []
   const load: LoadPlugin = async name => name === '@polyvac/a2a'
-    ? async (scope, options) => { given.push(options); scope.get('/loaded', async () => 'yes') }
+    ? { default: async (scope, options) => { given.push(options); scope.get('/loaded', async () => 'yes') } }
     : undefined
   const { default: Fastify } = await import('fastify')
   const other = Fastify({ logger })
   t.teardown(() => other.close())
-  await registerProtocols(other, app.polyvac.vacs, settings, load)
+  const store = sqliteTaskStore({ path: ':memory:' })
+  await registerProtocols(other, { vacs: app.polyvac.vacs, settings, authenticate: undefined, tasks: async () => ({ store, keysFile: undefined }) }, load)
   t.equal((await other.inject('/loaded')).body, 'yes')
-  t.match(given, [{ vacs: app.polyvac.vacs, a2a_vac_names: ['a'] }])
+  t.match(given, [{ vacs: app.polyvac.vacs, vacNames: ['a'], tasks: store }])
   t.equal((await other.inject({ method: 'POST', url: '/a2a/tasks/send' })).statusCode, 404, 'its routes are the plugin\'s own')
   t.equal((await other.inject('/mcp')).statusCode, 501)
   t.match((await other.inject('/mcp/tools')).json(), { error: { code: 'MCP_GATEWAY_NOT_ENABLED' } })

@@ -71,7 +71,13 @@ export const ServiceConfig = Type.Object({
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
     max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
-  }, { additionalProperties: false, description: 'the task engine behind A2A' }))
+  }, { additionalProperties: false, description: 'the task engine behind A2A' })),
+  push: Type.Optional(Type.Object({
+    enabled: Type.Optional(Type.Boolean({ description: 'tell webhooks of the updates of tasks; default true' })),
+    allow: Type.Optional(Type.Array(Type.String(), {
+      description: 'receivers beside public https addresses: a host name, `host:port`, or a range such as 10.0.0.0/8'
+    }))
+  }, { additionalProperties: false, description: 'push notifications of A2A' }))
 }, { additionalProperties: false })
 export type ServiceConfig = Static<typeof ServiceConfig>
 

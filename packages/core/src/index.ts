@@ -8,6 +8,11 @@ export { MEMORY_DEFAULTS } from './memory.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'
 export { Answer, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
 export { normaliseHistory, contentText, isRole } from './history.js'
+export {
+  SKILLS, skillsOf, findSkill, nearestSkill, inputProblems, QueryInput, StreamInput, StreamSettings, MemorySearchInput, QueryResult, StreamResult,
+  MemorySearchResult
+} from './skills.js'
+export type { Skill, SkillKind } from './skills.js'
 export { runInterpreter, collect, RUN_LIMITS } from './run-interpreter.js'
 export type { Run, RunLimits } from './run-interpreter.js'
 export { readConfig, parseConfig, isModulePath } from './vac-config.js'
@@ -19,7 +24,7 @@ export { sendEvents, sendText, eventText, registerStreams, streamRoute } from '.
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { Stop, type StopSignal } from './stop.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
-export { schemaValidator, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
+export { schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'
 export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
 export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'

@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
 import { BodyTooDeepError } from './errors.js'
@@ -35,14 +35,20 @@ export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPa
     if (compiled.Check(value)) return { value }
     const given = httpPart === 'body' ? value : Value.Convert(schema, value)
     if (compiled.Check(given)) return { value: given }
-    const details = new Map<string, RequestProblem>()
-    for (const error of compiled.Errors(given)) {
-      const path = httpPart + error.path
-      if (!details.has(path)) details.set(path, { path, message: explain(error) })
-      if (details.size >= MAX_PROBLEMS) break
-    }
-    return { error: new InvalidRequestError([...details.values()]) }
+    return { error: new InvalidRequestError(problemsOf(compiled, given, httpPart)) }
   }
+}
+
+/** What is wrong with `value`, each thing once, by its path under `root`; empty if nothing is. */
+export function problemsOf (compiled: TypeCheck<TSchema>, value: unknown, root: string): RequestProblem[] {
+  if (compiled.Check(value)) return []
+  const problems = new Map<string, RequestProblem>()
+  for (const error of compiled.Errors(value)) {
+    const path = root + error.path
+    if (!problems.has(path)) problems.set(path, { path, message: explain(error) })
+    if (problems.size >= MAX_PROBLEMS) break
+  }
+  return [...problems.values()]
 }
 
 /** A problem in words for callers: TypeBox says little about unions and patterns. */

@@ -1,0 +1,36 @@
+import type { ServiceConfig } from '@polyvac/core'
+import type { TaskStore } from '@polyvac/tasks'
+import type { FastifyBaseLogger } from 'fastify'
+import { dirname, join, resolve } from 'node:path'
+import { TasksUnavailableError } from './errors.js'
+
+const DEFAULT_PATH = '.polyvac/tasks.db'
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** The task engine that the host's protocols share, and where their keys are kept. */
+export interface HostTasks {
+  readonly store: TaskStore
+  /** File of the keys that sign push notifications; undefined where nothing is kept on disk. */
+  readonly keysFile: string | undefined
+}
+
+/**
+ * Opens the store that `service.tasks` names; default: a file in `.polyvac` beside the configuration.
+ * @throws TASKS_UNAVAILABLE; never another store than the one that was named
+ */
+export async function openTasks ({ store = 'sqlite', path = DEFAULT_PATH, ttl, max_tasks: maxTasks }: NonNullable<ServiceConfig['tasks']>, folder: string, log: FastifyBaseLogger): Promise<HostTasks> {
+  const file = store === 'memory' ? ':memory:' : resolve(folder, path)
+  try {
+    const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')
+    const opened = sqliteTaskStore({ path: file, ttlMs: ttl === undefined ? undefined : toMs(ttl), maxTasks, log })
+    await opened.open()
+    return { store: opened, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
+  } catch (err) {
+    throw Object.assign(new TasksUnavailableError(file, (err as Error).message), { cause: err })
+  }
+}
+
+/** `7d` in milliseconds; the configuration's schema has checked its form. */
+function toMs (text: string): number {
+  return Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 1)
+}

@@ -1,0 +1,73 @@
+import { SKILLS, skillsOf, type Skill, type Vac } from '@polyvac/core'
+import { Type, type Static } from '@sinclair/typebox'
+
+const SkillCard = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  input_schema: Type.Unknown({ description: 'JSON Schema of the input' }),
+  output_schema: Type.Unknown({ description: 'JSON Schema of the artifact' }),
+  metadata: Type.Object({
+    vac_name: Type.String(),
+    model: Type.Union([Type.String(), Type.Null()]),
+    agent_type: Type.Union([Type.String(), Type.Null()]),
+    memory_enabled: Type.Boolean()
+  })
+})
+
+/** The agent card of the service description, section 2.1. */
+export const AgentCard = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  url: Type.String({ description: 'public address of the service' }),
+  version: Type.String({ description: 'version of the agent' }),
+  capabilities: Type.Array(Type.String()),
+  skills: Type.Array(SkillCard),
+  metadata: Type.Record(Type.String(), Type.Unknown())
+}, { title: 'AgentCard' })
+export type AgentCard = Static<typeof AgentCard>
+
+export interface CardFacts {
+  readonly vacs: readonly Vac[]
+  readonly url: string
+  readonly version: string
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  /** Where receivers of push notifications find the keys; undefined where push is off. */
+  readonly jwksUrl?: string | undefined
+}
+
+export function agentCard ({ vacs, url, version, name = nameOf(vacs), description = descriptionOf(vacs), jwksUrl }: CardFacts): AgentCard {
+  return {
+    name,
+    description,
+    url,
+    version,
+    capabilities: ['task_management', 'streaming', 'conversation', 'document_retrieval'],
+    skills: vacs.flatMap(vac => skillsOf(vac).map(skillCard)),
+    metadata: { framework: 'polyvac', push_notifications: jwksUrl !== undefined, ...(jwksUrl === undefined ? {} : { jwks_url: jwksUrl }) }
+  }
+}
+
+function skillCard ({ kind, name, description, vac }: Skill): AgentCard['skills'][number] {
+  const { model = null, agent = null } = vac.config
+  return {
+    name,
+    description,
+    input_schema: SKILLS[kind].input,
+    output_schema: SKILLS[kind].output,
+    metadata: { vac_name: vac.name, model, agent_type: agent, memory_enabled: vac.memory !== undefined }
+  }
+}
+
+function nameOf (vacs: readonly Vac[]): string {
+  return vacs.length === 1 ? shownName(vacs[0] as Vac) : 'Polyvac agent'
+}
+
+function descriptionOf (vacs: readonly Vac[]): string {
+  if (vacs.length === 1) return (vacs[0] as Vac).config.description ?? `Answers as ${shownName(vacs[0] as Vac)}.`
+  return vacs.length === 0 ? 'Exposes no VAC.' : `Answers as ${vacs.map(shownName).join(', ')}.`
+}
+
+function shownName ({ name, config }: Vac): string {
+  return config.display_name ?? name
+}

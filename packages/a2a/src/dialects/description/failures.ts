@@ -1,0 +1,58 @@
+import { failureOf } from '@polyvac/core'
+import type { FastifyError, FastifyRequest } from 'fastify'
+import type { RpcId } from './envelope.js'
+
+export interface RpcFailure {
+  readonly status: number
+  readonly body: { readonly jsonrpc: '2.0', readonly id: RpcId, readonly error: { code: number, message: string, data: Record<string, unknown> } }
+}
+
+/** JSON-RPC codes by our own (contract section 3; those of A2A from -32001 on). What is not here is an internal error. */
+const CODES: Readonly<Record<string, number>> = {
+  INVALID_JSON: -32700,
+  A2A_INVALID_REQUEST: -32600,
+  BODY_TOO_DEEP: -32600,
+  BODY_TOO_LARGE: -32600,
+  INVALID_BODY: -32600,
+  UNSUPPORTED_MEDIA_TYPE: -32600,
+  UNAUTHENTICATED: -32600,
+  REQUEST_REFUSED: -32600,
+  A2A_TOO_MANY_STREAMS: -32600,
+  A2A_WRONG_METHOD: -32601,
+  A2A_INVALID_PARAMS: -32602,
+  A2A_TASK_NOT_WAITING: -32602,
+  TASK_CONFLICT: -32602,
+  TASK_INVALID: -32602,
+  TASK_INVALID_CURSOR: -32602,
+  TASK_TOO_LARGE: -32602,
+  TASK_TOO_MANY_PUSH_CONFIGS: -32602,
+  PUSH_URL_REFUSED: -32602,
+  PUSH_SECRETS_INVALID: -32602,
+  A2A_TASK_NOT_FOUND: -32001,
+  A2A_PUSH_CONFIG_NOT_FOUND: -32001,
+  A2A_TASK_NOT_CANCELABLE: -32002,
+  A2A_PUSH_NOT_SUPPORTED: -32003
+}
+const INTERNAL = -32603
+
+/** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
+const PLAIN_STATUSES = [401, 403, 413, 429, 503]
+
+/** A failure as JSON-RPC tells it. Only internal ones carry the request id, so that a foreign task looks like none to the byte. */
+export function rpcFailure (err: unknown, request: FastifyRequest, id: RpcId): RpcFailure {
+  // one name for a task that is not there, whoever found out
+  const own = OWN.test((err as Partial<FastifyError> | undefined)?.code ?? '')
+  const { status, body: { error } } = own ? ownFailure(err as FastifyError) : failureOf(err, request)
+  const code = CODES[error.code] ?? INTERNAL
+  const requestId = code === INTERNAL ? { requestId: request.id } : {}
+  return {
+    status: PLAIN_STATUSES.includes(status) ? status : code === -32700 || code === -32600 ? 400 : 200,
+    body: { jsonrpc: '2.0', id, error: { code, message: error.message, data: { code: error.code, ...requestId } } }
+  }
+}
+
+const OWN = /^(?:A2A|TASK|PUSH)_/
+
+function ownFailure ({ code, statusCode = 500, message }: FastifyError): { status: number, body: { error: { code: string, message: string } } } {
+  return { status: statusCode, body: { error: { code, message } } }
+}

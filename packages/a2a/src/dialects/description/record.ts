@@ -1,0 +1,72 @@
+import { SKILLS } from '@polyvac/core'
+import { Type, type Static } from '@sinclair/typebox'
+import type { TaskRecord, TaskState } from '@polyvac/tasks'
+
+const Time = Type.String({ description: 'ISO 8601, UTC' })
+
+/** States of the service description. The engine has one more, `rejected`, which is told as `failed`. */
+export const TaskStateName = Type.Union(
+  (['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled'] as const).map(state => Type.Literal(state)),
+  { description: 'state of the task' })
+export type TaskStateName = Static<typeof TaskStateName>
+
+/** The task record (contract section 3). */
+export const Task = Type.Object({
+  taskId: Type.String(),
+  state: TaskStateName,
+  createdAt: Time,
+  updatedAt: Time,
+  completedAt: Type.Union([Time, Type.Null()]),
+  messages: Type.Array(Type.Object({
+    role: Type.Union([Type.Literal('user'), Type.Literal('agent')]),
+    parts: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),
+    timestamp: Time
+  })),
+  artifacts: Type.Array(Type.Object({ name: Type.String(), type: Type.Literal('json'), content: Type.Unknown(), createdAt: Time })),
+  error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), timestamp: Time })]),
+  progress: Type.Number({ minimum: 0, maximum: 1 }),
+  metadata: Type.Object({ skillName: Type.String(), isStreaming: Type.Boolean(), clientMetadata: Type.Record(Type.String(), Type.Unknown()) })
+}, { title: 'Task' })
+export type Task = Static<typeof Task>
+
+/** One event of a stream, and the body of a push notification. `delta` is the text that is new in the last message. */
+export interface TaskUpdateFrame {
+  readonly type: 'task_update'
+  readonly taskId: string
+  readonly data: Task & { readonly delta?: string }
+}
+
+/** A task of the engine in the words of the service description. */
+export function toTask (task: TaskRecord): Task {
+  const { clientMetadata = {} } = task.metadata as { clientMetadata?: Record<string, unknown> }
+  return {
+    taskId: task.id,
+    state: toState(task.state),
+    createdAt: toTime(task.createdAt),
+    updatedAt: toTime(task.updatedAt),
+    completedAt: task.completedAt === null ? null : toTime(task.completedAt),
+    messages: task.messages.map(({ role, parts, timestamp }) => ({ role, parts: [...parts], timestamp: toTime(timestamp) })),
+    artifacts: task.artifacts.map(({ name, type, content, createdAt }) => ({ name, type, content, createdAt: toTime(createdAt) })),
+    error: task.error === null ? null : { code: task.error.code, message: task.error.message, timestamp: toTime(task.error.timestamp) },
+    progress: task.progress,
+    metadata: { skillName: task.skill, isStreaming: task.skill.startsWith(SKILLS.stream.prefix), clientMetadata }
+  }
+}
+
+export function toFrame (task: TaskRecord, delta?: string): TaskUpdateFrame {
+  const data = toTask(task)
+  return { type: 'task_update', taskId: task.id, data: delta === undefined ? data : { ...data, delta } }
+}
+
+/** The engine's states behind a state of the description. */
+export function fromState (state: TaskStateName): TaskState[] {
+  return state === 'failed' ? ['failed', 'rejected'] : [state]
+}
+
+function toState (state: TaskState): TaskStateName {
+  return state === 'rejected' ? 'failed' : state
+}
+
+function toTime (ms: number): string {
+  return new Date(ms).toISOString()
+}

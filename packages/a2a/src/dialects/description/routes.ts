@@ -1,0 +1,224 @@
+import { eventText, sendEvents, streamRoute, type OpenStreams, type StreamSettings } from '@polyvac/core'
+import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError, NotWaitingError, PushNotSupportedError
+} from '../../errors.js'
+import type { ExposedVacs } from '../../exposed-vacs.js'
+import { followTask, untilSettled, type TaskStep } from '../../follow-task.js'
+import { DEFAULTS } from '../../options.js'
+import { checkSecrets, type AddressGuard } from '../../push/index.js'
+import { taskProblem } from '../../run-skill.js'
+import type { StreamCount } from '../../stream-count.js'
+import { idOf, paramsOf, requestSchema, responseSchema } from './envelope.js'
+import { rpcFailure } from './failures.js'
+import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushNotificationConfig, type PushParams, type SendParams, type TaskParams } from './methods.js'
+import { toNewPushConfig, toStoredPushConfig } from './push-config.js'
+import { fromState, toFrame, toTask } from './record.js'
+
+export interface DescriptionOptions {
+  readonly vacs: ExposedVacs
+  readonly tasks: TaskStore
+  readonly ownerOf: (request: FastifyRequest) => string
+  readonly streams: OpenStreams
+  readonly streamCount: StreamCount
+  /** Undefined where push notifications are off. */
+  readonly guard: AddressGuard | undefined
+  readonly sendTimeoutMs: number
+  readonly stallMs: number
+  readonly bodyLimit: number
+}
+
+/** The JSON-RPC routes of the service description: one path for each method. */
+export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
+  const { tasks, ownerOf } = options
+
+  // the envelope's own checks tell a broken request from a wrong method and from wrong params, as JSON-RPC wants it
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setErrorHandler(refuse)
+
+  answer('tasks/send', async (params, request, reply) => {
+    const task = await begin(params as SendParams, request)
+    return toTask(await settled(task, reply))
+  })
+  answer('tasks/get', async (params, request) => toTask(await known((params as TaskParams).taskId, request)))
+  answer('tasks/list', async (params, request) => {
+    const { state, limit, cursor } = params as ListParams
+    const page = await tasks.list(ownerOf(request), { states: state === undefined ? undefined : fromState(state), limit, cursor })
+    return { ...page, tasks: page.tasks.map(toTask) }
+  })
+  answer('tasks/cancel', async (params, request) => {
+    const { outcome, task } = await tasks.cancel(ownerOf(request), (params as TaskParams).taskId)
+    if (outcome === 'not-found') throw new NoSuchTaskError()
+    if (outcome === 'terminal') throw new NotCancelableError(toTask(task).state)
+    return toTask(task)
+  })
+  answer('tasks/pushNotification/set', async (params, request) => {
+    const { taskId, pushNotificationConfig: config } = params as PushParams
+    const { seq } = await known(taskId, request)
+    await checkPush(config)
+    // the receiver begins with the task as it stands: one that ended in between would else never be told
+    return toStoredPushConfig(await tasks.setPush(ownerOf(request), taskId, { ...toNewPushConfig(config), after: seq - 1 }))
+  })
+  answer('tasks/pushNotification/get', async (params, request) => {
+    const { taskId, id } = params as PushIdParams
+    await known(taskId, request)
+    const owner = ownerOf(request)
+    const config = id === undefined ? (await tasks.listPush(owner, taskId))[0] : await tasks.getPush(owner, taskId, id)
+    if (config === null || config === undefined) throw new NoSuchPushConfigError()
+    return toStoredPushConfig(config)
+  })
+  answer('tasks/pushNotification/delete', async (params, request) => {
+    const { taskId, id } = params as PushIdParams
+    await known(taskId, request)
+    const owner = ownerOf(request)
+    const config = id ?? (await tasks.listPush(owner, taskId))[0]?.id
+    if (config === undefined || !await tasks.deletePush(owner, taskId, config)) throw new NoSuchPushConfigError()
+    return null
+  })
+  stream('tasks/sendSubscribe', async (params, request, reply) => {
+    const task = await begin(params as SendParams, request)
+    // a client whose connection was cut may send the same request again and go on where it was
+    await follow(task, lastEventId(request, task), request, reply)
+  })
+  stream('tasks/resubscribe', async (params, request, reply) => {
+    const task = await known((params as TaskParams).taskId, request)
+    await follow(task, lastEventId(request, task), request, reply)
+  })
+
+  function answer (name: MethodName, handle: (params: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void {
+    app.post(`/a2a/${name}`, {
+      bodyLimit: options.bodyLimit,
+      schema: { summary: METHODS[name].summary, tags: ['a2a'], body: requestSchema(name, METHODS[name]), response: { 200: responseSchema(METHODS[name]) } }
+    }, async (request, reply) => {
+      const result = await handle(paramsOf(request.body, name), request, reply)
+      return { jsonrpc: '2.0', id: idOf(request.body), result }
+    })
+  }
+
+  function stream (name: MethodName, handle: (params: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<void>): void {
+    app.post(`/a2a/${name}`, {
+      ...streamRoute,
+      bodyLimit: options.bodyLimit,
+      schema: { summary: METHODS[name].summary, tags: ['a2a'], body: requestSchema(name, METHODS[name]), response: { 200: { description: 'events of type task_update', content: { 'text/event-stream': { schema: { type: 'string' } } } } } }
+    }, async (request, reply) => { await handle(paramsOf(request.body, name), request, reply) })
+  }
+
+  /** Creates a task, finds the one that the same request created before, or goes on with one that asked for input. */
+  async function begin (params: SendParams, request: FastifyRequest): Promise<TaskRecord> {
+    const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
+    const owner = ownerOf(request)
+    if (taskId !== undefined) return await goOn(taskId, params, request)
+    if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
+    if (push !== undefined) await checkPush(push)
+    const text = textOf(input)
+    const { task } = await tasks.create(owner, {
+      skill: skillName,
+      input,
+      metadata: { clientMetadata },
+      message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
+      idempotencyKey: idempotencyKey(request),
+      push: push === undefined ? undefined : { ...toNewPushConfig(push), after: 0 }
+    })
+    return task
+  }
+
+  async function goOn (taskId: string, { skillName, input }: SendParams, request: FastifyRequest): Promise<TaskRecord> {
+    const before = await known(taskId, request)
+    if (skillName !== undefined && skillName !== before.skill) throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)
+    const text = textOf(input)
+    if (text === undefined) throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
+    const { outcome, task } = await tasks.provideInput(ownerOf(request), taskId, { parts: [{ type: 'text', text }] })
+    if (outcome === 'not-found') throw new NoSuchTaskError()
+    if (outcome === 'not-waiting') throw new NotWaitingError(toTask(task).state)
+    return task
+  }
+
+  /** The task at its end, as it is after `sendTimeoutMs`, or at once where its skill streams. */
+  async function settled (task: TaskRecord, reply: FastifyReply): Promise<TaskRecord> {
+    const { skill, input, state } = task
+    const streams = toTask(task).metadata.isStreaming && taskProblem(options.vacs, skill, input) === undefined
+    if (streams || isTerminal(state) || state === 'input-required') return task
+    const { signal, end } = options.streams.begin(reply)
+    const timer = new AbortController()
+    const late = setTimeout(() => { timer.abort() }, options.sendTimeoutMs)
+    const leave = (): void => { timer.abort() }
+    signal.addEventListener('abort', leave)
+    try {
+      await untilSettled(tasks, task, timer.signal)
+    } finally {
+      clearTimeout(late)
+      signal.removeEventListener('abort', leave)
+      end()
+    }
+    return await tasks.get(task.owner, task.id) ?? task
+  }
+
+  /** Replays what came after event number `seen`, or tells the task as it stands, then follows it. */
+  async function follow (task: TaskRecord, seen: number | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const release = options.streamCount.take(task.owner)
+    const { signal, end } = options.streams.begin(reply)
+    const { stream_settings: { wait_time: wait = DEFAULTS.waitTime } = {} } = task.input as { stream_settings?: StreamSettings }
+    try {
+      await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal as AbortSignal), {
+        encode: ({ task: now, event }: TaskStep) => {
+          // where nothing was seen before, the first frame is all there is, not what is new
+          const delta = seen === undefined && event.seq === task.seq ? undefined : event.delta
+          return eventText({ id: String(event.seq), data: toFrame(now, delta) })
+        },
+        onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
+        signal,
+        stallMs: options.stallMs,
+        keepAliveMs: typeof wait !== 'number' || wait === 0 ? undefined : Math.max(100, wait * 1000)
+      })
+    } finally {
+      end()
+      release()
+    }
+  }
+
+  async function known (taskId: string, request: FastifyRequest): Promise<TaskRecord> {
+    const task = await tasks.get(ownerOf(request), taskId)
+    if (task === null) throw new NoSuchTaskError()
+    return task
+  }
+
+  async function checkPush ({ url, ...config }: PushNotificationConfig): Promise<void> {
+    if (options.guard === undefined) throw new PushNotSupportedError()
+    checkSecrets(toNewPushConfig({ url, ...config }).secrets ?? {})
+    // bounded by the guard itself
+    await options.guard.check(url, new AbortController().signal)
+  }
+}
+
+/** Number of the last event that a client has. One that has all of an ended task is told its end once more, since an empty stream says nothing. */
+function lastEventId ({ headers }: FastifyRequest, { seq, state }: TaskRecord): number | undefined {
+  const { 'last-event-id': given } = headers
+  if (given === undefined || given === '') return undefined
+  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) throw new InvalidParamsError('Last-Event-ID: give the number of an event, as the `id` of a frame has it')
+  if (Number(given) > seq) throw new InvalidParamsError(`Last-Event-ID: the last event so far is ${seq}`)
+  return isTerminal(state) ? Math.min(Number(given), seq - 1) : Number(given)
+}
+
+function idempotencyKey ({ headers }: FastifyRequest): string | undefined {
+  const { 'idempotency-key': key } = headers
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key === '' || key.length > 256) throw new InvalidParamsError('Idempotency-Key: give 1 to 256 characters')
+  return key
+}
+
+/** What the user says, for the record's messages. */
+function textOf (input: object | undefined): string | undefined {
+  const { query, search_query: search } = (input ?? {}) as { query?: unknown, search_query?: unknown }
+  const text = query ?? search
+  return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
+}
+
+function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, body } = rpcFailure(err, request, idOf(request.body))
+  if (body.error.code === -32603) request.log.error({ err }, body.error.message)
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  if (status === 429 || status === 503) reply.header('retry-after', 1)
+  reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+}

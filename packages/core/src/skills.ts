@@ -1,0 +1,154 @@
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { Type, type Static, type TObject } from '@sinclair/typebox'
+import { normaliseHistory } from './history.js'
+import { MEMORY_DEFAULTS } from './memory.js'
+import { nearest } from './nearest.js'
+import { ChatHistory, SourceDocument } from './schemas.js'
+import { NOT_BLANK, problemsOf, type RequestProblem } from './validation.js'
+import type { Vac } from './vac.js'
+import type { Vacs } from './vacs.js'
+
+/** Input of `vac_query_<vac>`. */
+export const QueryInput = Type.Object({
+  query: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
+  chat_history: Type.Optional(ChatHistory),
+  context: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'further facts for the interpreter, as `extra.context`' }))
+}, { title: 'QueryInput' })
+export type QueryInput = Static<typeof QueryInput>
+
+/** Times of a streamed answer, the same as `stream_wait_time` and `stream_timeout` of the direct endpoint. */
+export const StreamSettings = Type.Object({
+  wait_time: Type.Optional(Type.Number({ minimum: 0, maximum: 3600, description: 'longest pause without a byte, in seconds; then a keep-alive goes out; default 7, 0 for none' })),
+  timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 3600, description: 'total time for the interpreter, in seconds; default 120' }))
+}, { description: 'times of the stream' })
+export type StreamSettings = Static<typeof StreamSettings>
+
+/** Input of `vac_stream_<vac>`. */
+export const StreamInput = Type.Object({
+  query: QueryInput.properties.query,
+  chat_history: QueryInput.properties.chat_history,
+  stream_settings: Type.Optional(StreamSettings)
+}, { title: 'StreamInput' })
+export type StreamInput = Static<typeof StreamInput>
+
+/** Input of `vac_memory_search_<vac>`. */
+export const MemorySearchInput = Type.Object({
+  search_query: Type.String({ pattern: NOT_BLANK, maxLength: MEMORY_DEFAULTS.maxQueryLength, description: 'what to look for' }),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MEMORY_DEFAULTS.maxLimit, default: MEMORY_DEFAULTS.limit, description: 'maximum number of results' })),
+  similarity_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: MEMORY_DEFAULTS.threshold, description: 'minimum similarity score' }))
+}, { title: 'MemorySearchInput' })
+export type MemorySearchInput = Static<typeof MemorySearchInput>
+
+const Metadata = Type.Record(Type.String(), Type.Unknown())
+const SourceDocuments = Type.Array(Type.Object(SourceDocument.properties), { description: 'what the answer rests on' })
+
+/** Result of `vac_query_<vac>`. */
+export const QueryResult = Type.Object({
+  answer: Type.String({ description: 'the complete text' }),
+  source_documents: SourceDocuments,
+  metadata: Metadata
+}, { title: 'QueryResult' })
+export type QueryResult = Static<typeof QueryResult>
+
+/** Result of `vac_stream_<vac>`, once the stream has ended. */
+export const StreamResult = Type.Object({
+  final_answer: Type.String({ description: 'the complete text' }),
+  stream_completed: Type.Literal(true),
+  source_documents: SourceDocuments,
+  metadata: Type.Optional(Metadata)
+}, { title: 'StreamResult' })
+export type StreamResult = Static<typeof StreamResult>
+
+/** Result of `vac_memory_search_<vac>`. */
+export const MemorySearchResult = Type.Object({
+  results: Type.Array(Type.Object({ content: Type.String(), score: Type.Number({ minimum: 0, maximum: 1 }), metadata: Metadata })),
+  total_results: Type.Integer({ minimum: 0 }),
+  query: Type.String(),
+  limit: Type.Integer(),
+  similarity_threshold: Type.Number()
+}, { title: 'MemorySearchResult' })
+export type MemorySearchResult = Static<typeof MemorySearchResult>
+
+/** What people read of a VAC. */
+interface Shown { readonly shown: string, readonly model: string | undefined, readonly agent: string | undefined }
+
+/** What a VAC can do for another agent, the same on every agent wire: how it is called, what goes in, what comes out. */
+export const SKILLS = {
+  query: {
+    prefix: 'vac_query_',
+    input: QueryInput,
+    output: QueryResult,
+    describe: ({ shown, model, agent }: Shown) => `Ask ${shown} and get the complete answer with its sources (model: ${model ?? 'not named'}${agent === undefined ? '' : `, agent: ${agent}`})`
+  },
+  stream: {
+    prefix: 'vac_stream_',
+    input: StreamInput,
+    output: StreamResult,
+    describe: ({ shown, agent }: Shown) => `Talk with ${shown}${agent === undefined ? '' : ` (agent: ${agent})`} and read the answer while it is made`
+  },
+  memory: {
+    prefix: 'vac_memory_search_',
+    input: MemorySearchInput,
+    output: MemorySearchResult,
+    describe: ({ shown }: Shown) => `Search the knowledge base of ${shown}`
+  }
+} as const satisfies Record<string, {
+  readonly prefix: string
+  readonly input: TObject
+  readonly output: TObject
+  readonly describe: (vac: Shown) => string
+}>
+
+export type SkillKind = keyof typeof SKILLS
+const KINDS = Object.keys(SKILLS) as SkillKind[]
+
+/** One skill of one VAC. */
+export interface Skill {
+  readonly kind: SkillKind
+  /** Prefix of the kind and exact name of the VAC. */
+  readonly name: string
+  readonly vac: Vac
+  readonly description: string
+}
+
+/** The skills of a VAC; the memory search only where it has a memory. */
+export function skillsOf (vac: Vac): Skill[] {
+  return KINDS.filter(kind => kind !== 'memory' || vac.memory !== undefined).map(kind => toSkill(kind, vac))
+}
+
+/** The skill of that name. A name is never cut at `_`, which names of VACs may hold. */
+export function findSkill (vacs: Pick<Vacs, 'has' | 'get'>, name: string): Skill | undefined {
+  const kind = KINDS.find(kind => name.startsWith(SKILLS[kind].prefix))
+  if (kind === undefined) return undefined
+  const vac = name.slice(SKILLS[kind].prefix.length)
+  if (!vacs.has(vac)) return undefined
+  const skill = toSkill(kind, vacs.get(vac))
+  return kind === 'memory' && skill.vac.memory === undefined ? undefined : skill
+}
+
+/** The name among `vacs` that was most likely meant by an unknown one. */
+export function nearestSkill (vacs: readonly Vac[], name: string): string | undefined {
+  return nearest(name, vacs.flatMap(vac => skillsOf(vac).map(({ name }) => name)))
+}
+
+const compiled = new Map<SkillKind, TypeCheck<TObject>>()
+
+/** What is wrong with the input of a skill, by path; empty if nothing is. */
+export function inputProblems (kind: SkillKind, input: unknown): RequestProblem[] {
+  let check = compiled.get(kind)
+  if (check === undefined) compiled.set(kind, check = TypeCompiler.Compile<TObject>(SKILLS[kind].input))
+  const problems = problemsOf(check, input, 'input')
+  if (problems.length > 0 || kind === 'memory') return problems
+  try {
+    normaliseHistory((input as QueryInput).chat_history)
+    return []
+  } catch (err) {
+    return [{ path: 'input/chat_history', message: (err as Error).message }]
+  }
+}
+
+function toSkill (kind: SkillKind, vac: Vac): Skill {
+  const { prefix, describe } = SKILLS[kind]
+  const { display_name: shown = vac.name, model, agent } = vac.config
+  return { kind, name: prefix + vac.name, vac, get description () { return describe({ shown, model, agent }) } }
+}
