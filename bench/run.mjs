@@ -6,7 +6,7 @@ import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
 /** In the order in which they are told. Each file exports its `title` and `run()`. */
-const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start']
+const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks']
 
 /** A scenario takes a minute at most; one that hangs has found a fault, and must not hide the others' figures. */
 const LONGEST_MS = 180_000
@@ -20,6 +20,9 @@ if (unknown !== undefined) {
   process.stderr.write(`bench: no scenario is named ${JSON.stringify(unknown)}; there are ${SCENARIOS.join(', ')}\n`)
   process.exit(2)
 }
+
+// an interrupt ends the servers and their folders too
+process.once('SIGINT', () => process.exit(130))
 
 const results = []
 for (const name of asked.length > 0 ? asked : SCENARIOS) {

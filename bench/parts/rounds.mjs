@@ -1,32 +1,38 @@
-import { median, quantile } from './statistics.mjs'
+import { max, median, quantile } from './statistics.mjs'
 
 /**
- * Measures bare Fastify and Polyvac in turn, A B A B, and compares each round with its neighbour: on a machine that
- * others use too, both halves of a pair suffer alike. The first pair only warms up.
+ * Measures several servers in turn, A B C A B C, so that on a machine that others use too, all of one round suffer
+ * alike. The first round only warms up.
  * @param measure one short run against one server; resolves to `{ perSecond, times }`
+ * @returns by kind: the rate of each round, every time, the largest memory
  */
-export async function inPairs (bare, polyvac, rounds, measure) {
-  const ratios = []
-  const rates = { bare: [], polyvac: [] }
-  const times = { bare: [], polyvac: [] }
-  let rss = 0
+export async function inRounds (servers, rounds, measure) {
+  const taken = Object.fromEntries(servers.map(({ kind }) => [kind, { rates: [], times: [], rss: 0 }]))
   for (let round = 0; round <= rounds; round++) {
-    const pair = {}
-    for (const server of [bare, polyvac]) {
-      const { perSecond, times: taken } = await measure(server)
-      pair[server.kind] = perSecond
+    for (const server of servers) {
+      const { perSecond, times } = await measure(server)
       if (round === 0) continue
-      rates[server.kind].push(perSecond)
-      times[server.kind].push(...taken)
-      if (server === polyvac) rss = Math.max(rss, await server.ask('rss'))
+      const { [server.kind]: into } = taken
+      into.rates.push(perSecond)
+      into.times.push(...times)
+      into.rss = max([into.rss, await server.ask('rss')])
     }
-    if (round > 0) ratios.push(pair.polyvac / pair.bare)
   }
-  return {
-    ratio: median(ratios),
-    ratios,
-    bare: { perSecond: median(rates.bare), p50: median(times.bare), p99: quantile(times.bare, 0.99) },
-    polyvac: { perSecond: median(rates.polyvac), p50: median(times.polyvac), p99: quantile(times.polyvac, 0.99) },
-    rss
-  }
+  return taken
+}
+
+/** The rates of one server, each round compared with its neighbour. */
+export function ratiosOf (taken, beside) {
+  return taken.rates.map((rate, i) => rate / beside.rates[i])
+}
+
+export function summary ({ rates, times }) {
+  return { perSecond: median(rates), p50: median(times), p99: quantile(times, 0.99) }
+}
+
+/** Bare Fastify and Polyvac in turn. */
+export async function inPairs (bare, polyvac, rounds, measure) {
+  const taken = await inRounds([bare, polyvac], rounds, measure)
+  const ratios = ratiosOf(taken.polyvac, taken.bare)
+  return { ratio: median(ratios), ratios, bare: summary(taken.bare), polyvac: summary(taken.polyvac), rss: taken.polyvac.rss }
 }

@@ -1,11 +1,26 @@
 // The server process. It listens on a free port and answers the questions of server-process.mjs about itself.
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { bareApp } from './bare-app.mjs'
 import { aborts, made } from './interpreters.mjs'
-import { polyvacApp } from './polyvac-app.mjs'
 
-const app = await (process.argv[2] === 'bare' ? bareApp() : polyvacApp())
+const [kind, folder] = process.argv.slice(2)
+
+/** Each loads its own code alone: that of the others would count as its memory. */
+const APPS = {
+  bare: async () => (await import('./bare-app.mjs')).bareApp(),
+  polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
+  'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
+  'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
+  'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
+}
+
+const app = await APPS[kind]()
 await app.listen({ port: 0, host: '127.0.0.1' })
+
+/** How often the event loop is looked at; an idle loop shows it as its delay. */
+const LOOP_MS = 10
+const loop = monitorEventLoopDelay({ resolution: LOOP_MS })
 
 const answers = {
   rss: () => process.memoryUsage.rss(),
@@ -21,8 +36,19 @@ const answers = {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1000
   },
+  watchLoop () {
+    loop.reset()
+    return loop.enable()
+  },
+  /** What the event loop came late by since `watchLoop`, in ms. */
+  loopDelay () {
+    loop.disable()
+    const late = ns => Math.max(0, ns / 1e6 - LOOP_MS)
+    return { p50: late(loop.percentile(50)), p99: late(loop.percentile(99)), max: late(loop.max) }
+  },
   aborts: () => aborts.splice(0),
   made: () => made.chunks,
+  atOnce: async () => (await import('./task-interpreters.mjs')).atOnce.most,
   async close () {
     const start = performance.now()
     await app.close()

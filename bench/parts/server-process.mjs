@@ -1,27 +1,42 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const SERVE = fileURLToPath(new URL('serve.mjs', import.meta.url))
 
+/** A server that computes without a turn of its event loop does not see that it is to end. */
+const LONGEST_STOP_MS = 3_000
+
 /**
- * A server in a process of its own, so that load and server do not share an event loop or a heap.
- * @param {'polyvac' | 'bare'} kind
+ * A server in a process of its own, so that load and server do not share an event loop or a heap. What it writes is
+ * in a folder that goes with it.
+ * @param kind one of those of serve.mjs
  */
 export async function startServer (kind) {
-  const child = fork(SERVE, [kind], { execArgv: ['--expose-gc', ...(process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter(Boolean)] })
+  const folder = mkdtempSync(join(tmpdir(), 'polyvac-bench-'))
+  const child = fork(SERVE, [kind, folder], { execArgv: ['--expose-gc', ...(process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter(Boolean)] })
+  const end = () => {
+    child.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+  process.once('exit', end)
   const pending = new Map()
   let count = 0
   child.on('message', ({ id, answer }) => {
     pending.get(id)?.(answer)
     pending.delete(id)
   })
-  const died = once(child, 'exit').then(([code]) => { throw new Error(`the ${kind} server ended with exit code ${code}`) })
+  const gone = once(child, 'exit')
+  const died = gone.then(([code, signal]) => { throw new Error(`the ${kind} server ended with ${signal ?? `exit code ${code}`}`) })
   died.catch(() => {})
   const [{ port }] = await Promise.race([once(child, 'message'), died])
   return {
     kind,
     port,
+    folder,
     /** Asks the server about itself; the questions are those of serve.mjs. */
     ask (question) {
       const answer = new Promise(resolve => { pending.set(++count, resolve) })
@@ -29,9 +44,12 @@ export async function startServer (kind) {
       return Promise.race([answer, died])
     },
     async stop () {
-      const gone = once(child, 'exit')
-      child.disconnect()
+      if (child.connected) child.disconnect()
+      const timer = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS)
       await gone
+      clearTimeout(timer)
+      process.off('exit', end)
+      end()
     }
   }
 }

@@ -1,0 +1,51 @@
+// The work of the task scenarios, the same for both servers. Each stream is told by its number of chunks, as its question.
+import { setTimeout as delay } from 'node:timers/promises'
+import { END, instant, made } from './interpreters.mjs'
+
+export const WORD_CHARS = 20
+export const BLOCK_CHARS = 64 * 1024
+export const TICK_MS = 250
+
+/** No two words are the same, so that a lost, doubled or swapped one shows in the text. */
+export const word = i => `word ${i} `.padEnd(WORD_CHARS, '.')
+
+export const text = chunks => Array.from({ length: chunks }, (_, i) => word(i)).join('')
+
+const BLOCK = Buffer.from(text(BLOCK_CHARS / 16)).subarray(0, BLOCK_CHARS)
+
+/** What every chunk of `flood` says. */
+export const block = () => BLOCK.toString('latin1')
+
+/** How many of `ticking` run now, and the most there were. */
+export const atOnce = { now: 0, most: 0 }
+
+/** Ready-made words. */
+async function * words (question) {
+  for (let i = 0; i < Number(question); i++) yield word(i)
+  return END
+}
+
+/** Large chunks, as fast as they are taken, each a text of its own as from a model. */
+async function * flood (question) {
+  for (let i = 0; i < Number(question); i++) {
+    made.chunks++
+    yield block()
+  }
+  return END
+}
+
+/** A word every quarter of a second. */
+async function * ticking (question) {
+  atOnce.most = Math.max(atOnce.most, ++atOnce.now)
+  try {
+    for (let i = 0; i < Number(question); i++) {
+      await delay(TICK_MS)
+      yield word(i)
+    }
+  } finally {
+    atOnce.now--
+  }
+  return END
+}
+
+export const interpreters = { instant, words, flood, ticking }

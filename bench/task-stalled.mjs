@@ -1,0 +1,69 @@
+// A subscriber that stops reading: its task must go on to its end without filling the memory.
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { followTask } from './parts/events.mjs'
+import { figure, toMb } from './parts/figure.mjs'
+import { withServers } from './parts/server-process.mjs'
+import { block, BLOCK_CHARS } from './parts/task-interpreters.mjs'
+import { WIRES } from './parts/wires.mjs'
+
+const BYTES = 200 * 1024 * 1024
+const BLOCKS = BYTES / BLOCK_CHARS
+/** The first stream brings code and pools. */
+const WARM_UP_BLOCKS = 16
+/** How many are read once the subscriber reads again. */
+const BLOCKS_AFTER = 16
+const LOOK_MS = 100
+/** What is still on its way when the last block is made. */
+const REST_MS = 1_000
+const LONGEST_MS = 40_000
+
+export const title = 'A2A: a stalled subscriber, 200 MB in chunks of 64 KiB'
+
+export async function run () {
+  const { grown: peerGrown } = await withServers(['a2a-js'], stall)
+  const { grown, rss, ms, stored } = await withServers(['tasks-file'], stall)
+  if (stored < BYTES) throw new Error(`only ${stored} bytes of ${BYTES} are stored`)
+  const more = { rss, ms, stored, peerMb: toMb(peerGrown) }
+  return [figure('memory of the server while its subscriber does not read', toMb(grown), 'MB', { atMost: 30 }, more)]
+}
+
+async function stall (server) {
+  await follow(server, WARM_UP_BLOCKS, WARM_UP_BLOCKS)
+  const before = await server.ask('rssAfterGc')
+  let resume
+  const hold = new Promise(resolve => { resume = resolve })
+  const began = performance.now()
+  const followed = follow(server, BLOCKS, BLOCKS_AFTER, hold)
+  followed.catch(() => {})
+  let rss = before
+  const look = async () => { rss = Math.max(rss, await server.ask('rss')) }
+  while (await server.ask('made') < WARM_UP_BLOCKS + BLOCKS) {
+    if (performance.now() - began > LONGEST_MS) throw new Error(`${server.kind}: the task stalled with its subscriber, after ${await server.ask('made')} blocks`)
+    await look()
+    await delay(LOOK_MS)
+  }
+  const ms = performance.now() - began
+  for (let waited = 0; waited < REST_MS; waited += LOOK_MS) {
+    await delay(LOOK_MS)
+    await look()
+  }
+  // what nobody has read yet is still there
+  resume()
+  await followed
+  const stored = readdirSync(server.folder).reduce((bytes, file) => bytes + statSync(join(server.folder, file)).size, 0)
+  return { grown: rss - before, rss, ms, stored }
+}
+
+/** Asks for a flood of `made` blocks and reads `read` of them. */
+async function follow ({ port, kind }, made, read, hold) {
+  const wire = WIRES[kind]
+  const expected = block().repeat(read)
+  let told = ''
+  await followTask(port, wire, wire.subscribe('flood', String(made)), delta => {
+    told += delta
+    return read < made && told.length >= expected.length
+  }, hold)
+  if (!told.startsWith(expected)) throw new Error(`${kind}: ${told.length} characters arrived, or not as they were said`)
+}
