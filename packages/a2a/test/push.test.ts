@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer as createNetServer, type AddressInfo } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { tmpdir } from 'node:os'
@@ -34,6 +34,9 @@ test('no spelling of a private address is reached, at registration, at delivery,
   }
   t.equal(canary.connections(), 0)
   t.notMatch(logged(), canary.host)
+  const allowed = await sender(t, { allow: [canary.host] })
+  t.equal(await allowed.handler(deliveryTo(`http://2130706433:${canary.port}/x`), never), 'delivered', 'and hears when it is allowed to')
+  t.equal(canary.connections(), 1)
   for (const host of ['1.1.1.1', '93.184.215.14', '[2606:4700::1111]', 'receiver.example', 'localhost.example']) {
     t.equal(guard.checkUrl(`https://${host}/x?y=1`).hostname, host, `${host} is public`)
   }
@@ -279,7 +282,7 @@ test('a receiver that hangs, drips or answers without end costs its own delivery
   await t.rejects(failing.handler(deliveryTo(half.url), never), /the store is away/, 'what the payload throws is told to the store')
 
   const waiting = await sender(t, { allow: ['127.0.0.1'] })
-  const many = Array.from({ length: 20 }, () => waiting.handler(deliveryTo(hanging.url), never))
+  const many = Array.from({ length: 20 }, () => waiting.handler(deliveryTo(hanging.url), new AbortController().signal))
   while (hanging.open() < 8) await delay(5)
   await delay(50)
   t.equal(hanging.open(), 8, 'no host gets more than 8 connections')
@@ -398,7 +401,7 @@ test('keys rotate without a notification lost, and receivers read them where the
   await t.rejects(verify(old, {}), { code: 'NOTIFICATION_KEYS' })
 
   const [key] = old.privateJwks().keys as [JWK]
-  for (const jwks of [{}, null, { keys: [] }, { keys: [{}] }, { keys: [null] }, { keys: [{ ...key, d: undefined }] }, { keys: [key, key] }, { keys: [{ ...key, x: 'AAAA' }] }, { keys: [{ kty: 'RSA' }] }]) {
+  for (const jwks of [{}, null, { keys: [] }, { keys: [{}] }, { keys: [null] }, { keys: [{ ...key, d: undefined }] }, { keys: [key, key] }, { keys: [{ ...key, x: 'AAAA' }] }, { keys: [{ ...key, x: 7 }] }, { keys: [{ ...key, d: 'AAAA' }] }, { keys: [{ ...key, kid: 7 }] }, { keys: [{ kty: 'RSA' }] }]) {
     await t.rejects(SigningKeys.from(jwks as never), { code: 'PUSH_SIGNING_KEYS' }, JSON.stringify(jwks)?.slice(0, 40))
   }
 })
@@ -419,6 +422,5 @@ test('a key file is made once, for its owner alone, and never overwritten', asyn
     t.notMatch(error?.message, /hunter2/)
     t.equal(await readFile(path, 'utf8'), text)
   }
-  await chmod(path, 0o600)
   await t.rejects(openSigningKeys(folder), { code: 'PUSH_SIGNING_KEYS', message: folder })
 })

@@ -10,11 +10,12 @@ import { SigningKeys } from './signing-keys.js'
  * at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used is left as it is.
  */
 export async function openSigningKeys (path: string): Promise<SigningKeys> {
+  const source = `'${path}'`
   try {
     const text = await readIfThere(path) ?? await create(path)
-    return await SigningKeys.from(parse(text))
+    return await SigningKeys.from(parse(text), source)
   } catch (error) {
-    throw new PushSigningKeysError(`'${path}'`, (error as Error).message)
+    throw error instanceof PushSigningKeysError ? error : new PushSigningKeysError(source, (error as Error).message)
   }
 }
 
@@ -40,7 +41,9 @@ async function create (path: string): Promise<string> {
     } finally {
       await file.close()
     }
-    await link(draft, path).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw new Error(`a link to it cannot be made (${error.code}); give a path on a local disk`)
+    })
   } finally {
     await rm(draft, { force: true })
   }

@@ -37,14 +37,23 @@ export class SigningKeys {
     return await SigningKeys.from({ keys: [await exportJWK(privateKey)] })
   }
 
-  /** Keys as `privateJwks` gave them. To rotate, put a new one first and keep the old ones. Rejects with PUSH_SIGNING_KEYS. */
-  static async from (jwks: { readonly keys: readonly JWK[] }): Promise<SigningKeys> {
+  /**
+   * Keys as `privateJwks` gave them. To rotate, put a new one first and keep the old ones. Rejects with
+   * PUSH_SIGNING_KEYS, which says that the keys are of `source` and never what they are.
+   */
+  static async from (jwks: { readonly keys: readonly JWK[] }, source = 'this set'): Promise<SigningKeys> {
+    const unusable = (reason: string): Error => new PushSigningKeysError(source, reason)
     if (!Array.isArray(jwks?.keys) || jwks.keys.length === 0) throw unusable('there are none; give { keys: [ … ] }')
-    const keys = await Promise.all(jwks.keys.map(complete))
+    const keys: JWK[] = []
+    for (const [index, key] of jwks.keys.entries()) {
+      const whole = await complete(key)
+      if (whole === undefined) throw unusable(`number ${index + 1} is no ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      keys.push(whole)
+    }
     const [first] = keys
     if (first?.kid === undefined || first.d === undefined) throw unusable('the first one has no private half `d` to sign with')
     if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw unusable('two have the same `kid`; each needs its own')
-    return new SigningKeys(keys, await importKey(first), first.kid)
+    return new SigningKeys(keys, await importJWK(first, SIGNATURE_ALGORITHM) as CryptoKey, first.kid)
   }
 
   /** What receivers may know, for `/.well-known/jwks.json`. */
@@ -75,26 +84,18 @@ export function bodyHash (body: string | Uint8Array): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-// only these members: whatever else a stored key carries is not published
-async function complete (key: JWK, index: number): Promise<JWK> {
+/** The members that count, so that nothing else a stored key carries is published; undefined for what is no such key. */
+async function complete (key: JWK): Promise<JWK | undefined> {
   const { kty, crv, x, y, d, kid } = key ?? {}
-  if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) {
-    throw unusable(`number ${index + 1} is no ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y)`)
-  }
-  const shared: JWK = { kty, crv, x, y, alg: SIGNATURE_ALGORITHM, use: 'sig' }
-  await importKey(shared)
-  return { ...shared, kid: kid ?? await calculateJwkThumbprint(shared), ...(d !== undefined && { d }) }
-}
-
-async function importKey (key: JWK): Promise<CryptoKey> {
+  const shared = { kty, crv, x, y, alg: SIGNATURE_ALGORITHM, use: 'sig' } as JWK
+  if (kty !== 'EC' || crv !== 'P-256' || (kid !== undefined && typeof kid !== 'string')) return undefined
+  const whole = { ...shared, ...(d !== undefined && { d }) }
   try {
-    return await importJWK(key, SIGNATURE_ALGORITHM) as CryptoKey
+    await importJWK(shared, SIGNATURE_ALGORITHM)
+    await importJWK(whole, SIGNATURE_ALGORITHM)
+    return { ...whole, kid: kid ?? await calculateJwkThumbprint(shared) }
   } catch {
     // the cause may quote the key
-    throw unusable('one is not a point of P-256')
+    return undefined
   }
-}
-
-function unusable (reason: string): Error {
-  return new PushSigningKeysError('this set', reason)
 }

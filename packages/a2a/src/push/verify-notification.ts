@@ -59,8 +59,8 @@ export async function verifyNotification (notification: NotificationToVerify): P
 
 /** One value, or none: a header sent twice cannot be told apart. */
 function header (headers: NotificationToVerify['headers'], name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined
-  const value = headers[Object.keys(headers).find(key => key.toLowerCase() === name) ?? name]
+  if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined
+  const value = (headers as Record<string, string | readonly string[] | undefined>)[Object.keys(headers).find(key => key.toLowerCase() === name) ?? name]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { AddressGuard, pushDeliverer, SigningKeys, type AddressGuardOptions, type PushDeliverer, type PushDelivererOptions } from '../../src/push/index.js'
 
 export const ISSUER = 'https://agent.example'
-export const never = new AbortController().signal
+export const never: AbortSignal = new AbortController().signal
 
 export interface Sender extends PushDeliverer {
   readonly guard: AddressGuard
