@@ -16,6 +16,7 @@ const parts = {
   'configuration: file': () => schemaTable(VacConfigFile),
   'configuration: service': () => schemaTable(VacConfigFile.properties.service),
   'configuration: tasks': () => schemaTable(VacConfigFile.properties.service.properties.tasks),
+  'configuration: push': () => schemaTable(VacConfigFile.properties.service.properties.push),
   'configuration: mcp_servers': () => schemaTable(VacConfigFile.properties.service.properties.mcp_servers.anyOf[0].items),
   'configuration: vac': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$']),
   'configuration: openai': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$'].properties.openai),
@@ -88,14 +89,14 @@ function errorSections (wanted) {
   const gone = Object.keys(remedies).filter(code => !codes.has(code))
   if (unknown.length + gone.length > 0) throw new Error(`docs/remedies.mjs lacks ${unknown.join(', ') || 'nothing'} and has too many: ${gone.join(', ') || 'none'}`)
   return Object.entries(remedies).filter(([, entry]) => wanted(entry)).map(([code, { seen, status, means, remedy }]) =>
-    `### ${code}\n\n\`${code}\`${seen === 'caller' ? `, status ${codes.get(code) ?? status},` : ''} means: ${lower(means)} ${remedy}`).join('\n\n')
+    `### ${code}\n\n\`${code}\`${seen === 'caller' ? `, status ${status ?? codes.get(code)},` : ''} means: ${lower(means)} ${remedy}`).join('\n\n')
 }
 
 /** The callers' codes at a glance. */
 function errorIndex () {
   const codes = codesOfSource()
   return table(['Code', 'Status', 'What happened'], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller')
-    .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(codes.get(code) ?? status), means.split('. ')[0].replace(/\.?$/, '.')]))
+    .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(status ?? codes.get(code)), means.split('. ')[0].replace(/\.?$/, '.')]))
 }
 
 function limitsTable () {
@@ -114,6 +115,7 @@ function shown (value, unit) {
     if (Number.isInteger(mebi)) return unit === 'bytes' ? `${mebi} MiB` : `${mebi} Mi characters`
     if (Number.isInteger(kibi)) return unit === 'bytes' ? `${kibi} KiB` : `${kibi} Ki characters`
   }
+  if (unit === 'ms' && value >= 86_400_000 && value % 86_400_000 === 0) return `${value / 86_400_000} days`
   if (unit === 'ms' && value >= 1_000 && value % 1_000 === 0) return `${value / 1_000} s`
   return `${value.toLocaleString('en')}${unit === '' ? '' : ` ${unit}`}`
 }

@@ -3,6 +3,7 @@
 const core = 'packages/core/src'
 const vac = 'packages/vac/src'
 const documents = 'packages/documents/src'
+const tasks = 'packages/tasks/src'
 
 export const limits = {
   Answers: [
@@ -43,6 +44,26 @@ export const limits = {
     ['Length of a query', `${core}/memory.ts`, 'maxQueryLength', 'characters', 'The rest is not searched for.'],
     ['Passages shown to a model, together', `${documents}/model-answer.ts`, 'MAX_PASSAGES', 'characters', 'The last ones are cut.'],
     ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']
+  ],
+  Tasks: [
+    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones make room; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
+    ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
+    ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
+    ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
+    ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
+    ['Tasks that a worker executes at once', `${tasks}/sqlite/store.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
+    ['Time for one attempt', `${tasks}/sqlite/store.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
+    ['Time that a task stays with a process that is not heard of', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],
+    ['Executors that a task may cost beyond the first', `${tasks}/sqlite/options.ts`, 'retries', '', 'The task fails with `TASK_EXECUTOR_LOST`.'],
+    ['Events that a reader holds', `${tasks}/sqlite/task-log.ts`, 'PAGE', 'events', 'The rest stays in the store until the reader asks.'],
+    ['Writes that wait', `${tasks}/sqlite/group-commit.ts`, 'MAX_WAITING', 'writes', '503 `TASK_STORE_UNAVAILABLE`.'],
+    ['Time that another process may hold the lock of the file', `${tasks}/sqlite/group-commit.ts`, 'BUSY_MS', 'ms', '503 `TASK_STORE_UNAVAILABLE`.'],
+    ['Tasks in one page of a list', `${tasks}/sqlite/task-pages.ts`, 'MAX_LIMIT', 'tasks', '`TASK_INVALID`.'],
+    ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
+    ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
+    ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
+    ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

@@ -1,7 +1,19 @@
 import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger, type TaskLogger } from '../logger.js'
 
-const DAY = 86_400_000
+const DEFAULTS = {
+  leaseMs: 10_000,
+  pollMs: 50,
+  claimMs: 250,
+  retries: 3,
+  ttlMs: 7 * 86_400_000,
+  maxTasks: 100_000,
+  purgeMs: 60_000,
+  maxTaskChars: 64 * 1024 * 1024,
+  deadAfterMs: 3 * 86_400_000,
+  graceMs: 300
+} as const
+const LONGEST_HEARTBEAT_MS = 1_000
 
 /** All durations in milliseconds. */
 export interface SqliteTaskStoreOptions {
@@ -40,26 +52,26 @@ export type SqliteSettings = Readonly<Required<{ [K in keyof Omit<SqliteTaskStor
 export function sqliteSettings (options: SqliteTaskStoreOptions): SqliteSettings {
   const { path, log = silentLogger, maxPages } = options
   if (typeof path !== 'string' || path === '') throw new InvalidStoreOptionError('path', String(path), "the path of a file, or ':memory:'")
-  const number = (name: keyof SqliteTaskStoreOptions, otherwise: number, least = 1): number => {
-    const value = options[name] ?? otherwise
+  const check = (name: keyof SqliteTaskStoreOptions, value: unknown, least: number): number => {
     if (typeof value !== 'number' || !(value >= least)) throw new InvalidStoreOptionError(name, String(value), `a number of at least ${least}`)
     return value
   }
-  const leaseMs = number('leaseMs', 10_000, 50)
+  const number = (name: keyof typeof DEFAULTS, least = 1): number => check(name, options[name] ?? DEFAULTS[name], least)
+  const leaseMs = number('leaseMs', 50)
   return {
     path,
     log,
     leaseMs,
-    heartbeatMs: number('heartbeatMs', Math.min(1_000, Math.ceil(leaseMs / 3))),
-    pollMs: number('pollMs', 50),
-    claimMs: number('claimMs', 250),
-    retries: number('retries', 3, 0),
-    ttlMs: number('ttlMs', 7 * DAY, 0),
-    maxTasks: number('maxTasks', 100_000),
-    purgeMs: number('purgeMs', 60_000, 10),
-    maxTaskChars: number('maxTaskChars', 64 * 1024 * 1024),
-    deadAfterMs: number('deadAfterMs', 3 * DAY, 0),
-    graceMs: number('graceMs', 300, 0),
-    maxPages: maxPages === undefined ? undefined : number('maxPages', 0)
+    heartbeatMs: check('heartbeatMs', options.heartbeatMs ?? Math.min(LONGEST_HEARTBEAT_MS, Math.ceil(leaseMs / 3)), 1),
+    pollMs: number('pollMs'),
+    claimMs: number('claimMs'),
+    retries: number('retries', 0),
+    ttlMs: number('ttlMs', 0),
+    maxTasks: number('maxTasks'),
+    purgeMs: number('purgeMs', 10),
+    maxTaskChars: number('maxTaskChars'),
+    deadAfterMs: number('deadAfterMs', 0),
+    graceMs: number('graceMs', 0),
+    maxPages: maxPages === undefined ? undefined : check('maxPages', maxPages, 1)
   }
 }

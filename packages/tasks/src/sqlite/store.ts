@@ -26,6 +26,10 @@ import { Worker } from './worker.js'
 
 const HEALTH_MS = 2_000
 const CLOSE_MS = 800
+const TASKS_AT_ONCE = 16
+const ATTEMPT_MS = 3_600_000
+const DELIVERIES_AT_ONCE = 16
+const DELIVERY_MS = 30_000
 
 interface Opened extends StoreParts {
   readonly pages: TaskPages
@@ -211,7 +215,7 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { concurrency = 16, timeoutMs = 3_600_000 }: WorkOptions = {}): TaskWorker {
+  work (handler: TaskHandler, { concurrency = TASKS_AT_ONCE, timeoutMs = ATTEMPT_MS }: WorkOptions = {}): TaskWorker {
     const worker = new Worker(this.#now, handler, { concurrency, timeoutMs })
     this.#workers.add(worker)
     this.#nudge()
@@ -250,7 +254,7 @@ class SqliteTaskStore implements TaskStore {
     })
   }
 
-  deliver (handler: DeliveryHandler, { concurrency = 16, timeoutMs = 30_000, wants = wantsDefault }: DeliverOptions = {}): TaskWorker {
+  deliver (handler: DeliveryHandler, { concurrency = DELIVERIES_AT_ONCE, timeoutMs = DELIVERY_MS, wants = wantsDefault }: DeliverOptions = {}): TaskWorker {
     const outbox = new Outbox(this.#now, handler, { concurrency, timeoutMs, wants })
     this.#outboxes.add(outbox)
     this.#nudge()
