@@ -109,7 +109,10 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       vacs,
       settings,
       authenticate: options.authenticate,
-      tasks: async () => tasks ??= await openTasks(settings.switches.tasks ?? {}, settings.folder, log)
+      async tasks () {
+        tasks ??= await openTasks(settings.switches.tasks ?? {}, settings.folder, log)
+        return tasks
+      }
     })
     return app
   } catch (err) {

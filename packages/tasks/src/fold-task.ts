@@ -1,5 +1,11 @@
 import { isTerminal, type TaskArtifact, type TaskError, type TaskEvent, type TaskMessage, type TaskRecord, type TaskState } from './task.js'
 
+/**
+ * Characters of the message that deltas add to: its beginning, 256 Ki. Whoever shows whole records, and every snapshot,
+ * would pay for the whole text with each event. The log keeps it all.
+ */
+export const MAX_PARTIAL_CHARS = 256 * 1024
+
 /** What of a task no event carries. */
 export type TaskOrigin = Pick<TaskRecord, 'id' | 'owner' | 'skill' | 'input' | 'contextId' | 'metadata'>
 
@@ -17,7 +23,7 @@ export interface FoldSnapshot {
   messages: TaskMessage[]
   artifacts: TaskArtifact[]
   error: TaskError | null
-  /** The agent's message that deltas are adding to. */
+  /** The agent's message that deltas are adding to, up to one character past its bound: the one that shows whether the cut would part a pair. */
   partial: { text: string, timestamp: number } | null
   /** How many messages and artifacts were there when this turn began: a new attempt goes back to them. */
   kept: { messages: number, artifacts: number }
@@ -48,7 +54,17 @@ export class TaskFold {
     }
   }
 
+  /** Goes on from a record without text in the making: a new one, or one that ended. */
+  static from (record: TaskRecord): TaskFold {
+    const { id, owner, skill, input, contextId, metadata, ...now } = record
+    const messages = [...now.messages]
+    const artifacts = [...now.artifacts]
+    return new TaskFold({ id, owner, skill, input, contextId, metadata },
+      { ...now, messages, artifacts, partial: null, kept: { messages: messages.length, artifacts: artifacts.length } })
+  }
+
   get seq (): number { return this.#now.seq }
+  get state (): TaskState { return this.#now.state }
 
   apply (event: TaskEvent): void {
     const now = this.#now
@@ -59,19 +75,19 @@ export class TaskFold {
       now.partial = null
       now.messages.length = now.kept.messages
       now.artifacts.length = now.kept.artifacts
-      now.progress = 0
       now.error = null
     }
     if (delta !== undefined) {
       now.partial ??= { text: '', timestamp: at }
-      now.partial.text += delta
+      if (now.partial.text.length <= MAX_PARTIAL_CHARS) now.partial.text = (now.partial.text + delta).slice(0, MAX_PARTIAL_CHARS + 1)
     }
     if (message !== undefined) {
       this.#closeMessage()
       now.messages.push(message)
     }
     if (artifact !== undefined) now.artifacts.push(artifact)
-    if (progress !== undefined) now.progress = progress
+    // it never goes down, whatever a new attempt says
+    if (progress !== undefined && progress > now.progress) now.progress = progress
     if (error !== undefined) now.error = error
     if (state !== undefined) this.#enter(state, at, retry)
   }
@@ -103,14 +119,27 @@ export class TaskFold {
 
   /** The task as it stands. Later events do not change what was returned. */
   record (): TaskRecord {
-    const { partial, kept, messages, artifacts, ...now } = this.#now
-    const { contextId, ...origin } = this.#origin
+    const { id, owner, skill, input, contextId, metadata } = this.#origin
+    const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, messages, artifacts, error, partial } = this.#now
     return {
-      ...origin,
-      ...(contextId === undefined ? {} : { contextId }),
-      ...now,
+      id,
+      owner,
+      skill,
+      input,
+      ...(contextId === undefined ? undefined : { contextId }),
+      metadata,
+      state,
+      createdAt,
+      updatedAt,
+      statusAt,
+      completedAt,
+      seq,
+      attempt,
+      turn,
+      progress,
       messages: partial === null ? [...messages] : [...messages, agentMessage(partial)],
-      artifacts: [...artifacts]
+      artifacts: [...artifacts],
+      error
     }
   }
 
@@ -125,5 +154,11 @@ export function foldTask (origin: TaskOrigin, events: Iterable<TaskEvent>): Task
 }
 
 function agentMessage ({ text, timestamp }: { text: string, timestamp: number }): TaskMessage {
-  return { role: 'agent', parts: [{ type: 'text', text }], timestamp }
+  return { role: 'agent', parts: [{ type: 'text', text: beginning(text) }], timestamp }
+}
+
+function beginning (text: string): string {
+  if (text.length <= MAX_PARTIAL_CHARS) return text
+  const parts = (text.codePointAt(MAX_PARTIAL_CHARS - 1) ?? 0) > 0xffff
+  return text.slice(0, parts ? MAX_PARTIAL_CHARS - 1 : MAX_PARTIAL_CHARS)
 }

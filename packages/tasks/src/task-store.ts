@@ -82,7 +82,14 @@ export interface TaskPage { readonly tasks: TaskRecord[], readonly nextCursor?: 
 export interface EventsOptions {
   /** Number of the last event the reader has. One past the end waits for more, or ends if the task has. */
   readonly after?: number | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: StopSignal | undefined
+}
+
+/** What a reader needs of an AbortSignal; lighter ones will do as well. */
+export interface StopSignal {
+  readonly aborted: boolean
+  addEventListener (type: 'abort', listener: () => void): void
+  removeEventListener (type: 'abort', listener: () => void): void
 }
 
 /**

@@ -99,7 +99,7 @@ export interface TaskEvent {
   readonly message?: TaskMessage
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
-  /** A new attempt, by its number from 1: messages, artifacts and progress of the attempt before it are void. */
+  /** A new attempt, by its number from 1: messages and artifacts of the attempt before it are void. */
   readonly retry?: number
 }
 

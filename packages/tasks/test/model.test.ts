@@ -58,8 +58,16 @@ const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % list.
 
 const create = fc.constant(new Step('create', (model, { log }) => {
   const made = prepareTask('o', { skill: 's', input: null }, model.now)
-  log.insert(made)
+  log.insert(made, undefined)
   model.tasks.push({ id: made.origin.id, state: 'submitted', attempt: -1, turn: 0, losses: 0, seq: 1, worker: null, due: 0 })
+}))
+
+const createClaimed = fc.constantFrom('w1', 'w2').map(worker => new Step(`create for ${worker}`, (model, { log }) => {
+  const made = prepareTask('o', { skill: 's', input: null }, model.now)
+  const due = model.now + LEASE
+  log.insert(made, { worker, due })
+  model.tasks.push({ id: made.origin.id, state: 'working', attempt: 0, turn: 0, losses: 0, seq: 2, worker, due })
+  model.fences.push({ key: model.tasks.length, attempt: 0, turn: 0, worker })
 }))
 
 const take = fc.tuple(fc.constantFrom('w1', 'w2'), fc.integer({ min: 1, max: 3 })).map(([worker, limit]) => new Step(`take ${worker} ${limit}`, (model, { log }) => {
@@ -121,7 +129,7 @@ const fromOutside = fc.tuple(fc.nat(), fc.constantFrom('canceled', 'submitted'))
 const wait = fc.integer({ min: 1, max: 2 * LEASE }).map(ms => new Step(`wait ${ms}`, model => { model.now += ms }))
 
 test('whatever creates, takes, emits, cancels, answers, releases and lets leases run out: it is what the model says', async t => {
-  await fc.assert(fc.asyncProperty(fc.commands([create, take, take, emit, emit, renew, fromOutside, wait], { maxCommands: 60, size: 'max' }), async commands => {
+  await fc.assert(fc.asyncProperty(fc.commands([create, createClaimed, take, take, emit, emit, renew, fromOutside, wait], { maxCommands: 60, size: 'max' }), async commands => {
     const database = await openDatabase(':memory:')
     try {
       migrate(database, ':memory:')

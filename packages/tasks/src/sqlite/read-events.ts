@@ -24,14 +24,17 @@ export function readEvents (parts: () => StoreParts | undefined, owner: string, 
   async function * read (): AsyncGenerator<TaskEvent, undefined> {
     const opened = parts()
     if (opened === undefined) throw new StoreClosedError()
-    const key = opened.tasks.find(owner, id)?.key
-    if (key === undefined) throw new TaskNotFoundError(id)
+    const row = opened.tasks.find(owner, id)
+    if (row === undefined) throw new TaskNotFoundError(id)
+    const { key } = row
     const { tasks, readers } = opened
     let cursor = Math.max(0, Math.trunc(after) || 0)
     const over = (): boolean => left || signal?.aborted === true || parts() === undefined
-    signal?.addEventListener('abort', bell.ring, { once: true })
+    signal?.addEventListener('abort', bell.ring)
     readers.enter(key, bell)
     try {
+      // nothing to read yet, which the row says already
+      if (row.seq <= cursor && !isTerminal(row.state) && !over()) await bell.heard()
       while (!over()) {
         const page = readers.tailAfter(key, cursor) ?? tasks.page(key, cursor)
         for (const event of page) {

@@ -19,7 +19,7 @@ import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
 import { migrate } from './tables.js'
-import { TaskLog } from './task-log.js'
+import { TaskLog, type Claim } from './task-log.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Worker } from './worker.js'
@@ -136,25 +136,49 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<{ task: TaskRecord, created: boolean }> {
-    const { commit, tasks, push, purge, nudge } = this.#now
+    const { commit, tasks, push, purge } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
     const { idem, hash, origin: { id } } = prepared
-    const made = await commit.write(() => {
-      const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
-      if (before !== undefined) {
-        if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
-        return before
-      }
-      if (tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
-      purge.makeRoom(this.#settings.maxTasks)
-      const { key, fold } = tasks.insert(prepared)
-      if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
-      return fold
-    })
-    if ('key' in made) return { task: tasks.fold(made).record(), created: false }
-    purge.created()
-    nudge()
-    return { task: made.record(), created: true }
+    const place = this.#reserve()
+    let began = false
+    try {
+      const made = await commit.write(() => {
+        const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
+        if (before !== undefined) {
+          if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
+          return before
+        }
+        if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
+        purge.makeRoom(this.#settings.maxTasks)
+        const { key, fold } = tasks.insert(prepared, place?.claim)
+        if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
+        return { key, fold }
+      })
+      if (!('fold' in made)) return { task: tasks.fold(made).record(), created: false }
+      purge.created()
+      const record = made.fold.record()
+      began = place !== undefined
+      if (place === undefined) this.#queued()
+      else place.worker.begin(made.key, made.fold)
+      return { task: record, created: true }
+    } finally {
+      if (!began) place?.worker.giveBack()
+    }
+  }
+
+  /** A task waits: nobody may be taken before it. */
+  #queued (): void {
+    for (const worker of this.#workers) worker.queued()
+    this.#nudge()
+  }
+
+  /** A free place of a worker of this process. */
+  #reserve (): { readonly worker: Worker, readonly claim: Claim } | undefined {
+    for (const worker of this.#workers) {
+      const claim = worker.reserve()
+      if (claim !== undefined) return { worker, claim }
+    }
+    return undefined
   }
 
   async get (owner: string, id: string): Promise<TaskRecord | null> {
@@ -200,7 +224,10 @@ class SqliteTaskStore implements TaskStore {
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     const task = await this.get(owner, id)
-    if (done.event !== undefined) this.#written(done.row, done.event)
+    if (done.event !== undefined) {
+      this.#written(done.row, done.event)
+      this.#queued()
+    }
     if (task === null) return { outcome: 'not-found', task }
     return { outcome: done.event === undefined ? 'not-waiting' : 'accepted', task }
   }

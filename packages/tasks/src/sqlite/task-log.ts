@@ -13,6 +13,9 @@ export interface Fence { readonly key: number, readonly attempt: number, readonl
 
 export interface Taking { readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
 
+/** The worker that takes a task, and the end of its lease. */
+export interface Claim { readonly worker: string, readonly due: number }
+
 export interface NewRow {
   readonly owner: string
   readonly origin: TaskOrigin
@@ -59,12 +62,23 @@ export class TaskLog {
     return fold
   }
 
-  insert ({ owner, origin, idem, hash, inputText, metadataText, first }: NewRow): { key: number, fold: TaskFold } {
-    const key = this.#sql.insertTask.run(origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, first.at).lastInsertRowid
+  /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. */
+  insert ({ owner, origin, idem, hash, inputText, metadataText, first }: NewRow, claim: Claim | undefined): { key: number, fold: TaskFold } {
+    const { at } = first
+    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, at] as const
+    const { lastInsertRowid: key } = claim === undefined
+      ? this.#sql.insertTask.run(...fields)
+      : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)
     this.#sql.insertOrigin.run(key, inputText, metadataText)
-    this.#sql.insertEvent.run(key, 1, JSON.stringify(first))
     const fold = new TaskFold(origin)
     fold.apply({ seq: 1, ...first })
+    if (claim === undefined) {
+      this.#sql.insertEvent.run(key, 1, JSON.stringify(first))
+    } else {
+      const started: EventBody = { at, state: 'working' }
+      this.#sql.insertTwoEvents.run(key, JSON.stringify(first), key, JSON.stringify(started))
+      fold.apply({ seq: 2, ...started })
+    }
     return { key, fold }
   }
 

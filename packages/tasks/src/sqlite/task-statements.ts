@@ -33,8 +33,11 @@ export function prepareStatements (database: SqliteDatabase) {
     snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
     insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, state, turn, attempt, losses, seq, status_at, due)
       VALUES (?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, 0)`),
+    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, state, turn, attempt, losses, seq, status_at, worker, due)
+      VALUES (?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?)`),
     insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
     insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
+    insertTwoEvents: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, 1, ?), (?, 2, ?)'),
     append: database.prepare(`UPDATE task SET seq = seq + ? WHERE ${FENCE} RETURNING seq`),
     appendEnd: database.prepare(`UPDATE task SET seq = seq + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL
       WHERE ${FENCE} RETURNING seq`),

@@ -7,7 +7,7 @@ import { isTerminal, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
 import type { StoreParts } from './parts.js'
-import type { Fence } from './task-log.js'
+import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
 
 /** Tasks that are claimed, and leases that are renewed, in one entry of a group commit. */
@@ -38,6 +38,10 @@ export class Worker implements TaskWorker {
   readonly #running = new Map<number, Running>()
   #filling: Promise<void> | undefined
   #stopped: Promise<void> | undefined
+  /** Places kept for tasks that are being created. */
+  #reserved = 0
+  /** Whether tasks may wait in the queue: then a new one takes its turn behind them. */
+  #queued = true
 
   constructor (parts: StoreParts, handler: TaskHandler, limits: { concurrency: number, timeoutMs: number }) {
     this.#parts = parts
@@ -48,12 +52,35 @@ export class Worker implements TaskWorker {
   /** Takes as many tasks as there are free places. */
   fill (): void {
     if (this.#filling !== undefined || this.#stopped !== undefined) return
-    const free = Math.min(BATCH, this.#limits.concurrency - this.#running.size)
-    if (free <= 0 || !this.#parts.tasks.hasClaimable(Date.now())) return
+    const free = Math.min(BATCH, this.#free)
+    this.#queued = free <= 0 || this.#parts.tasks.hasClaimable(Date.now())
+    if (free <= 0 || !this.#queued) return
     this.#filling = this.#claim(free).finally(() => {
       this.#filling = undefined
       this.fill()
     })
+  }
+
+  get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
+
+  /** A place for a task that is about to be created, if one is free and nobody waits for it. Give it back, or `begin`. */
+  reserve (): Claim | undefined {
+    if (this.#stopped !== undefined || this.#queued || this.#free <= 0) return undefined
+    this.#reserved++
+    return { worker: this.#id, due: Date.now() + this.#parts.settings.leaseMs }
+  }
+
+  /** A task waits: no place is reserved until it has been looked for. */
+  queued (): void { this.#queued = true }
+
+  giveBack (): void { this.#reserved-- }
+
+  /** Runs a task that was created in the place reserved for it. */
+  begin (key: number, fold: TaskFold): void {
+    this.#reserved--
+    const fence: Fence = { key, attempt: 0, turn: 0, worker: this.#id }
+    if (this.#stopped === undefined) this.#run(fence, fold, 0)
+    else this.#release([fence])
   }
 
   async #claim (limit: number): Promise<void> {
@@ -73,13 +100,17 @@ export class Worker implements TaskWorker {
   }
 
   #start (row: TaskRow): void {
-    const { key, attempt, turn, id } = row
-    const { tasks, settings } = this.#parts
+    const { key, attempt, turn, seq } = row
+    const { tasks } = this.#parts
     const fold = tasks.fold(row)
-    const task = fold.record()
     // canceled between the commit and now
-    if (isTerminal(task.state)) return
-    const fence: Fence = { key, attempt, turn, worker: this.#id }
+    if (isTerminal(fold.state)) return
+    this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0)
+  }
+
+  #run (fence: Fence, fold: TaskFold, size: number): void {
+    const { settings } = this.#parts
+    const task = fold.record()
     const run = new TaskRun(task, {
       timeoutMs: this.#limits.timeoutMs,
       graceMs: settings.graceMs,
@@ -87,15 +118,13 @@ export class Worker implements TaskWorker {
       log: settings.log,
       append: async updates => await this.#append(running, updates)
     })
-    const running: Running = {
-      fence, run, fold, done: Promise.resolve(), end: undefined, size: row.seq > 2 ? tasks.size(key) : 0, unsaved: 0, saveAt: LEAST_SNAPSHOT
-    }
-    this.#running.set(key, running)
+    const running: Running = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: LEAST_SNAPSHOT }
+    this.#running.set(fence.key, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
       if (end === 'release') return
-      this.#running.delete(key)
-      if (end === 'lost') settings.log.warn({ taskId: id, attempt, reason: String((run.signal.reason as Error | undefined)?.message ?? '') }, 'an attempt at a task ended early')
+      this.#running.delete(fence.key)
+      if (end === 'lost') settings.log.warn({ taskId: task.id, attempt: fence.attempt, reason: String((run.signal.reason as Error | undefined)?.message ?? '') }, 'an attempt at a task ended early')
       this.fill()
     })
   }
@@ -164,7 +193,7 @@ export class Worker implements TaskWorker {
   }
 
   async #stop (drainMs: number): Promise<void> {
-    const { commit, tasks, settings, nudge } = this.#parts
+    const { settings } = this.#parts
     await this.#filling
     const all = [...this.#running.values()]
     const done = Promise.all(all.map(async ({ done }) => { await done }))
@@ -179,8 +208,12 @@ export class Worker implements TaskWorker {
     await within(settings.graceMs + 200)
     const left = all.filter(({ end }) => end === 'release')
     this.#running.clear()
-    if (left.length === 0) return
-    await commit.write(() => { for (const { fence } of left) tasks.release(fence) })
-      .then(nudge, (error: unknown) => { settings.log.warn({ err: error, tasks: left.length }, 'leases could not be released and will run out') })
+    if (left.length > 0) await this.#release(left.map(({ fence }) => fence))
+  }
+
+  async #release (fences: readonly Fence[]): Promise<void> {
+    const { commit, tasks, settings, nudge } = this.#parts
+    await commit.write(() => { for (const fence of fences) tasks.release(fence) })
+      .then(nudge, (error: unknown) => { settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will run out') })
   }
 }

@@ -67,6 +67,10 @@ function toState (state: TaskState): TaskStateName {
   return state === 'rejected' ? 'failed' : state
 }
 
+/** Most times of a task are the same millisecond, or one that was just written. */
+let last = { ms: 0, text: new Date(0).toISOString() }
+
 function toTime (ms: number): string {
-  return new Date(ms).toISOString()
+  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
+  return last.text
 }

@@ -1,11 +1,11 @@
-import { eventText, sendEvents, streamRoute, type OpenStreams, type StreamSettings } from '@polyvac/core'
+import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type StreamSettings } from '@polyvac/core'
 import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError, NotWaitingError, PushNotSupportedError
 } from '../../errors.js'
 import type { ExposedVacs } from '../../exposed-vacs.js'
-import { followTask, untilSettled, type TaskStep } from '../../follow-task.js'
+import { followTask, settledTask, type TaskStep } from '../../follow-task.js'
 import { DEFAULTS } from '../../options.js'
 import { checkSecrets, type AddressGuard } from '../../push/index.js'
 import { taskProblem } from '../../run-skill.js'
@@ -29,6 +29,8 @@ export interface DescriptionOptions {
   readonly bodyLimit: number
 }
 
+interface Begun { readonly task: TaskRecord, readonly created: boolean }
+
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
   const { tasks, ownerOf } = options
@@ -39,8 +41,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setErrorHandler(refuse)
 
   answer('tasks/send', async (params, request, reply) => {
-    const task = await begin(params as SendParams, request)
-    return toTask(await settled(task, reply))
+    return toTask(await settled(await begin(params as SendParams, request), reply))
   })
   answer('tasks/get', async (params, request) => toTask(await known((params as TaskParams).taskId, request)))
   answer('tasks/list', async (params, request) => {
@@ -78,9 +79,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
-    const task = await begin(params as SendParams, request)
+    const { task, created } = await begin(params as SendParams, request)
     // a client whose connection was cut may send the same request again and go on where it was
-    await follow(task, lastEventId(request, task), request, reply)
+    await follow(task, lastEventId(request, task) ?? (created ? 0 : undefined), request, reply)
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
     const task = await known((params as TaskParams).taskId, request)
@@ -106,14 +107,14 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   /** Creates a task, finds the one that the same request created before, or goes on with one that asked for input. */
-  async function begin (params: SendParams, request: FastifyRequest): Promise<TaskRecord> {
+  async function begin (params: SendParams, request: FastifyRequest): Promise<Begun> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
     const owner = ownerOf(request)
-    if (taskId !== undefined) return await goOn(taskId, params, request)
+    if (taskId !== undefined) return { task: await goOn(taskId, params, request), created: false }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     if (push !== undefined) await checkPush(push)
     const text = textOf(input)
-    const { task } = await tasks.create(owner, {
+    return await tasks.create(owner, {
       skill: skillName,
       input,
       metadata: { clientMetadata },
@@ -121,7 +122,6 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       idempotencyKey: idempotencyKey(request),
       push: push === undefined ? undefined : { ...toNewPushConfig(push), after: 0 }
     })
-    return task
   }
 
   async function goOn (taskId: string, { skillName, input }: SendParams, request: FastifyRequest): Promise<TaskRecord> {
@@ -136,23 +136,22 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   /** The task at its end, as it is after `sendTimeoutMs`, or at once where its skill streams. */
-  async function settled (task: TaskRecord, reply: FastifyReply): Promise<TaskRecord> {
+  async function settled ({ task, created }: Begun, reply: FastifyReply): Promise<TaskRecord> {
     const { skill, input, state } = task
     const streams = toTask(task).metadata.isStreaming && taskProblem(options.vacs, skill, input) === undefined
     if (streams || isTerminal(state) || state === 'input-required') return task
     const { signal, end } = options.streams.begin(reply)
-    const timer = new AbortController()
-    const late = setTimeout(() => { timer.abort() }, options.sendTimeoutMs)
-    const leave = (): void => { timer.abort() }
+    const stop = new Stop()
+    const leave = (): void => { stop.abort(undefined) }
+    const late = setTimeout(leave, options.sendTimeoutMs)
     signal.addEventListener('abort', leave)
     try {
-      await untilSettled(tasks, task, timer.signal)
+      return await settledTask(tasks, task, created, stop)
     } finally {
       clearTimeout(late)
       signal.removeEventListener('abort', leave)
       end()
     }
-    return await tasks.get(task.owner, task.id) ?? task
   }
 
   /** Replays what came after event number `seen`, or tells the task as it stands, then follows it. */
@@ -161,7 +160,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     const { signal, end } = options.streams.begin(reply)
     const { stream_settings: { wait_time: wait = DEFAULTS.waitTime } = {} } = task.input as { stream_settings?: StreamSettings }
     try {
-      await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal as AbortSignal), {
+      await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
         encode: ({ task: now, event }: TaskStep) => {
           // where nothing was seen before, the first frame is all there is, not what is new
           const delta = seen === undefined && event.seq === task.seq ? undefined : event.delta
