@@ -49,6 +49,8 @@ export const limits = {
     ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones make room; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
     ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
+    ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],
+    ['Text of a streamed answer that waits to be written', `${tasks}/delta-writer.ts`, 'MOST_CHARS', 'characters', 'It is written, in one event.'],
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],

@@ -1,22 +1,35 @@
 import type { TaskContext } from './task-store.js'
 
 export interface DeltaWriterOptions {
-  /** Longest time that text waits, in ms. Default 20: below what a reader notices, and 50 writes a second at most. */
+  /** Longest time that text waits at first, in ms. Default 20: below what a reader notices, and 50 writes a second at most. */
   readonly everyMs?: number | undefined
-  /** Characters that wait before they are written at once. Default 4,096. */
+  /** Characters that wait at first before they are written at once. Default 4,096. */
   readonly maxChars?: number | undefined
 }
 
 export interface DeltaWriter {
-  /** Adds text. Await it: past `maxChars` it resolves once the text is durable, which is the back-pressure of the store. Rejects as `emit` does. */
+  /** Adds text. Await it: once enough waits it resolves once the text is durable, which is the back-pressure of the store. Rejects as `emit` does. */
   write (text: string): Promise<void>
   /** Writes what waits. Call it before the end is emitted. */
   flush (): Promise<void>
 }
 
+/** Characters and ms that text waits for at most, however much was written. */
+const MOST_CHARS = 32 * 1024
+const LONGEST_MS = 64
+
+/**
+ * How much text, and how long, waits after so many characters. Readers that show the whole record pay for all of the
+ * text with each event, so events grow rarer with it: their cost stays in proportion to the text, not to its square.
+ */
+export function patience (written: number, { everyMs = 20, maxChars = 4_096 }: DeltaWriterOptions = {}): { readonly chars: number, readonly ms: number } {
+  return { chars: Math.max(maxChars, Math.min(written / 8, MOST_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, LONGEST_MS)) }
+}
+
 /** Gathers the pieces of a streamed answer, so that the log gets a few larger deltas instead of one for each word. */
-export function deltaWriter (context: Pick<TaskContext, 'emit'>, { everyMs = 20, maxChars = 4_096 }: DeltaWriterOptions = {}): DeltaWriter {
+export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaWriterOptions = {}): DeltaWriter {
   let waiting = ''
+  let chars = 0
   let timer: NodeJS.Timeout | undefined
   let written: Promise<unknown> = Promise.resolve()
   let failure: { error: unknown } | undefined
@@ -27,6 +40,7 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, { everyMs = 20,
     if (waiting !== '') {
       const delta = waiting
       waiting = ''
+      chars += delta.length
       written = context.emit({ delta }).catch((error: unknown) => { failure ??= { error } })
     }
     await written
@@ -38,9 +52,10 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, { everyMs = 20,
     async write (text) {
       if (failure !== undefined) throw failure.error
       waiting += text
-      if (waiting.length >= maxChars) await flush()
+      const most = patience(chars, options)
+      if (waiting.length >= most.chars) await flush()
       // a failure is kept for the next write
-      else timer ??= setTimeout(() => { flush().catch(() => {}) }, everyMs)
+      else timer ??= setTimeout(() => { flush().catch(() => {}) }, most.ms)
     }
   }
 }

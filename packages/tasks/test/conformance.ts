@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskStore, type TaskUpdate } from '../src/index.js'
+import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
 export interface ConformanceSettings { readonly maxTasks?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
@@ -263,6 +263,31 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame([got?.input, got?.metadata, got?.messages[0]?.parts[0]?.text], [{ [text]: text }, { text }, text])
     for (const bad of ['\0', '\ud800']) await t.rejects(store.create('alice', { ...ASK, contextId: bad }), { code: 'TASK_INVALID' })
     t.equal((await store.create('alice', { ...ASK, contextId: '\u{1f600}' })).task.contextId, '\u{1f600}')
+  })
+
+  test('of a text longer than a record shows, the record has the beginning and the log everything, while it is written and afterwards', async t => {
+    const store = await open(t)
+    const text = '0123456\u{1f600}'.repeat(40_000)
+    const most = 256 * 1024
+    let meanwhile: Promise<TaskRecord | null> | undefined
+    store.work(async (task, { emit }) => {
+      await emit([{ delta: 'xx' }, { delta: text.slice(0, 1_000) }])
+      for (let i = 1_000; i < text.length; i += 10_007) await emit({ delta: text.slice(i, i + 10_007) })
+      meanwhile = store.get('alice', task.id)
+      await meanwhile
+      await emit([{ message: { role: 'agent', parts: [] } }, { delta: 'another' }])
+    })
+    const { task } = await store.create('alice', ASK)
+    const events = await collect(store.events('alice', task.id))
+    t.ok(events.map(({ delta = '' }) => delta).join('') === `xx${text}another`, 'the log')
+    const ended = await store.get('alice', task.id)
+    const shown = ended?.messages.map(({ parts }) => parts[0]?.text)
+    // the pair that the bound parts is left out whole
+    const beginning = `xx${text}`.slice(0, most - 1)
+    t.ok(/[\ud800-\udbff]/.test(`xx${text}`[most - 1] ?? ''), 'a pair lies on the bound')
+    t.ok(shown?.[0] === beginning && shown.length === 3 && shown[2] === 'another', 'the record')
+    t.ok((await meanwhile)?.messages[0]?.parts[0]?.text === beginning, 'the record meanwhile')
+    t.ok(JSON.stringify(ended) === JSON.stringify(foldTask(task, events)), 'the fold')
   })
 
   test('pages go through all tasks of an owner once, newest status first, by state and context', async t => {
