@@ -22,7 +22,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
     state: 'submitted' as const,
     ...(message === undefined ? {} : { message: { role: 'user' as const, parts: message.parts, timestamp: message.timestamp ?? at } })
   }
-  toJson('message', first, MAX_EVENT_CHARS)
+  const firstText = toJson('message', first, MAX_EVENT_CHARS)
   return {
     owner,
     // what JSON makes of them, so that the record is the same before and after it was stored
@@ -32,6 +32,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
     inputText,
     metadataText,
     first,
+    firstText,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
   }
 }

@@ -12,5 +12,5 @@ export interface StoreParts {
   readonly tasks: TaskLog
   readonly readers: Readers
   /** Something was committed that workers or deliveries may be waiting for. */
-  readonly nudge: () => void
+  readonly nudge: (waiting?: true) => void
 }

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
@@ -63,7 +63,11 @@ class SqliteTaskStore implements TaskStore {
   async #open (): Promise<void> {
     const settings = this.#settings
     const { path, maxPages } = settings
-    if (path !== ':memory:') await mkdir(dirname(path), { recursive: true })
+    if (path !== ':memory:') {
+      await mkdir(dirname(path), { recursive: true })
+      // questions, answers and secrets of webhooks are nobody else's; SQLite's other files take over the mode
+      await (await openFile(path, 'a', 0o600)).close()
+    }
     const database = await openDatabase(path)
     try {
       migrate(database, path)
@@ -76,7 +80,7 @@ class SqliteTaskStore implements TaskStore {
         commit: new GroupCommit(database),
         tasks: new TaskLog(database),
         readers: new Readers(),
-        nudge: () => { this.#nudge() },
+        nudge: waiting => { if (waiting === true) this.#queued(); else this.#nudge() },
         pages: new TaskPages(database),
         push: new PushConfigs(database),
         purge: new Purge(database),
@@ -87,7 +91,7 @@ class SqliteTaskStore implements TaskStore {
       // this timer alone keeps the process alive, as an open server would: somebody may wait for another process
       opened.timers.push(
         setInterval(() => { this.#guard(() => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
-        setInterval(() => { this.#guard(() => { this.#fill() }) }, settings.claimMs).unref(),
+        setInterval(() => { this.#guard(() => { this.#lookForWork() }) }, settings.claimMs).unref(),
         setInterval(() => { for (const worker of this.#workers) worker.beat() }, settings.heartbeatMs).unref(),
         setInterval(() => { this.#purgeOnTime() }, settings.purgeMs).unref())
       this.#opened = opened
@@ -170,6 +174,12 @@ class SqliteTaskStore implements TaskStore {
   #queued (): void {
     for (const worker of this.#workers) worker.queued()
     this.#nudge()
+  }
+
+  /** Other processes create tasks, and leases run out. */
+  #lookForWork (): void {
+    for (const worker of this.#workers) worker.queued()
+    this.#fill()
   }
 
   /** A free place of a worker of this process. */
@@ -307,7 +317,7 @@ class SqliteTaskStore implements TaskStore {
     const { readers, tasks } = this.#now
     for (const worker of this.#workers) worker.look()
     readers.lookAgain(key => tasks.findKey(key)?.seq)
-    this.#fill()
+    this.#lookForWork()
   }
 
   #nudge (): void {

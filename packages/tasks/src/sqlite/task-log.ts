@@ -24,6 +24,7 @@ export interface NewRow {
   readonly inputText: string
   readonly metadataText: string
   readonly first: EventBody
+  readonly firstText: string
 }
 
 /** The rows of tasks and their events. Synchronous; everything that writes is called inside a group commit. */
@@ -63,7 +64,7 @@ export class TaskLog {
   }
 
   /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. */
-  insert ({ owner, origin, idem, hash, inputText, metadataText, first }: NewRow, claim: Claim | undefined): { key: number, fold: TaskFold } {
+  insert ({ owner, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): { key: number, fold: TaskFold } {
     const { at } = first
     const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, at] as const
     const { lastInsertRowid: key } = claim === undefined
@@ -73,10 +74,10 @@ export class TaskLog {
     const fold = new TaskFold(origin)
     fold.apply({ seq: 1, ...first })
     if (claim === undefined) {
-      this.#sql.insertEvent.run(key, 1, JSON.stringify(first))
+      this.#sql.insertEvent.run(key, 1, firstText)
     } else {
       const started: EventBody = { at, state: 'working' }
-      this.#sql.insertTwoEvents.run(key, JSON.stringify(first), key, JSON.stringify(started))
+      this.#sql.insertTwoEvents.run(key, firstText, key, JSON.stringify(started))
       fold.apply({ seq: 2, ...started })
     }
     return { key, fold }

@@ -49,9 +49,9 @@ export class Worker implements TaskWorker {
     this.#limits = limits
   }
 
-  /** Takes as many tasks as there are free places. */
+  /** Takes as many tasks as there are free places, unless it is known that none waits. */
   fill (): void {
-    if (this.#filling !== undefined || this.#stopped !== undefined) return
+    if (!this.#queued || this.#filling !== undefined || this.#stopped !== undefined) return
     const free = Math.min(BATCH, this.#free)
     this.#queued = free <= 0 || this.#parts.tasks.hasClaimable(Date.now())
     if (free <= 0 || !this.#queued) return
@@ -70,7 +70,7 @@ export class Worker implements TaskWorker {
     return { worker: this.#id, due: Date.now() + this.#parts.settings.leaseMs }
   }
 
-  /** A task waits: no place is reserved until it has been looked for. */
+  /** A task may wait: no place is reserved until it has been looked for. */
   queued (): void { this.#queued = true }
 
   giveBack (): void { this.#reserved-- }
@@ -214,6 +214,6 @@ export class Worker implements TaskWorker {
   async #release (fences: readonly Fence[]): Promise<void> {
     const { commit, tasks, settings, nudge } = this.#parts
     await commit.write(() => { for (const fence of fences) tasks.release(fence) })
-      .then(nudge, (error: unknown) => { settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will run out') })
+      .then(() => { nudge(true) }, (error: unknown) => { settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will run out') })
   }
 }
