@@ -10,10 +10,10 @@ import { WIRES } from './parts/wires.mjs'
 
 const BYTES = 200 * 1024 * 1024
 const BLOCKS = BYTES / BLOCK_CHARS
-/** The first stream brings code and pools. */
-const WARM_UP_BLOCKS = 16
+/** The first stream, which is read, brings code, pools and the room where objects are young. */
+const WARM_UP_BLOCKS = 320
 /** How many are read once the subscriber reads again. */
-const BLOCKS_AFTER = 16
+const BLOCKS_AFTER = 64
 const LOOK_MS = 100
 /** What is still on its way when the last block is made. */
 const REST_MS = 1_000
@@ -22,10 +22,10 @@ const LONGEST_MS = 40_000
 export const title = 'A2A: a stalled subscriber, 200 MB in chunks of 64 KiB'
 
 export async function run () {
-  const { grown: peerGrown } = await withServers(['a2a-js'], stall)
-  const { grown, rss, ms, stored } = await withServers(['tasks-file'], stall)
+  const peer = await withServers(['a2a-js'], stall)
+  const { grown, kept, rss, ms, stored } = await withServers(['tasks-file'], stall)
   if (stored < BYTES) throw new Error(`only ${stored} bytes of ${BYTES} are stored`)
-  const more = { rss, ms, stored, peerMb: toMb(peerGrown) }
+  const more = { rss, ms, stored, keptMb: toMb(kept), peerMb: toMb(peer.grown), peerKeptMb: toMb(peer.kept) }
   return [figure('memory of the server while its subscriber does not read', toMb(grown), 'MB', { atMost: 30 }, more)]
 }
 
@@ -49,11 +49,12 @@ async function stall (server) {
     await delay(LOOK_MS)
     await look()
   }
+  const kept = await server.ask('rssAfterGc') - before
   // what nobody has read yet is still there
   resume()
   await followed
   const stored = readdirSync(server.folder).reduce((bytes, file) => bytes + statSync(join(server.folder, file)).size, 0)
-  return { grown: rss - before, rss, ms, stored }
+  return { grown: rss - before, kept, rss, ms, stored }
 }
 
 /** Asks for a flood of `made` blocks and reads `read` of them. */
