@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
+import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
 
@@ -30,6 +31,7 @@ const parts = {
   'errors: start': () => errorSections(({ seen }) => seen === 'start'),
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
+  'tasks: transitions': transitionsTable,
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   routes: routesTable
 }
@@ -107,6 +109,13 @@ function limitsTable () {
     if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)
     return [`${what} (\`${name}\`)`, shown(value, unit), then]
   }))}`).join('\n\n')
+}
+
+function transitionsTable () {
+  return table(['State', 'What may follow'], Object.entries(transitions).map(([state, next]) => {
+    const ways = Object.entries(next).map(([verb, to]) => `${verb}: \`${to}\``)
+    return [`\`${state}\``, ways.join(', ') || 'nothing; it is an end']
+  }))
 }
 
 function shown (value, unit) {
