@@ -99,7 +99,7 @@ test('a switch that is on loads its plugin by need; one that is missing is an er
 })
 
 test('a host whose switches are all on starts, whatever is installed', async t => {
-  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', enable_a2a_agent: true, enable_mcp_server: true, mcp_servers: [{ name: 'x', command: 'no-such-command' }] }))
+  const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', tasks: { store: 'memory' }, enable_a2a_agent: true, enable_mcp_server: true, mcp_servers: [{ name: 'x', command: 'no-such-command' }] }))
   t.equal((await ask(app, 'a')).answer, 'x')
 })
 

@@ -1,0 +1,205 @@
+import { verifyNotification } from '@polyvac/a2a'
+import { openDatabase } from '@polyvac/sqlite'
+import t, { test } from 'tap'
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createHost, type HostOptions } from '../src/index.js'
+import { start, until, words, workspace, type Frame } from './task-service.js'
+
+// leases of a killed process last 10 s, and processes are slow to start on a busy machine
+t.setTimeout(170_000)
+// most of their time they wait
+t.jobs = 3
+
+const METHODS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
+const ask = (query: string, vac = 'slow') => ({ skillName: `vac_stream_${vac}`, input: { query } })
+const numbers = (frames: readonly Frame[]): number[] => frames.map(({ id }) => id)
+const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, index) => first + index)
+
+test('a task outlives the SIGKILL of its host: the next one completes it, and a follower goes on without a gap', async t => {
+  const { folder, attempts } = await workspace(t)
+  const first = await start(t, folder)
+  const seen: Frame[] = []
+  for await (const frame of first.follow('tasks/sendSubscribe', ask('20 words, 400 ms'))) {
+    seen.push(frame)
+    if (seen.filter(({ data }) => data.delta !== undefined).length === 4) first.kill('SIGKILL')
+  }
+  t.strictSame(await first.ended, { code: null, signal: 'SIGKILL' })
+  t.strictSame(numbers(seen), upTo(seen.length))
+  const { taskId, data: { state } } = seen.at(-1)!
+  t.equal(state, 'working')
+
+  const second = await start(t, folder)
+  t.match(await second.call('tasks/get', { taskId }), { taskId, state: 'working', completedAt: null })
+  const rest: Frame[] = []
+  for await (const frame of second.follow('tasks/resubscribe', { taskId }, { after: seen.length })) rest.push(frame)
+  t.strictSame(numbers(rest), upTo(seen.length + rest.length, seen.length + 1), 'the numbers go on where they were')
+  t.match(rest.at(-1)?.data, { state: 'completed', progress: 1, artifacts: [{ name: 'streaming_response', content: { final_answer: words(20), stream_completed: true } }] })
+  t.strictSame(await attempts(), ['20 words, 400 ms: attempt 0', '20 words, 400 ms: attempt 1'])
+
+  const all: Frame[] = []
+  for await (const frame of second.follow('tasks/resubscribe', { taskId }, { after: 0 })) all.push(frame)
+  t.strictSame(all.map(({ id, data: { messages } }) => [id, messages]), [...seen, ...rest].map(({ id, data: { messages } }) => [id, messages]), 'a replay is what both followers saw')
+})
+
+test('SIGTERM ends a host with a running task: exit 0, and the next start takes the task up', async t => {
+  const { folder, attempts } = await workspace(t)
+  const first = await start(t, folder, '--grace', '2')
+  const { taskId, state } = await first.call('tasks/send', ask('25 words, 300 ms'))
+  t.match(state, /^(submitted|working)$/, 'a streaming skill is answered at once')
+  await until(async () => (await attempts()).length === 1)
+  first.kill('SIGTERM')
+  t.strictSame(await first.ended, { code: 0, signal: null })
+  t.strictSame(await attempts(), ['25 words, 300 ms: attempt 0', '25 words, 300 ms: stopped'])
+
+  const second = await start(t, folder)
+  const record = await until(async () => {
+    const record = await second.call('tasks/get', { taskId })
+    return record.state === 'completed' && record
+  })
+  t.match(record, { error: null, artifacts: [{ content: { final_answer: words(25) } }] })
+  t.equal((await attempts()).length, 3, 'it was begun once more')
+})
+
+test('two hosts on one file: a task sent to one is read, followed and canceled through the other', async t => {
+  const { folder, attempts } = await workspace(t)
+  const [one, other] = await Promise.all([start(t, folder), start(t, folder)])
+  const { taskId } = await one.call('tasks/send', ask('600 words, 100 ms'))
+  t.match(await other.call('tasks/get', { taskId }), { taskId, metadata: { skillName: 'vac_stream_slow', isStreaming: true } })
+  t.match(await other.call('tasks/list', {}), { tasks: [{ taskId }] })
+
+  const stop = new AbortController()
+  const frames: Frame[] = []
+  for await (const frame of other.follow('tasks/resubscribe', { taskId }, { after: 0, signal: stop.signal })) {
+    frames.push(frame)
+    if (frame.data.delta !== undefined) stop.abort()
+  }
+  t.strictSame(numbers(frames), upTo(frames.length))
+  t.match(await other.call('tasks/cancel', { taskId }), { taskId, state: 'canceled' })
+  t.match(await one.call('tasks/get', { taskId }), { state: 'canceled' })
+  await until(async () => (await attempts()).includes('600 words, 100 ms: stopped'))
+  t.pass('the interpreter is stopped, whichever host it runs in')
+  t.match(await one.call('tasks/cancel', { taskId }), { error: { code: -32002, data: { code: 'A2A_TASK_NOT_CANCELABLE' } } })
+})
+
+test('a receiver that fails twice gets every update in order, signed with the keys of the host', async t => {
+  const received: Array<{ headers: IncomingHttpHeaders, body: string }> = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += String(piece)
+    received.push({ headers: request.headers, body })
+    response.writeHead(received.length <= 2 ? 500 : 204).end()
+  })
+  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  const { folder } = await workspace(t, `  push: { allow: [${JSON.stringify(new URL(origin).host)}] }\n`)
+  const host = await start(t, folder)
+  const { taskId } = await host.call('tasks/send', { ...ask('3 words, 50 ms'), pushNotificationConfig: { url: `${origin}/hook`, token: 'known to both' } })
+  t.strictSame(await host.call('tasks/pushNotification/get', { taskId }),
+    { taskId, pushNotificationConfig: { id: 'default', url: `${origin}/hook` } }, 'the token is not read back')
+  await until(() => received.some(({ body }) => JSON.parse(body).data.state === 'completed'))
+
+  const ids: string[] = []
+  for (const { headers, body } of received) {
+    const { id, taskId: signed } = await verifyNotification({ headers, body, jwksUrl: `${host.url}/.well-known/jwks.json`, audience: origin })
+    t.equal(signed, taskId)
+    t.equal(headers['x-a2a-notification-token'], 'known to both')
+    ids.push(id)
+  }
+  t.equal(new Set(ids.slice(0, 3)).size, 1, 'the first update has one id in all three tries')
+  const updates = [...new Map(received.map(({ body }, index) => [ids[index], JSON.parse(body)])).values()]
+  t.match(updates.map(({ type, taskId: told }) => [type, told]), updates.map(() => ['task_update', taskId]))
+  t.strictSame(updates.map(({ data }) => data.state), ['submitted', 'working', 'completed'])
+  t.match(updates.at(-1).data.artifacts, [{ content: { final_answer: words(3) } }])
+
+  t.match(await host.call('tasks/send', { ...ask('1 words, 1 ms'), pushNotificationConfig: { url: 'http://127.0.0.1:9/hook' } }),
+    { error: { code: -32602, data: { code: 'PUSH_URL_REFUSED' } } }, 'another address of this machine is refused')
+  t.equal((await stat(join(folder, '.polyvac', 'push-keys.json'))).mode & 0o077, 0, 'the keys are their owner\'s alone')
+  const keys = await (await fetch(`${host.url}/.well-known/jwks.json`)).text()
+  host.kill('SIGTERM')
+  await host.ended
+  const again = await start(t, folder)
+  t.equal(await (await fetch(`${again.url}/.well-known/jwks.json`)).text(), keys, 'a restart does not change them')
+})
+
+test('a tasks path that cannot be written is a start-up error that names the remedy', async t => {
+  const { folder } = await workspace(t, '  tasks: { path: interpreter.mjs/tasks.db }\n')
+  const { ended, out } = await start(t, folder)
+  t.match(await ended, { code: 1 })
+  t.match(out.stderr, /tasks cannot be kept in .*interpreter\.mjs\/tasks\.db: .*service\.tasks\.path.*service\.tasks\.store: memory/)
+  t.notMatch(out.stdout, /http:/)
+})
+
+/** A host in this process, its tasks in memory unless the options say otherwise. */
+async function host (t: { teardown: (end: () => unknown) => void }, options: HostOptions = {}) {
+  const app = await createHost({
+    vacs: { a: {}, b_c: { display_name: 'Second' } },
+    stream_interpreter: (question: string) => `heard ${question}`,
+    enable_a2a_agent: true,
+    tasks: { store: 'memory' },
+    watchDocuments: false,
+    ...options
+  })
+  t.teardown(() => app.close())
+  const call = async (method: string, params: object) => (await app.inject({ method: 'POST', url: `/a2a/${method}`, payload: { jsonrpc: '2.0', id: 1, method, params } })).json()
+  const skills = async (): Promise<string[]> => (await app.inject('/.well-known/agent.json')).json().skills.map(({ name }: { name: string }) => name)
+  return { app, call, skills }
+}
+
+test('without enable_a2a_agent every path of the agent answers 501', async t => {
+  const { app } = await host(t, { enable_a2a_agent: false })
+  for (const [method, url] of [['GET', '/.well-known/agent.json'], ...METHODS.map(name => ['POST', `/a2a/tasks/${name}`])] as Array<['GET' | 'POST', string]>) {
+    const response = await app.inject({ method, url, ...(method === 'POST' && { payload: {} }) })
+    t.equal(response.statusCode, 501, url)
+    t.strictSame(response.json(), { error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' } })
+  }
+})
+
+test('a2a_vac_names chooses what is exposed; the direct routes keep all', async t => {
+  const names = ['vac_query_a', 'vac_stream_a', 'vac_query_b_c', 'vac_stream_b_c']
+  t.strictSame(await (await host(t)).skills(), names)
+  t.strictSame(await (await host(t, { a2a_vac_names: null })).skills(), names)
+  t.strictSame(await (await host(t, { a2a_vac_names: [] })).skills(), [])
+
+  const { app, call, skills } = await host(t, { a2a_vac_names: ['b_c'] })
+  t.strictSame(await skills(), ['vac_query_b_c', 'vac_stream_b_c'])
+  t.match((await call('tasks/send', { skillName: 'vac_query_b_c', input: { query: 'x' } })).result, { state: 'completed', artifacts: [{ name: 'response', content: { answer: 'heard x' } }] })
+  const hidden = await call('tasks/send', { skillName: 'vac_query_a', input: { query: 'x' } })
+  t.match(hidden.result, { state: 'failed', artifacts: [], error: { code: 'A2A_SKILL_NOT_FOUND', message: /no skill is named "vac_query_a"/ } })
+  t.equal((await app.inject({ method: 'POST', url: '/vac/a', payload: { user_input: 'x' } })).json().answer, 'heard x')
+  await t.rejects(host(t, { a2a_vac_names: ['a', 'd'] }), { code: 'UNKNOWN_A2A_VAC', message: /names d, .*configured: a, b_c/ })
+})
+
+test('the routes of the agent are in the OpenAPI document', async t => {
+  const { app } = await host(t)
+  const { paths } = (await app.inject('/openapi.json')).json()
+  t.strictSame(Object.keys(paths).filter(path => path.startsWith('/a2a/')).sort(), METHODS.map(name => `/a2a/tasks/${name}`).sort())
+  t.ok(paths['/.well-known/agent.json'].get)
+})
+
+test('tasks.store: memory writes no file', async t => {
+  const { folder } = await workspace(t, '  tasks: { store: memory }\n')
+  const service = await start(t, folder)
+  t.match(await service.call('tasks/send', { skillName: 'vac_query_slow', input: { query: '2 words, 1 ms' } }), { state: 'completed' })
+  t.notOk(existsSync(join(folder, '.polyvac')))
+})
+
+test('readiness names a task store that cannot write, and recovers with it', async t => {
+  const { folder } = await workspace(t)
+  const { app } = await host(t, { tasks: { path: join(folder, 'kept', 'tasks.db') } })
+  t.strictSame((await app.inject('/ready')).json(), { status: 'ready', reasons: [] })
+  const other = await openDatabase(join(folder, 'kept', 'tasks.db'))
+  t.teardown(() => { other.close() })
+  other.exec('BEGIN EXCLUSIVE')
+  const busy = await app.inject('/ready')
+  t.equal(busy.statusCode, 503)
+  t.match(busy.json(), { status: 'not ready', reasons: [{ part: 'tasks', reason: /^the task store cannot write: ./ }] })
+  other.exec('ROLLBACK')
+  await until(async () => (await app.inject('/ready')).statusCode === 200)
+  t.equal((await readFile(join(folder, 'kept', 'push-keys.json'), 'utf8')).includes('"d"'), true, 'the signing keys are beside the tasks')
+})
