@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { AgentCard, agentCard } from './agent-card.js'
 import { toFrame } from './dialects/description/record.js'
-import { descriptionRoutes } from './dialects/description/routes.js'
+import { descriptionRoutes } from './description-routes.js'
 import { A2aOptionsError, UnauthenticatedError } from './errors.js'
 import { exposedVacs } from './exposed-vacs.js'
 import { stepAt } from './follow-task.js'
@@ -16,6 +16,10 @@ import { skillRunner } from './run-skill.js'
 import { StreamCount } from './stream-count.js'
 
 const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
+/** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
+const LONGEST_RUN_MS = 3_660_000
+const DELIVERIES_AT_ONCE = 64
 
 const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
 
@@ -44,9 +48,8 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   })
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
-    // an interpreter's own limit ends it before; this one is for tasks whose executor hangs all the same
-    workers = [tasks.work(skillRunner({ vacs: exposed, timeoutMs, log }), { concurrency })]
-    if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: 64 }))
+    workers = [tasks.work(skillRunner({ vacs: exposed, timeoutMs, log }), { concurrency, timeoutMs: LONGEST_RUN_MS })]
+    if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: DELIVERIES_AT_ONCE }))
   })
   app.addHook('preClose', async () => {
     await Promise.all([streams.end(), ...workers.map(worker => worker.stop())])

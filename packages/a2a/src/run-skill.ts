@@ -1,9 +1,10 @@
 import {
   findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, type Answer, type ChatTurn, type Log,
-  type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type Skill, type StreamInput, type StreamResult, type VacCall
+  type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type Skill, type StreamInput, type StreamResult, type VacCall, VacTimeoutError
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
 import type { ExposedVacs } from './exposed-vacs.js'
+import { ANYONE } from './options.js'
 
 export interface SkillOptions {
   readonly vacs: ExposedVacs
@@ -85,7 +86,12 @@ async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContex
 
 async function searchMemory (skill: Skill, task: TaskRecord, context: TaskContext, { timeoutMs }: RunOptions): Promise<string> {
   const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = task.input as MemorySearchInput
-  const hits = await skill.vac.memory?.search({ query, limit, threshold, signal: AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)]) }) ?? []
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)])
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => { reject(new VacTimeoutError(JSON.stringify(skill.vac.name), timeoutMs / 1000)) }, { once: true })
+  })
+  // a memory that ignores its signal is left behind
+  const hits = await Promise.race([skill.vac.memory?.search({ query, limit, threshold, signal }), late]) ?? []
   const results = hits.map(({ content, score, metadata }) => ({ content, score, metadata }))
   const content = { results, total_results: results.length, query, limit, similarity_threshold: threshold } satisfies MemorySearchResult
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
@@ -115,7 +121,7 @@ function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs
     signal,
     timeoutMs: settings?.timeout === undefined ? timeoutMs : settings.timeout * 1000,
     log,
-    principal: { owner: task.owner },
+    principal: task.owner === ANYONE ? undefined : { owner: task.owner },
     protocol: 'a2a'
   }
 }

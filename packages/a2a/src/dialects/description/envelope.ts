@@ -1,4 +1,4 @@
-import { problemsOf } from '@polyvac/core'
+import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, problemsOf } from '@polyvac/core'
 import { Type, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidEnvelopeError, InvalidParamsError, WrongMethodError } from '../../errors.js'
@@ -43,9 +43,10 @@ const checks = new Map<MethodName, TypeCheck<TObject>>()
 
 /**
  * The params of a request, checked from the outside in: envelope, method, params.
- * @throws A2A_INVALID_REQUEST, A2A_WRONG_METHOD, A2A_INVALID_PARAMS
+ * @throws BODY_TOO_DEEP, A2A_INVALID_REQUEST, A2A_WRONG_METHOD, A2A_INVALID_PARAMS
  */
 export function paramsOf (body: unknown, name: MethodName): unknown {
+  if (isTooDeep(body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
   if (Array.isArray(body)) throw new InvalidEnvelopeError('a batch is not taken here; send one request at a time')
   if (!isObject(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
   const { jsonrpc, method, params, id } = body

@@ -3,18 +3,18 @@ import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError, NotWaitingError, PushNotSupportedError
-} from '../../errors.js'
-import type { ExposedVacs } from '../../exposed-vacs.js'
-import { followTask, settledTask, type TaskStep } from '../../follow-task.js'
-import { DEFAULTS } from '../../options.js'
-import { checkSecrets, type AddressGuard } from '../../push/index.js'
-import { taskProblem } from '../../run-skill.js'
-import type { StreamCount } from '../../stream-count.js'
-import { idOf, paramsOf, requestSchema, responseSchema } from './envelope.js'
-import { rpcFailure } from './failures.js'
-import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushNotificationConfig, type PushParams, type SendParams, type TaskParams } from './methods.js'
-import { toNewPushConfig, toStoredPushConfig } from './push-config.js'
-import { fromState, toFrame, toTask } from './record.js'
+} from './errors.js'
+import type { ExposedVacs } from './exposed-vacs.js'
+import { followTask, settledTask, type TaskStep } from './follow-task.js'
+import { DEFAULTS } from './options.js'
+import { checkSecrets, type AddressGuard } from './push/index.js'
+import { taskProblem } from './run-skill.js'
+import type { StreamCount } from './stream-count.js'
+import { idOf, paramsOf, requestSchema, responseSchema } from './dialects/description/envelope.js'
+import { rpcFailure } from './dialects/description/failures.js'
+import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushNotificationConfig, type PushParams, type SendParams, type TaskParams } from './dialects/description/methods.js'
+import { toNewPushConfig, toStoredPushConfig } from './dialects/description/push-config.js'
+import { fromState, toFrame, toTask } from './dialects/description/record.js'
 
 export interface DescriptionOptions {
   readonly vacs: ExposedVacs
@@ -158,7 +158,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   async function follow (task: TaskRecord, seen: number | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const release = options.streamCount.take(task.owner)
     const { signal, end } = options.streams.begin(reply)
-    const { stream_settings: { wait_time: wait = DEFAULTS.waitTime } = {} } = task.input as { stream_settings?: StreamSettings }
+    const { wait_time: wait = DEFAULTS.waitTime } = (task.input as { stream_settings?: StreamSettings } | null)?.stream_settings ?? {}
     try {
       await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
         encode: ({ task: now, event }: TaskStep) => {
