@@ -1,5 +1,5 @@
 import {
-  findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, type Answer, type ChatTurn, type Log,
+  findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, type Answer, type ChatTurn, type Hit, type Log,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type Skill, type StreamInput, type StreamResult, type VacCall, VacTimeoutError
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
@@ -86,12 +86,19 @@ async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContex
 
 async function searchMemory (skill: Skill, task: TaskRecord, context: TaskContext, { timeoutMs }: RunOptions): Promise<string> {
   const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = task.input as MemorySearchInput
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)])
-  const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => { reject(new VacTimeoutError(JSON.stringify(skill.vac.name), timeoutMs / 1000)) }, { once: true })
-  })
+  const stop = new AbortController()
+  const abort = (): void => { stop.abort(context.signal.reason) }
+  const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(skill.vac.name), timeoutMs / 1000)) }, timeoutMs)
+  context.signal.addEventListener('abort', abort, { once: true })
   // a memory that ignores its signal is left behind
-  const hits = await Promise.race([skill.vac.memory?.search({ query, limit, threshold, signal }), late]) ?? []
+  const aborted = new Promise<never>((_resolve, reject) => { stop.signal.addEventListener('abort', () => { reject(stop.signal.reason) }, { once: true }) })
+  let hits: Hit[]
+  try {
+    hits = await Promise.race([skill.vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? [], aborted])
+  } finally {
+    clearTimeout(timer)
+    context.signal.removeEventListener('abort', abort)
+  }
   const results = hits.map(({ content, score, metadata }) => ({ content, score, metadata }))
   const content = { results, total_results: results.length, query, limit, similarity_threshold: threshold } satisfies MemorySearchResult
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
