@@ -9,12 +9,18 @@ export function isLoopback (host: string): boolean {
 }
 
 /**
- * Listens, and says where. An address that other machines reach is refused where callers are not authenticated.
- * @throws PUBLIC_BIND_UNAUTHENTICATED, PORT_IN_USE, CANNOT_LISTEN
+ * An address that other machines reach is refused where callers are not authenticated.
+ * @throws PUBLIC_BIND_UNAUTHENTICATED
  */
-export async function listen (app: FastifyInstance, { host, port }: { host: string, port: number },
-  callers: { authenticated: boolean, allowUnauthenticated: boolean }): Promise<string> {
+export function checkAddress (host: string, callers: { authenticated: boolean, allowUnauthenticated: boolean }): void {
   if (!isLoopback(host) && !callers.authenticated && !callers.allowUnauthenticated) throw new PublicBindError(host)
+}
+
+/**
+ * Listens, and says where.
+ * @throws PORT_IN_USE, CANNOT_LISTEN
+ */
+export async function listen (app: FastifyInstance, { host, port }: { host: string, port: number }): Promise<string> {
   try {
     return await app.listen({ host, port })
   } catch (err) {

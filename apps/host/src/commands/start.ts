@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine } from '../banner.js'
 import { createHost } from '../create-host.js'
 import { BUILT_IN } from '../host-options.js'
-import { listen } from '../listen.js'
+import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
 import { ProgressBar } from '../progress-bar.js'
@@ -21,6 +21,7 @@ const CLOSING_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
 export async function start (args: Arguments): Promise<void> {
+  checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
@@ -32,7 +33,7 @@ export async function start (args: Arguments): Promise<void> {
   let url: string
   try {
     warnOf(app, config)
-    url = await listen(app, args, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+    url = await listen(app, args)
   } catch (err) {
     await app.close()
     throw err
