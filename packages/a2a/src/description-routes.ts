@@ -1,4 +1,4 @@
-import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type StreamSettings } from '@polyvac/core'
+import { eventText, sendEvents, Stop, streamRoute, type OpenStreams } from '@polyvac/core'
 import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -8,7 +8,7 @@ import type { ExposedVacs } from './exposed-vacs.js'
 import { followTask, settledTask, type TaskStep } from './follow-task.js'
 import { DEFAULTS } from './options.js'
 import { checkSecrets, type AddressGuard } from './push/index.js'
-import { taskProblem } from './run-skill.js'
+import { streamSettings, taskProblem } from './run-skill.js'
 import type { StreamCount } from './stream-count.js'
 import { idOf, paramsOf, requestSchema, responseSchema } from './dialects/description/envelope.js'
 import { rpcFailure } from './dialects/description/failures.js'
@@ -79,13 +79,14 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
+    checkLastEventId(request)
     const { task, created } = await begin(params as SendParams, request)
     // a client whose connection was cut may send the same request again and go on where it was
-    await follow(task, lastEventId(request, task) ?? (created ? 0 : undefined), request, reply)
+    await follow(task, created ? 0 : lastEventId(request, task), request, reply)
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
     const task = await known((params as TaskParams).taskId, request)
-    await follow(task, lastEventId(request, task), request, reply)
+    await follow(task, place(lastEventId(request), task), request, reply)
   })
 
   function answer (name: MethodName, handle: (params: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void {
@@ -169,7 +170,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
         onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
         signal,
         stallMs: options.stallMs,
-        keepAliveMs: typeof wait !== 'number' || wait === 0 ? undefined : Math.max(100, wait * 1000)
+        keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000)
       })
     } finally {
       end()
@@ -191,13 +192,19 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 }
 
-/** Number of the last event that a client has. One that has all of an ended task is told its end once more, since an empty stream says nothing. */
-function lastEventId ({ headers }: FastifyRequest, { seq, state }: TaskRecord): number | undefined {
+/** Number of the last event that a client has, if it says so. */
+function lastEventId ({ headers }: FastifyRequest): number | undefined {
   const { 'last-event-id': given } = headers
   if (given === undefined || given === '') return undefined
   if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) throw new InvalidParamsError('Last-Event-ID: give the number of an event, as the `id` of a frame has it')
-  if (Number(given) > seq) throw new InvalidParamsError(`Last-Event-ID: the last event so far is ${seq}`)
-  return isTerminal(state) ? Math.min(Number(given), seq - 1) : Number(given)
+  return Number(given)
+}
+
+/** Where a reader goes on. One that has all of an ended task is told its end once more, since an empty stream says nothing. */
+function place (seen: number | undefined, { seq, state }: TaskRecord): number | undefined {
+  if (seen === undefined) return undefined
+  if (seen > seq) throw new InvalidParamsError(`Last-Event-ID: the last event so far is ${seq}`)
+  return isTerminal(state) ? Math.min(seen, seq - 1) : seen
 }
 
 function idempotencyKey ({ headers }: FastifyRequest): string | undefined {

@@ -1,8 +1,10 @@
 import {
-  findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, type Answer, type ChatTurn, type Hit, type Log,
+  findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, StreamSettings, type Answer, type ChatTurn, type Hit, type Log,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type Skill, type StreamInput, type StreamResult, type VacCall, VacTimeoutError
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { ExposedVacs } from './exposed-vacs.js'
 import { ANYONE } from './options.js'
 
@@ -30,6 +32,13 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): {
   const problems = inputProblems(skill.kind, input)
   if (problems.length === 0) return undefined
   return { code: 'A2A_INPUT_INVALID', message: `the input does not fit the skill ${name}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}` }
+}
+
+const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
+
+/** The times that an input sets. None where they break their schema: only streaming skills have it, and their task fails. */
+export function streamSettings (input: unknown): StreamSettings {
+  return settingsCheck.Check(input) ? input.stream_settings : {}
 }
 
 /** Executes tasks of every dialect: a task's skill names the VAC, its input is the question. */
@@ -99,7 +108,7 @@ async function searchMemory (skill: Skill, task: TaskRecord, context: TaskContex
     clearTimeout(timer)
     context.signal.removeEventListener('abort', abort)
   }
-  const results = hits.map(({ content, score, metadata }) => ({ content, score, metadata }))
+  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit).map(({ content, score, metadata }) => ({ content, score, metadata }))
   const content = { results, total_results: results.length, query, limit, similarity_threshold: threshold } satisfies MemorySearchResult
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
   return 'completed'
@@ -118,15 +127,16 @@ async function finish (answer: Answer, context: TaskContext, artifact: NonNullab
 
 /** The task's question. One that was asked back for input is asked with the caller's reply, and with the turns before it as history. */
 function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs, log }: RunOptions): VacCall {
-  const { query, chat_history: history, context, stream_settings: settings } = task.input as QueryInput & StreamInput
+  const { query, chat_history: history, stream_settings: _settings, ...further } = task.input as QueryInput & StreamInput
+  const { timeout } = streamSettings(task.input)
   const turns = [...normaliseHistory(history), ...task.messages.map(toTurn)]
   const reply = task.turn === 0 ? undefined : turns.pop()
   return {
     question: reply?.content ?? query.trim(),
     history: task.turn === 0 ? normaliseHistory(history) : turns,
-    extra: { taskId: task.id, attempt, ...(context === undefined ? {} : { context }) },
+    extra: { ...further, taskId: task.id, attempt },
     signal,
-    timeoutMs: settings?.timeout === undefined ? timeoutMs : settings.timeout * 1000,
+    timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
     principal: task.owner === ANYONE ? undefined : { owner: task.owner },
     protocol: 'a2a'
@@ -148,13 +158,14 @@ function streamResult ({ answer, source_documents, metadata, ...extras }: Answer
 
 /** A failure as callers may read it: our own words, or none; the cause goes to the log alone. */
 async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<string> {
-  const { code = '', message } = err as Error & { code?: string }
-  const own = code.startsWith('VAC_') && code !== 'VAC_INTERPRETER_FAILED'
+  // anything may be thrown, also nothing at all
+  const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
+  const own = typeof code === 'string' && code.startsWith('VAC_') && code !== 'VAC_INTERPRETER_FAILED'
   log.error({ err, taskId: task.id, vac: vac.name }, 'a task failed')
   await context.emit({
     state: 'failed',
     error: own
-      ? { code, message }
+      ? { code, message: String(message) }
       : { code: code === 'VAC_INTERPRETER_FAILED' ? code : 'A2A_SKILL_FAILED', message: `the VAC ${JSON.stringify(vac.name)} failed; the log has the cause under the task id ${task.id}` }
   })
   return 'failed'
