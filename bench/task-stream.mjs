@@ -25,13 +25,13 @@ export async function run () {
       streamFigure(`${SHORT.toLocaleString('en')} chunks, request to last event: ${where}`, short, 300, rss),
       streamFigure(`${LONG.toLocaleString('en')} chunks: ${where}`, long, 1_500, rss),
       // with the length alone it would be 5
-      figure(`time of ${LONG.toLocaleString('en')} chunks, multiple of that of ${SHORT.toLocaleString('en')}: ${where}`,
+      figure(`${LONG.toLocaleString('en')} chunks, multiple of ${SHORT.toLocaleString('en')}: ${where}`,
         median(long.times) / median(short.times), '×', { atMost: 7.5 })
     )
   }
   const peer = await withServers(['a2a-js'], measurePeer)
   const share = figures[0].value / peer.at(-1).ms * 100
-  figures.push(figure(`time of ${SHORT.toLocaleString('en')} chunks in memory, share of that of @a2a-js/sdk`, share, '%', { atMost: 10 }, { peer }))
+  figures.push(figure(`${SHORT.toLocaleString('en')} chunks, share of the time of @a2a-js/sdk`, share, '%', { atMost: 10 }, { peer }))
   return figures
 }
 

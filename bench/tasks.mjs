@@ -29,7 +29,7 @@ export async function run () {
     return [['tasks-memory', 'in memory', 2.5], ['tasks-file', 'on a file', 1.2]].map(([kind, where, atLeast]) => {
       const ratios = ratiosOf(taken[kind], peer)
       const more = { ...told(kind), ratios, peer: told('a2a-js') }
-      return figure(`tasks/s, multiple of @a2a-js/sdk in memory: ${where}`, median(ratios), '×', { atLeast }, more)
+      return figure(`tasks/s, multiple of @a2a-js/sdk: ${where}`, median(ratios), '×', { atLeast }, more)
     })
   })
 }
