@@ -1,4 +1,4 @@
-import { eventText, sendEvents, Stop, streamRoute, type OpenStreams } from '@polyvac/core'
+import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type StopSignal } from '@polyvac/core'
 import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -79,14 +79,18 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
-    checkLastEventId(request)
-    const { task, created } = await begin(params as SendParams, request)
-    // a client whose connection was cut may send the same request again and go on where it was
-    await follow(task, created ? 0 : lastEventId(request, task), request, reply)
+    const seen = lastEventId(request)
+    await streaming(request, reply, async signal => {
+      const { task, created } = await begin(params as SendParams, request)
+      // a client whose connection was cut may send the same request again and go on where it was; of a new task it has nothing
+      await follow(task, created ? 0 : place(seen, task), signal, request, reply)
+    })
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
-    const task = await known((params as TaskParams).taskId, request)
-    await follow(task, place(lastEventId(request), task), request, reply)
+    await streaming(request, reply, async signal => {
+      const task = await known((params as TaskParams).taskId, request)
+      await follow(task, place(lastEventId(request), task), signal, request, reply)
+    })
   })
 
   function answer (name: MethodName, handle: (params: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void {
@@ -155,27 +159,31 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     }
   }
 
-  /** Replays what came after event number `seen`, or tells the task as it stands, then follows it. */
-  async function follow (task: TaskRecord, seen: number | undefined, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const release = options.streamCount.take(task.owner)
-    const { signal, end } = options.streams.begin(reply)
-    const { wait_time: wait = DEFAULTS.waitTime } = (task.input as { stream_settings?: StreamSettings } | null)?.stream_settings ?? {}
+  /** Holds a place among the owner's streams meanwhile. One too many is refused before anything has begun. */
+  async function streaming (request: FastifyRequest, reply: FastifyReply, run: (signal: StopSignal) => Promise<void>): Promise<void> {
+    const release = options.streamCount.take(ownerOf(request))
     try {
-      await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
-        encode: ({ task: now, event }: TaskStep) => {
-          // where nothing was seen before, the first frame is all there is, not what is new
-          const delta = seen === undefined && event.seq === task.seq ? undefined : event.delta
-          return eventText({ id: String(event.seq), data: toFrame(now, delta) })
-        },
-        onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
-        signal,
-        stallMs: options.stallMs,
-        keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000)
-      })
+      const { signal, end } = options.streams.begin(reply)
+      await run(signal).finally(end)
     } finally {
-      end()
       release()
     }
+  }
+
+  /** Replays what came after event number `seen`, or tells the task as it stands, then follows it. */
+  async function follow (task: TaskRecord, seen: number | undefined, signal: StopSignal, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { wait_time: wait = DEFAULTS.waitTime } = streamSettings(task.input)
+    await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
+      encode: ({ task: now, event }: TaskStep) => {
+        // where nothing was seen before, the first frame is all there is, not what is new
+        const delta = seen === undefined && event.seq === task.seq ? undefined : event.delta
+        return eventText({ id: String(event.seq), data: toFrame(now, delta) })
+      },
+      onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
+      signal,
+      stallMs: options.stallMs,
+      keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000)
+    })
   }
 
   async function known (taskId: string, request: FastifyRequest): Promise<TaskRecord> {

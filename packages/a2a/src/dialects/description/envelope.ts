@@ -49,7 +49,8 @@ export function paramsOf (body: unknown, name: MethodName): unknown {
   if (isTooDeep(body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
   if (Array.isArray(body)) throw new InvalidEnvelopeError('a batch is not taken here; send one request at a time')
   if (!isObject(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
-  const { jsonrpc, method, params, id } = body
+  // JSON-RPC lets a request without params leave them out
+  const { jsonrpc, method, params = {}, id } = body
   if (jsonrpc !== '2.0') throw new InvalidEnvelopeError("`jsonrpc` must be '2.0'")
   if (!('id' in body)) throw new InvalidEnvelopeError('`id` is missing; give a string or a number, it comes back with the answer')
   if (!isId(id)) throw new InvalidEnvelopeError('`id` must be a string, a number that JSON keeps exactly, or null')
@@ -67,6 +68,6 @@ function isObject (value: unknown): value is Record<string, unknown> {
 }
 
 function isId (id: unknown): id is RpcId {
-  if (typeof id === 'number') return !Number.isInteger(id) || Number.isSafeInteger(id)
+  if (typeof id === 'number') return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))
   return typeof id === 'string' || id === null
 }

@@ -7,7 +7,7 @@ const JsonObject = Type.Object({}, { additionalProperties: true })
 
 /** Where to tell of a task's updates. Secrets go in and are never read back. */
 export const PushNotificationConfig = Type.Object({
-  id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'name of the config; one of the same name is replaced; default `default`' })),
+  id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'name of the config; one of the same name is replaced; default `default`' })),
   url: Type.String({ minLength: 1, description: 'the webhook: https, public unless the service allows it' }),
   token: Type.Optional(Type.String({ maxLength: 4096, description: 'sent as X-A2A-Notification-Token' })),
   authentication: Type.Optional(Type.Object({
