@@ -110,7 +110,8 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       settings,
       authenticate: options.authenticate,
       async tasks () {
-        tasks ??= await openTasks(settings.switches.tasks ?? {}, settings.folder, log)
+        // a program that names no file gets none written into its working directory, where another one's tasks may be
+        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log)
         return tasks
       }
     })

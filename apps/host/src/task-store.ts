@@ -15,7 +15,7 @@ export interface HostTasks {
 }
 
 /**
- * Opens the store that `service.tasks` names; default: a file in `.polyvac` beside the configuration.
+ * Opens the store that `service.tasks` names; default: a file in `.polyvac` in `folder`.
  * @throws TASKS_UNAVAILABLE; never another store than the one that was named
  */
 export async function openTasks ({ store = 'sqlite', path = DEFAULT_PATH, ttl, max_tasks: maxTasks }: NonNullable<ServiceConfig['tasks']>, folder: string, log: FastifyBaseLogger): Promise<HostTasks> {
@@ -24,6 +24,7 @@ export async function openTasks ({ store = 'sqlite', path = DEFAULT_PATH, ttl, m
     const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')
     const opened = sqliteTaskStore({ path: file, ttlMs: ttl === undefined ? undefined : toMs(ttl), maxTasks, log })
     await opened.open()
+    if (store === 'memory') log.info('tasks are kept in memory and end with this process; the option `tasks` names a file')
     return { store: opened, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
   } catch (err) {
     throw Object.assign(new TasksUnavailableError(file, (err as Error).message), { cause: err })
