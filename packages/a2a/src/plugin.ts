@@ -1,4 +1,4 @@
-import { failureOf, OpenStreams, registerStreams } from '@polyvac/core'
+import { failureOf, OpenStreams, registerStreams, type Principal } from '@polyvac/core'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -77,8 +77,10 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     const owners = new WeakMap<FastifyRequest, string>()
     if (authenticate !== undefined) {
       scope.addHook('onRequest', async request => {
-        const principal = await authenticate(request)
-        if (principal === undefined) throw new UnauthenticatedError()
+        const principal = await authenticate(request) as Principal | undefined | null
+        if (principal === undefined || principal === null) throw new UnauthenticatedError()
+        // without one, all callers would share what belongs to nobody
+        if (typeof principal.owner !== 'string' || principal.owner === '') throw new A2aOptionsError('authenticate gave a principal without an `owner`')
         owners.set(request, principal.owner)
       })
     }

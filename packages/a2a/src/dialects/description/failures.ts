@@ -7,7 +7,7 @@ export interface RpcFailure {
   readonly body: { readonly jsonrpc: '2.0', readonly id: RpcId, readonly error: { code: number, message: string, data: Record<string, unknown> } }
 }
 
-/** JSON-RPC codes by our own (contract section 3; those of A2A from -32001 on). What is not here is an internal error. */
+/** JSON-RPC codes by our own (contract section 3; those of A2A from -32001 on). What is not here is a refusal by the application, or an internal error. */
 const CODES: Readonly<Record<string, number>> = {
   INVALID_JSON: -32700,
   A2A_INVALID_REQUEST: -32600,
@@ -29,10 +29,12 @@ const CODES: Readonly<Record<string, number>> = {
   PUSH_URL_REFUSED: -32602,
   PUSH_SECRETS_INVALID: -32602,
   A2A_TASK_NOT_FOUND: -32001,
+  TASK_NOT_FOUND: -32001,
   A2A_PUSH_CONFIG_NOT_FOUND: -32001,
   A2A_TASK_NOT_CANCELABLE: -32002,
   A2A_PUSH_NOT_SUPPORTED: -32003
 }
+const REFUSED = -32600
 const INTERNAL = -32603
 
 /** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
@@ -43,7 +45,7 @@ export function rpcFailure (err: unknown, request: FastifyRequest, id: RpcId): R
   // one name for a task that is not there, whoever found out
   const own = OWN.test((err as Partial<FastifyError> | undefined)?.code ?? '')
   const { status, body: { error } } = own ? ownFailure(err as FastifyError) : failureOf(err, request)
-  const code = CODES[error.code] ?? INTERNAL
+  const code = CODES[error.code] ?? (status < 500 ? REFUSED : INTERNAL)
   const requestId = code === INTERNAL ? { requestId: request.id } : {}
   return {
     status: PLAIN_STATUSES.includes(status) ? status : code === -32700 || code === -32600 ? 400 : 200,
