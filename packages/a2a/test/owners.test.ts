@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import { test } from 'tap'
+import type { Interpreter } from '@polyvac/core'
+import type { Task } from '../src/index.js'
+import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
+
+const as = (who: string, more: Record<string, string> = {}): RpcOptions => ({ headers: { authorization: who, ...more } })
+const authenticate = (request: { headers: { authorization?: string | undefined } }): { owner: string } | undefined =>
+  request.headers.authorization === undefined ? undefined : { owner: request.headers.authorization }
+
+const interpreter = (opened: Promise<void>): Interpreter => async question => {
+  if (question === 'wait') await opened
+  if (question === 'throw') throw new Error('SECRET')
+  return question === 'ask' ? { input_required: 'What?' } : question
+}
+
+const push = { url: 'http://127.0.0.1:9/hook', token: 'SECRET-token' }
+
+/** Params of each method for a task, in every form that reaches another part of the code. */
+const requests: readonly (readonly [MethodName, (taskId: string) => object, Record<string, string>?])[] = [
+  ['tasks/get', taskId => ({ taskId })],
+  ['tasks/cancel', taskId => ({ taskId })],
+  ['tasks/send', taskId => ({ taskId, input: { query: 'yes' } })],
+  ['tasks/send', taskId => ({ taskId, input: {} })],
+  ['tasks/send', taskId => ({ taskId, skillName: 'vac_query_other', input: { query: 'yes' } })],
+  ['tasks/send', taskId => ({ taskId, input: { query: 'yes' }, pushNotificationConfig: { url: 'http://10.0.0.1/' } })],
+  ['tasks/sendSubscribe', taskId => ({ taskId, input: { query: 'yes' } })],
+  ['tasks/sendSubscribe', taskId => ({ taskId, input: { query: 'yes' } }), { 'last-event-id': '999' }],
+  ['tasks/resubscribe', taskId => ({ taskId })],
+  ['tasks/resubscribe', taskId => ({ taskId }), { 'last-event-id': '0' }],
+  ['tasks/resubscribe', taskId => ({ taskId }), { 'last-event-id': '999' }],
+  ['tasks/pushNotification/set', taskId => ({ taskId, pushNotificationConfig: push })],
+  ['tasks/pushNotification/set', taskId => ({ taskId, pushNotificationConfig: { url: 'http://10.0.0.1/' } })],
+  ['tasks/pushNotification/set', taskId => ({ taskId, pushNotificationConfig: { id: 'default', url: 'nonsense' } })],
+  ['tasks/pushNotification/get', taskId => ({ taskId })],
+  ['tasks/pushNotification/get', taskId => ({ taskId, id: 'default' })],
+  ['tasks/pushNotification/delete', taskId => ({ taskId })],
+  ['tasks/pushNotification/delete', taskId => ({ taskId, id: 'default' })]
+]
+
+/** All that a caller sees of an answer, but for the time. */
+const seen = ({ status, text, headers: { date, ...headers } }: Answered): unknown => ({ status, text, headers })
+
+/** One task of alice in every state, each with a push config. */
+async function everyState (served: Served): Promise<Map<Task['state'], string>> {
+  const tasks = new Map<Task['state'], string>()
+  // one worker: what waits there keeps the next one in the queue
+  for (const [state, kind, query] of [
+    ['completed', 'query', 'x'], ['failed', 'query', 'throw'], ['input-required', 'query', 'ask'], ['working', 'stream', 'wait'], ['submitted', 'stream', 'x'], ['canceled', 'stream', 'x']
+  ] as const) {
+    const { taskId } = await served.task('tasks/send', { skillName: `vac_${kind}_docs`, input: { query } }, as('alice'))
+    await served.task('tasks/pushNotification/set', { taskId, pushNotificationConfig: push }, as('alice'))
+    if (state === 'canceled') await served.task('tasks/cancel', { taskId }, as('alice'))
+    await served.reached(taskId, [state], as('alice'))
+    tasks.set(state, taskId)
+  }
+  return tasks
+}
+
+test('a task of another owner is answered byte for byte as one that does not exist, by every method in every state', async t => {
+  const { opened, open } = gate()
+  const served = await serve(t, interpreter(opened), { plugin: { authenticate, concurrency: 1, push: { allow: ['127.0.0.1'] } } })
+  const tasks = await everyState(served)
+  t.equal(tasks.size, 6)
+  const alices = async (): Promise<unknown> => [(await served.rpc('tasks/list', {}, as('alice'))).text, await Promise.all([...tasks.values()].map(async taskId => (await served.rpc('tasks/pushNotification/get', { taskId }, as('alice'))).text))]
+  const before = await alices()
+  const covered = new Set(requests.map(([method]) => method))
+  t.strictSame(methodNames.filter(method => !covered.has(method)), ['tasks/list'])
+  for (const [state, taskId] of tasks) {
+    for (const [method, params, headers] of requests) {
+      const foreign = await served.rpc(method, params(taskId), as('bob', headers))
+      const unknown = await served.rpc(method, params(randomUUID()), as('bob', headers))
+      t.strictSame(seen(foreign), seen(unknown), `${method} of a task that is ${state}, ${JSON.stringify(headers ?? {})}`)
+      t.match(foreign, { status: 200, body: { id: 'r1', error: { code: -32001, data: { code: 'A2A_TASK_NOT_FOUND' } } } })
+      t.notMatch(foreign.text, new RegExp(taskId), 'and without the id')
+    }
+  }
+  t.strictSame(await alices(), before, 'nothing of it changed anything')
+  t.strictSame((await served.rpc('tasks/list', {}, as('bob'))).body.result, { tasks: [] })
+  const { nextCursor } = (await served.rpc('tasks/list', { limit: 1 }, as('alice'))).body.result as { nextCursor: string }
+  t.strictSame((await served.rpc('tasks/list', { cursor: nextCursor }, as('bob'))).body.result, { tasks: [] }, 'nor does a cursor of hers help')
+  open()
+})
+
+test('who is not known is refused before anything is read', async t => {
+  const asked: string[] = []
+  const served = await serve(t, question => { asked.push(question); return 'x' }, { plugin: { authenticate } })
+  const { taskId } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'hers' } }, as('alice'))
+  for (const method of methodNames) {
+    for (const [url, payload] of [
+      [`/a2a/${method}`, JSON.stringify({ jsonrpc: '2.0', method, id: 7, params: { taskId, skillName: 'vac_query_docs', input: { query: 'his' } } })], [`/a2a/${method}`, '{'], [`/a2a/${method}`, 'x'.repeat(2 ** 20 + 1)]
+    ] as const) {
+      const response = await served.app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } })
+      t.equal(response.statusCode, 401, method)
+      t.equal(response.headers['www-authenticate'], 'Bearer')
+      t.match(response.headers['content-type'], /^application\/json/)
+      t.match(response.json(), { jsonrpc: '2.0', id: null, error: { code: -32600, message: /credentials/, data: { code: 'UNAUTHENTICATED' } } })
+    }
+  }
+  t.strictSame(asked, ['hers'])
+  for (const url of ['/.well-known/agent.json', '/.well-known/jwks.json']) t.equal((await served.app.inject(url)).statusCode, 200, `${url} is public`)
+})
+
+test('an authenticate that fails lets nobody in, and what it says stays in the log', async t => {
+  for (const [name, failing, expected] of [
+    ['throws', () => { throw new Error('SECRET') }, { status: 200, code: -32603 }],
+    ['rejects', async () => { throw new Error('SECRET') }, { status: 200, code: -32603 }],
+    ['rejects with nothing', async () => await Promise.reject(undefined), { status: 200, code: -32603 }], // eslint-disable-line prefer-promise-reject-errors
+    ['refuses with a status of its own', () => { throw Object.assign(new Error('not you'), { statusCode: 403 }) }, { status: 403, code: -32600 }],
+    ['refuses with a status and a code of its own', () => { throw Object.assign(new Error('not you'), { statusCode: 403, code: 'NOT_YOU' }) }, { status: 403, code: -32600 }],
+    ['is too busy', () => { throw Object.assign(new Error('SECRET'), { statusCode: 503, code: 'BUSY' }) }, { status: 200, code: -32603 }],
+    ['knows null', () => null as never, { status: 401, code: -32600 }],
+    ['knows nothing of an owner', () => ({}) as never, { status: 200, code: -32603 }],
+    ['knows an owner without a name', () => ({ owner: '' }), { status: 200, code: -32603 }]
+  ] as const) {
+    const asked: string[] = []
+    const served = await serve(t, question => { asked.push(question); return 'x' }, { plugin: { authenticate: failing as never } })
+    for (const method of methodNames) {
+      const { status, text, body } = await served.rpc(method, { skillName: 'vac_query_docs', input: { query: 'x' } })
+      t.match({ status, ...body.error }, expected, `${name}: ${method}`)
+      t.notMatch(text, /SECRET/, name)
+    }
+    t.strictSame(asked, [])
+    if (/SECRET/.test(String(failing))) t.match(served.logged(), /SECRET/)
+  }
+})
+
+test('all callers are one owner where nobody is authenticated', async t => {
+  const served = await serve(t, (_question, _vac, _history, { principal }) => String(principal?.owner))
+  const { taskId, artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }, as('alice'))
+  t.match(artifacts, [{ content: { answer: 'undefined' } }], 'the interpreter is told of nobody')
+  t.match(await served.task('tasks/get', { taskId }, as('bob')), { taskId })
+})
+
+test('an owner holds so many streams and no more; the refused one leaves no task, and others have their own', async t => {
+  const { opened, open } = gate()
+  const served = await serve(t, async function * () { yield 'begun'; await opened }, { plugin: { authenticate, maxStreams: 2 } })
+  const params = { skillName: 'vac_stream_docs', input: { query: 'x' } }
+  const begin = async (who: string): ReturnType<typeof follow> => await follow(served, 'tasks/sendSubscribe', params, { authorization: who })
+  const first = await begin('alice')
+  const second = await begin('alice')
+  const { taskId } = await first.first(({ data }) => data.delta === 'begun')
+  const listed = async (who: string): Promise<number> => ((await served.rpc('tasks/list', {}, as(who))).body.result as { tasks: unknown[] }).tasks.length
+  for (const [method, more] of [['tasks/sendSubscribe', params], ['tasks/resubscribe', { taskId }]] as const) {
+    const refused = await served.rpc(method, more, as('alice'))
+    t.match(refused, { status: 429, headers: { 'retry-after': 1 }, body: { jsonrpc: '2.0', id: 'r1', error: { code: -32600, message: /2 tasks/, data: { code: 'A2A_TOO_MANY_STREAMS' } } } })
+  }
+  t.equal(await listed('alice'), 2)
+  const bobs = await begin('bob')
+  await bobs.first(({ data }) => data.delta === 'begun')
+  second.request.destroy()
+  await second.ended
+  let again = await begin('alice')
+  while (again.response.statusCode === 429) again = await begin('alice')
+  t.equal(again.response.statusCode, 200, 'a place that was left is free')
+  open()
+  await Promise.all([first.ended, bobs.ended, again.ended])
+  for (let n = 0; n < 5; n++) t.equal((await served.frames('tasks/sendSubscribe', params, as('alice'))).at(-1)?.data.state, 'completed', 'streams that ended hold none')
+})
