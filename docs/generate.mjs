@@ -25,6 +25,8 @@ const parts = {
   'configuration: folder': () => interfaceTable('packages/documents/src/folder-options.ts', 'FolderOptions', name => ['path', 'extensions', 'ignore', 'k'].includes(name)),
   'options: createVacs': () => interfaceTable('packages/core/src/vacs.ts', 'VacsOptions'),
   'options: vacPlugin': () => interfaceTable('packages/vac/src/options.ts', 'VacPluginOptions'),
+  'options: a2aPlugin': () => interfaceTable('packages/a2a/src/options.ts', 'A2aOptions'),
+  'options: a2aPlugin push': () => interfaceTable('packages/a2a/src/options.ts', 'PushOptions'),
   'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
   'errors: index': errorIndex,
   'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
@@ -130,7 +132,7 @@ function shown (value, unit) {
 }
 
 async function routesTable () {
-  const app = await createHost({ vacs: ['docs'], stream_interpreter: 'echo', server: { logger: false } })
+  const app = await createHost({ vacs: ['docs'], stream_interpreter: 'echo', enable_a2a_agent: true, tasks: { store: 'memory' }, server: { logger: false } })
   await app.ready()
   const { paths } = openApiOf(app)
   await app.close()
@@ -165,7 +167,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md'
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {
