@@ -1,5 +1,5 @@
 import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type StopSignal } from '@polyvac/core'
-import { isTerminal, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isTerminal, type CreatedTask, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError, NotWaitingError, PushNotSupportedError
@@ -14,7 +14,7 @@ import { idOf, paramsOf, requestSchema, responseSchema } from './dialects/descri
 import { rpcFailure } from './dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushNotificationConfig, type PushParams, type SendParams, type TaskParams } from './dialects/description/methods.js'
 import { toNewPushConfig, toStoredPushConfig } from './dialects/description/push-config.js'
-import { fromState, toFrame, toTask } from './dialects/description/record.js'
+import { fromState, isStreaming, toFrame, toTask } from './dialects/description/record.js'
 
 export interface DescriptionOptions {
   readonly vacs: ExposedVacs
@@ -28,8 +28,6 @@ export interface DescriptionOptions {
   readonly stallMs: number
   readonly bodyLimit: number
 }
-
-interface Begun { readonly task: TaskRecord, readonly created: boolean }
 
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
@@ -112,7 +110,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   /** Creates a task, finds the one that the same request created before, or goes on with one that asked for input. */
-  async function begin (params: SendParams, request: FastifyRequest): Promise<Begun> {
+  async function begin (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
     const owner = ownerOf(request)
     if (taskId !== undefined) return { task: await goOn(taskId, params, request), created: false }
@@ -141,9 +139,10 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   /** The task at its end, as it is after `sendTimeoutMs`, or at once where its skill streams. */
-  async function settled ({ task, created }: Begun, reply: FastifyReply): Promise<TaskRecord> {
+  async function settled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
+    const { task } = begun
     const { skill, input, state } = task
-    const streams = toTask(task).metadata.isStreaming && taskProblem(options.vacs, skill, input) === undefined
+    const streams = isStreaming(skill) && taskProblem(options.vacs, skill, input) === undefined
     if (streams || isTerminal(state) || state === 'input-required') return task
     const { signal, end } = options.streams.begin(reply)
     const stop = new Stop()
@@ -151,7 +150,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     const late = setTimeout(leave, options.sendTimeoutMs)
     signal.addEventListener('abort', leave)
     try {
-      return await settledTask(tasks, task, created, stop)
+      return await settledTask(tasks, begun, stop)
     } finally {
       clearTimeout(late)
       signal.removeEventListener('abort', leave)

@@ -1,4 +1,4 @@
-import { TaskFold, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 
 /** A task as it stood after an event. */
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
@@ -23,16 +23,22 @@ export async function stepAt (tasks: TaskStore, task: TaskRecord, seq: number, s
   return value ?? undefined
 }
 
-/**
- * A task at its end, or where it asks for input, or as it is when `signal` fires.
- * @param created whether `task` is new: then it goes on from the record, and the store is not asked for what is known
- */
-export async function settledTask (tasks: TaskStore, task: TaskRecord, created: boolean, signal: StopSignal): Promise<TaskRecord> {
+/** A task at its end, or where it asks for input, or as it is when `signal` fires. */
+export async function settledTask (tasks: TaskStore, { task, attempt }: Pick<CreatedTask, 'task' | 'attempt'>, signal: StopSignal): Promise<TaskRecord> {
   const { id, owner, seq } = task
-  const fold = created ? TaskFold.from(task) : undefined
+  const settled = attempt === undefined ? undefined : await unlessStopped(attempt, signal)
+  if (settled !== undefined) return settled
   for await (const event of tasks.events(owner, id, { after: seq, signal })) {
-    fold?.apply(event)
     if (event.state === 'input-required') break
   }
-  return fold?.record() ?? await tasks.get(owner, id) ?? task
+  return await tasks.get(owner, id) ?? task
+}
+
+function unlessStopped<T> (promise: Promise<T>, signal: StopSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => { resolve(undefined) }
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop)
+    promise.finally(() => { signal.removeEventListener('abort', stop) }).then(resolve, reject)
+  })
 }

@@ -54,15 +54,6 @@ export class TaskFold {
     }
   }
 
-  /** Goes on from a record without text in the making: a new one, or one that ended. */
-  static from (record: TaskRecord): TaskFold {
-    const { id, owner, skill, input, contextId, metadata, ...now } = record
-    const messages = [...now.messages]
-    const artifacts = [...now.artifacts]
-    return new TaskFold({ id, owner, skill, input, contextId, metadata },
-      { ...now, messages, artifacts, partial: null, kept: { messages: messages.length, artifacts: artifacts.length } })
-  }
-
   get seq (): number { return this.#now.seq }
   get state (): TaskState { return this.#now.state }
 

@@ -17,7 +17,7 @@ export interface TaskStore {
    * Task, queue entry and first event in one transaction. With an `idempotencyKey` that this owner used before, the
    * task of then, `created: false`; TASK_CONFLICT (409) if that one had another skill, input or context, or if `id` is taken.
    */
-  create (owner: string, task: NewTask): Promise<{ task: TaskRecord, created: boolean }>
+  create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
   /** Newest status first. TASK_INVALID_CURSOR (400) for a cursor that is none. */
   list (owner: string, query?: TaskQuery): Promise<TaskPage>
@@ -51,6 +51,16 @@ export interface TaskStore {
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }
+
+export interface CreatedTask {
+  readonly task: TaskRecord
+  readonly created: boolean
+  /**
+   * Where a worker of this process has begun with it at once: the task after that attempt, ended or asking for input,
+   * which saves whoever waits for it the log. Undefined in time where the attempt was canceled, lost or given back.
+   */
+  readonly attempt?: Promise<TaskRecord | undefined>
+}
 
 export interface NewTask {
   readonly skill: string

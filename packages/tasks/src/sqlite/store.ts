@@ -5,7 +5,7 @@ import { isBusy, openDatabase } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
-  DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
+  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
   TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
 import { MAX_EVENT_CHARS, toJson } from '../task-updates.js'
@@ -142,7 +142,7 @@ class SqliteTaskStore implements TaskStore {
     }
   }
 
-  async create (owner: string, task: NewTask): Promise<{ task: TaskRecord, created: boolean }> {
+  async create (owner: string, task: NewTask): Promise<CreatedTask> {
     const { commit, tasks, push, purge } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
     const { idem, hash, origin: { id } } = prepared
@@ -165,8 +165,8 @@ class SqliteTaskStore implements TaskStore {
       purge.created()
       const record = made.fold.record()
       began = place !== undefined
-      if (place === undefined) this.#queued()
-      else place.worker.begin(made.key, made.fold)
+      if (place !== undefined) return { task: record, created: true, attempt: place.worker.begin(made.key, made.fold) }
+      this.#queued()
       return { task: record, created: true }
     } finally {
       if (!began) place?.worker.giveBack()

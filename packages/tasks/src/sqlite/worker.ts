@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError, TaskFencedError, WorkerStoppedError } from '../errors.js'
 import type { TaskFold } from '../fold-task.js'
 import { TaskRun, type RunEnd } from '../run-task.js'
-import { isTerminal, type TaskUpdate } from '../task.js'
+import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
 import type { StoreParts } from './parts.js'
@@ -75,12 +75,16 @@ export class Worker implements TaskWorker {
 
   giveBack (): void { this.#reserved-- }
 
-  /** Runs a task that was created in the place reserved for it. */
-  begin (key: number, fold: TaskFold): void {
+  /** Runs a task that was created in the place reserved for it. The task after this attempt; undefined where the attempt did not end it. */
+  async begin (key: number, fold: TaskFold): Promise<TaskRecord | undefined> {
     this.#reserved--
     const fence: Fence = { key, attempt: 0, turn: 0, worker: this.#id }
-    if (this.#stopped === undefined) this.#run(fence, fold, 0)
-    else this.#release([fence])
+    if (this.#stopped !== undefined) {
+      await this.#release([fence])
+      return undefined
+    }
+    await this.#run(fence, fold, 0)
+    return fold.state === 'working' ? undefined : fold.record()
   }
 
   async #claim (limit: number): Promise<void> {
@@ -108,7 +112,7 @@ export class Worker implements TaskWorker {
     this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0)
   }
 
-  #run (fence: Fence, fold: TaskFold, size: number): void {
+  #run (fence: Fence, fold: TaskFold, size: number): Promise<void> {
     const { settings } = this.#parts
     const task = fold.record()
     const run = new TaskRun(task, {
@@ -127,6 +131,7 @@ export class Worker implements TaskWorker {
       if (end === 'lost') settings.log.warn({ taskId: task.id, attempt: fence.attempt, reason: String((run.signal.reason as Error | undefined)?.message ?? '') }, 'an attempt at a task ended early')
       this.fill()
     })
+    return running.done
   }
 
   async #append (running: Running, updates: readonly TaskUpdate[]): Promise<number> {

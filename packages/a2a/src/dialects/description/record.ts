@@ -49,13 +49,17 @@ export function toTask (task: TaskRecord): Task {
     artifacts: task.artifacts.map(({ name, type, content, createdAt }) => ({ name, type, content, createdAt: toTime(createdAt) })),
     error: task.error === null ? null : { code: task.error.code, message: task.error.message, timestamp: toTime(task.error.timestamp) },
     progress: task.progress,
-    metadata: { skillName: task.skill, isStreaming: task.skill.startsWith(SKILLS.stream.prefix), clientMetadata }
+    metadata: { skillName: task.skill, isStreaming: isStreaming(task.skill), clientMetadata }
   }
 }
 
 export function toFrame (task: TaskRecord, delta?: string): TaskUpdateFrame {
   const data = toTask(task)
   return { type: 'task_update', taskId: task.id, data: delta === undefined ? data : { ...data, delta } }
+}
+
+export function isStreaming (skill: string): boolean {
+  return skill.startsWith(SKILLS.stream.prefix)
 }
 
 /** The engine's states behind a state of the description. */
