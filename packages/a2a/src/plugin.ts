@@ -26,12 +26,14 @@ const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Un
 /** An A2A agent over VACs: card, task routes, push notifications. Tasks are executed here as long as the application runs. */
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
-    vacs, tasks, vacNames, authenticate, publicUrl, agent = {}, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
+    vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, agent = {}, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
     concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {}
   } = options
   if (typeof (vacs as typeof vacs | undefined)?.get !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `vacs`: createVacs({ … })')
   if (typeof (tasks as TaskStore | undefined)?.create !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `tasks`: an open store, such as sqliteTaskStore({ path })')
   const { log, prefix } = app
+  // as the card tells it, which receivers of notifications compare it with
+  const publicUrl = givenUrl?.replace(/\/+$/, '')
   const exposed = exposedVacs(vacs, vacNames)
   const streams = new OpenStreams()
   const guard = push === false ? undefined : new AddressGuard({ allow: push.allow })
@@ -39,7 +41,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const deliverer = push === false || guard === undefined || keys === undefined
     ? undefined
     : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs ?? DEFAULTS.pushTimeoutMs, payload: (delivery, signal) => payloadOf(tasks, delivery, signal), log })
-  const baseUrl = (request: FastifyRequest): string => (publicUrl ?? `${request.protocol}://${request.host}${prefix}`).replace(/\/+$/, '')
+  const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
 
   await registerStreams(app)
   app.setErrorHandler((err, request, reply) => {
