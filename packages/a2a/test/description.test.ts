@@ -441,14 +441,15 @@ test('stream_settings.timeout stops the interpreter, heeding or not; the plugin\
 
 test('settings that only a stream has cannot harm a query', async t => {
   const served = await serve(t, async function * () { await delay(80); yield 'fine' })
-  for (const stream_settings of [null, 7, [], 'x', { timeout: 'x' }, { timeout: -1 }, { timeout: 1e300 }, { timeout: null }, { wait_time: 1e300 }, { wait_time: 1e7 }, { wait_time: -1 }, { wait_time: 'x' }]) {
+  const odd = [null, 7, [], 'x', { timeout: 'x' }, { timeout: -1 }, { timeout: 1e300 }, { timeout: null }, { wait_time: 1e300 }, { wait_time: 1e7 }, { wait_time: -1 }, { wait_time: 'x' }]
+  await Promise.all(odd.map(async stream_settings => {
     const what = JSON.stringify(stream_settings)
     const params = { skillName: 'vac_query_docs', input: { query: 'x', stream_settings } }
     t.match(await served.task('tasks/send', params), { state: 'completed' }, what)
     const { text } = await served.rpc('tasks/sendSubscribe', params)
     t.match(text, /"completed"/, what)
     t.ok((text.match(/^:/gm) ?? []).length < 3, `${what}: no flood of comments`)
-  }
+  }))
 })
 
 test('tasks/send waits no longer than it may, and the task goes on', async t => {
@@ -559,6 +560,15 @@ test('a cancel is final: the interpreter is told at once, and nothing that it do
   const { taskId: done } = await served.task('tasks/send', { skillName: 'vac_query_nope', input: {} })
   t.match((await served.rpc('tasks/cancel', { taskId: done })).body.error, { code: -32002, message: /failed/ })
   t.equal(served.vacs.running, 0)
+})
+
+test('an interpreter that ignores its cancel or its time limit holds no place of others', async t => {
+  const served = await serve(t, async function * (question) { if (question !== 'last') await new Promise(() => {}); yield question }, { plugin: { concurrency: 1 } })
+  const { taskId } = await served.task('tasks/send', { skillName: 'vac_stream_docs', input: { query: 'stuck' } })
+  const late = await served.task('tasks/send', { skillName: 'vac_stream_docs', input: { query: 'late', stream_settings: { timeout: 1 } } })
+  await served.task('tasks/cancel', { taskId })
+  t.match(await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'last' } }), { state: 'completed' })
+  t.match(await served.task('tasks/get', { taskId: late.taskId }), { state: 'failed', error: { code: 'VAC_TIMEOUT' } })
 })
 
 test('a task that waits for its turn is canceled without being run', async t => {

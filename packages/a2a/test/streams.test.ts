@@ -10,7 +10,7 @@ import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { a2aPlugin, type Task } from '../src/index.js'
-import { deltas, ENDED, follow, gate, open, serve, type Frame } from './fixtures/app.js'
+import { deltas, ENDED, follow, gate, open, readFrames, serve, type Frame } from './fixtures/app.js'
 
 const ask = { skillName: 'vac_stream_docs', input: { query: 'x' } }
 const from = (id: number): Record<string, string> => ({ 'last-event-id': String(id) })
@@ -87,12 +87,12 @@ test('twenty subscribers, whenever they come, see the same', async t => {
 })
 
 test('text of any shape is framed so that readers get it whole', async t => {
-  const served = await serve(t, async function * (_question, _vac, _history, { chunks }) { for (const chunk of chunks as string[]) { yield chunk; if (chunk.length % 3 === 0) await delay(25) } })
+  const served = await serve(t, async function * (_question, _vac, _history, { chunks }) { for (const chunk of chunks as string[]) { yield chunk; if (chunk.length % 3 === 0) await delay(5) } })
   const odd = ['\n', '\r', '\r\n\r\n', '\u2028\u2029', 'data: {"x":1}\n\n', 'id: 7\n', ': comment\n', 'event: done\n\n', '\0', '\ufeff', '😀', '\ud83d', '\ude00', '[DONE]', '"}', '\\u0000', '\u0085', '[[HEARTBEAT]]', '</script>', '__proto__']
   const check = async (chunks: readonly string[]): Promise<void> => {
     const { text } = await served.rpc('tasks/sendSubscribe', { ...ask, input: { query: 'x', chunks } })
     ok(text.split('\n').every(line => /^(id: \d+|data: \{[^\r\0]*\}|)$/.test(line)))
-    const frames = await served.frames('tasks/sendSubscribe', { ...ask, input: { query: 'x', chunks } })
+    const frames = readFrames(text)
     const whole = chunks.join('')
     deepEqual([deltas(frames), agentText(frames.at(-1)?.data as Task), (frames.at(-1)?.data.artifacts[0]?.content as { final_answer?: string } | undefined)?.final_answer], [whole, whole, whole])
   }
@@ -122,6 +122,9 @@ test('a stream tells no cache and no proxy to keep it', async t => {
   await ended
   t.match(response.headers, { 'content-type': /^text\/event-stream/, 'cache-control': /no-cache/ })
   t.equal(response.headers['content-length'], undefined)
+  for (const accept of ['text/event-stream', 'application/json', '*/*', 'application/json, text/event-stream', 'text/html;q=0.1']) {
+    t.match((await served.rpc('tasks/sendSubscribe', ask, { headers: { accept } })).headers['content-type'], /^text\/event-stream/, `whatever is accepted: ${accept}`)
+  }
 })
 
 test('ten thousand tiny chunks make few events, and progress only rises', async t => {
@@ -144,6 +147,16 @@ test('a text longer than a record shows is streamed whole, and the record says t
   const { messages, artifacts } = frames.at(-1)?.data as Task
   t.ok(piece.repeat(40).startsWith(agentText({ messages } as Task)) && agentText({ messages } as Task).length > 200_000)
   t.match(artifacts, [{ content: { metadata: { truncated: true } } }])
+})
+
+test('a chunk larger than the log takes fails its task by a name, and the next task is served', async t => {
+  const served = await serve(t, async function * (question) { yield 'begun'; await delay(30); yield question === 'large' ? 'x'.repeat(9 * 2 ** 20) : 'small' })
+  const frames = await served.frames('tasks/sendSubscribe', { ...ask, input: { query: 'large' } })
+  t.match(frames.at(-1)?.data, { state: 'failed', artifacts: [], error: { code: 'TASK_TOO_LARGE' } })
+  t.equal(deltas(frames), 'begun')
+  t.match(await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'large' } }), { state: 'failed', error: { code: 'TASK_TOO_LARGE' } })
+  t.equal(deltas(await served.frames('tasks/sendSubscribe', { ...ask, input: { query: 'x' } })), 'begunsmall')
+  t.equal(served.vacs.running, 0)
 })
 
 test('a reader that takes nothing for too long is disconnected; its task goes on, and it may resume', async t => {
