@@ -167,9 +167,10 @@ async function host (t: { teardown: (end: () => unknown) => void }, options: Hos
     ...options
   })
   t.teardown(() => app.close())
-  const call = async (method: string, params: object) => (await app.inject({ method: 'POST', url: `/a2a/${method}`, payload: { jsonrpc: '2.0', id: 1, method, params } })).json()
+  const post = async (method: string, params: object, headers = {}) => await app.inject({ method: 'POST', url: `/a2a/${method}`, headers, payload: { jsonrpc: '2.0', id: 1, method, params } })
+  const call = async (method: string, params: object, headers = {}) => (await post(method, params, headers)).json()
   const skills = async (): Promise<string[]> => (await app.inject('/.well-known/agent.json')).json().skills.map(({ name }: { name: string }) => name)
-  return { app, call, skills }
+  return { app, post, call, skills }
 }
 
 test('without enable_a2a_agent every path of the agent answers 501', async t => {
@@ -194,6 +195,42 @@ test('a2a_vac_names chooses what is exposed; the direct routes keep all', async 
   t.match(hidden.result, { state: 'failed', artifacts: [], error: { code: 'A2A_SKILL_NOT_FOUND', message: /no skill is named "vac_query_a"/ } })
   t.equal((await app.inject({ method: 'POST', url: '/vac/a', payload: { user_input: 'x' } })).json().answer, 'heard x')
   await t.rejects(host(t, { a2a_vac_names: ['a', 'd'] }), { code: 'UNKNOWN_A2A_VAC', message: /names d, .*configured: a, b_c/ })
+})
+
+test('callers of `authenticate` have tasks of their own; the card is everybody\'s', async t => {
+  const { app, post, call } = await host(t, {
+    stream_interpreter: (question, vectorName, history, { principal }) => `heard ${principal?.owner}`,
+    authenticate: ({ headers: { authorization } }) => authorization === undefined ? undefined : { owner: authorization.slice('Bearer '.length) }
+  })
+  t.equal((await app.inject('/.well-known/agent.json')).statusCode, 200)
+  const stranger = await post('tasks/list', {})
+  t.equal(stranger.statusCode, 401)
+  t.match(stranger.json(), { jsonrpc: '2.0', id: null, error: { code: -32600, data: { code: 'UNAUTHENTICATED' } } })
+  const ada = { authorization: 'Bearer ada' }
+  const { result: { taskId, artifacts } } = await call('tasks/send', { skillName: 'vac_query_a', input: { query: 'x' } }, ada)
+  t.match(artifacts, [{ content: { answer: 'heard ada' } }])
+  t.match(await call('tasks/get', { taskId }, ada), { result: { taskId } })
+  const bob = { authorization: 'Bearer bob' }
+  t.match(await call('tasks/get', { taskId }, bob), { error: { code: -32001, data: { code: 'A2A_TASK_NOT_FOUND' } } })
+  t.strictSame((await call('tasks/list', {}, bob)).result, { tasks: [] })
+})
+
+test('the switches of tasks and webhooks reach their engines', async t => {
+  const { app, post, call } = await host(t, {
+    stream_interpreter: (question, vectorName, history, { signal }) => new Promise((resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) }),
+    tasks: { store: 'memory', max_tasks: 1 },
+    push: { enabled: false },
+    public_url: 'https://agents.example/base'
+  })
+  t.match((await app.inject('/.well-known/agent.json')).json(), { url: 'https://agents.example/base', metadata: { push_notifications: false } })
+  t.equal((await app.inject('/.well-known/jwks.json')).statusCode, 404)
+  const { result: { taskId } } = await call('tasks/send', { skillName: 'vac_stream_a', input: { query: 'x' } })
+  t.match(await call('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: 'https://receiver.example' } }), { error: { code: -32003, data: { code: 'A2A_PUSH_NOT_SUPPORTED' } } })
+  const full = await post('tasks/send', { skillName: 'vac_stream_a', input: { query: 'x' } })
+  t.match([full.statusCode, full.headers['retry-after']], [503, '1'])
+  t.match(full.json(), { error: { data: { code: 'TASK_TOO_MANY' } } })
+  t.match(await call('tasks/cancel', { taskId }), { result: { state: 'canceled' } })
+  t.match(await call('tasks/send', { skillName: 'vac_stream_a', input: { query: 'x' } }), { result: { taskId: String } }, 'an ended task makes room')
 })
 
 test('the routes of the agent are in the OpenAPI document', async t => {
