@@ -161,7 +161,7 @@ test('a chunk larger than the log takes fails its task by a name, and the next t
 
 test('a reader that takes nothing for too long is disconnected; its task goes on, and it may resume', async t => {
   const piece = 'x'.repeat(30_000)
-  const served = await serve(t, async function * () { for (let i = 0; i < 120; i++) { yield piece; await delay(1) } return { answer: 'done' } }, { plugin: { stallMs: 150 } })
+  const served = await serve(t, async function * () { for (let i = 0; i < 100; i++) { yield piece; await delay(1) } return { answer: 'done' } }, { plugin: { stallMs: 150 } })
   const stream = await follow(served, 'tasks/sendSubscribe', ask)
   const { taskId } = await stream.first(() => true)
   stream.response.pause()
@@ -171,12 +171,15 @@ test('a reader that takes nothing for too long is disconnected; its task goes on
   stream.response.resume()
   await stream.ended
   t.not(stream.frames.at(-1)?.data.state, 'completed', 'it had not all')
-  const rest = await follow(served, 'tasks/resubscribe', { taskId }, from(stream.frames.at(-1)?.id ?? 0))
-  // read as it comes now
-  await rest.ended
-  const frames = [...stream.frames, ...rest.frames]
+  const frames = [...stream.frames]
+  // on a busy machine it may be too slow again
+  while (frames.at(-1)?.data.state !== 'completed') {
+    const rest = await follow(served, 'tasks/resubscribe', { taskId }, from(frames.at(-1)?.id ?? 0))
+    await rest.ended
+    frames.push(...rest.frames)
+  }
   t.strictSame(frames.map(({ id }) => id), frames.map((_, i) => i + 1))
-  t.equal(deltas(frames).length, 120 * piece.length)
+  t.equal(deltas(frames).length, 100 * piece.length)
   socket.destroy()
 })
 
