@@ -91,11 +91,11 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
         while (vacs.running > 0 && Date.now() < end) await delay(20)
       }
     } satisfies PolyvacHost)
-    app.addHook('onRequest', async (request, reply) => {
+    // once the body is read, so that each wire refuses in its own shape
+    app.addHook('preValidation', async (request, reply) => {
       if (!draining || request.method !== 'POST') return
-      const { status, body } = failureOf(new ShuttingDownError(), request)
       reply.header('connection', 'close').header('retry-after', 1)
-      return await reply.code(status).send(body)
+      throw new ShuttingDownError()
     })
     app.setErrorHandler(sendFailure)
     app.setNotFoundHandler((request, reply) => {

@@ -131,6 +131,10 @@ test('health is always told, readiness with its reasons', async t => {
   t.match(ready.json(), { status: 'not ready', reasons: [{ part: 'host' }] })
   const refused = await app.inject({ method: 'POST', url: '/vac/own', payload: { user_input: 'x' } })
   t.match([refused.statusCode, refused.headers['retry-after'], refused.json().error.code], [503, '1', 'SHUTTING_DOWN'])
+  const { app: agent } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', enable_a2a_agent: true }))
+  await agent.polyvac.drain(0)
+  const rpc = await agent.inject({ method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 7, method: 'tasks/send', params: {} } })
+  t.match([rpc.statusCode, rpc.json()], [503, { jsonrpc: '2.0', id: 7, error: { code: -32603, data: { code: 'SHUTTING_DOWN' } } }], 'each wire in its own shape')
 })
 
 test('readiness names documents that are still being indexed', async t => {

@@ -57,7 +57,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     const { taskId, pushNotificationConfig: config } = params as PushParams
     const { seq } = await known(taskId, request)
     await checkPush(config)
-    // the receiver begins with the task as it stands: one that ended in between would else never be told
+    // its last event counts as not told yet: a receiver of a task that ended in between would else never hear of the end
     return toStoredPushConfig(await tasks.setPush(ownerOf(request), taskId, { ...toNewPushConfig(config), after: seq - 1 }))
   })
   answer('tasks/pushNotification/get', async (params, request) => {

@@ -10,7 +10,16 @@ import type { Arguments } from '../arguments.js'
 export async function ask (args: Arguments): Promise<void> {
   const config = await loadConfig(args)
   const bar = new ProgressBar(process.stderr)
-  const app = await createHost({ config, watchDocuments: false, server: { logger: { level: args.logLevel ?? 'error', stream: process.stderr } }, onIndexing: progress => bar.show(progress) })
+  const app = await createHost({
+    config,
+    watchDocuments: false,
+    // nobody is served here
+    enable_a2a_agent: false,
+    enable_mcp_server: false,
+    mcp_servers: [],
+    server: { logger: { level: args.logLevel ?? 'error', stream: process.stderr } },
+    onIndexing: progress => bar.show(progress)
+  })
   const stop = new AbortController()
   const onInterrupt = (): void => stop.abort(new Error('interrupted'))
   process.once('SIGINT', onInterrupt)

@@ -5,7 +5,7 @@ import type { Arguments } from '../arguments.js'
 
 /** `polyvac openapi`: the OpenAPI document of what would be served. */
 export async function openapi (args: Arguments): Promise<void> {
-  const app = await createHost({ config: await loadConfig(args), watchDocuments: false })
+  const app = await createHost({ config: await loadConfig(args), watchDocuments: false, tasks: { store: 'memory' } })
   try {
     await app.ready()
     process.stdout.write(`${JSON.stringify(openApiOf(app), null, 2)}\n`)

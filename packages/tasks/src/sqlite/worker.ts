@@ -128,7 +128,11 @@ export class Worker implements TaskWorker {
       running.end = end
       if (end === 'release') return
       this.#running.delete(fence.key)
-      if (end === 'lost') settings.log.warn({ taskId: task.id, attempt: fence.attempt, reason: String((run.signal.reason as Error | undefined)?.message ?? '') }, 'an attempt at a task ended early')
+      if (end === 'lost') {
+        const reason = run.signal.reason as Error | undefined
+        const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
+        settings.log[level]({ taskId: task.id, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
+      }
       this.fill()
     })
     return running.done
