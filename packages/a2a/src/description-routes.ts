@@ -231,7 +231,8 @@ function textOf (input: object | undefined): string | undefined {
 function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = rpcFailure(err, request, idOf(request.body))
   if (body.error.code === -32603) request.log.error({ err }, body.error.message)
-  if (status === 401) reply.header('www-authenticate', 'Bearer')
-  if (status === 429 || status === 503) reply.header('retry-after', 1)
+  // a limiter or authenticator of the application's own knows better
+  if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
+  if ((status === 429 || status === 503) && !reply.hasHeader('retry-after')) reply.header('retry-after', 1)
   reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }

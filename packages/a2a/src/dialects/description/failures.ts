@@ -44,7 +44,9 @@ const PLAIN_STATUSES = [401, 403, 413, 429, 503]
 export function rpcFailure (err: unknown, request: FastifyRequest, id: RpcId): RpcFailure {
   // one name for a task that is not there, whoever found out
   const own = OWN.test((err as Partial<FastifyError> | undefined)?.code ?? '')
-  const { status, body: { error } } = own ? ownFailure(err as FastifyError) : failureOf(err, request)
+  const { status: told, body: { error } } = own ? ownFailure(err as FastifyError) : failureOf(err, request)
+  // what the application around refuses for now, such as under pressure, is worth another try
+  const status = told === 500 && (err as Partial<FastifyError> | undefined)?.statusCode === 503 ? 503 : told
   const code = CODES[error.code] ?? (status < 500 ? REFUSED : INTERNAL)
   const requestId = code === INTERNAL ? { requestId: request.id } : {}
   return {
