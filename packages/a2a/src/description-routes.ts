@@ -1,4 +1,4 @@
-import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type StopSignal } from '@polyvac/core'
+import { eventText, sendEvents, Stop, streamRoute, type OpenStreams, type Principal, type StopSignal } from '@polyvac/core'
 import { isTerminal, type CreatedTask, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -19,7 +19,7 @@ import { fromState, isStreaming, toFrame, toTask } from './dialects/description/
 export interface DescriptionOptions {
   readonly vacs: ExposedVacs
   readonly tasks: TaskStore
-  readonly ownerOf: (request: FastifyRequest) => string
+  readonly principalOf: (request: FastifyRequest) => Principal
   readonly streams: OpenStreams
   readonly streamCount: StreamCount
   /** Undefined where push notifications are off. */
@@ -31,7 +31,8 @@ export interface DescriptionOptions {
 
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
-  const { tasks, ownerOf } = options
+  const { tasks, principalOf } = options
+  const ownerOf = (request: FastifyRequest): string => principalOf(request).owner
 
   // the envelope's own checks tell a broken request from a wrong method and from wrong params, as JSON-RPC wants it
   app.setValidatorCompiler(() => () => true)
@@ -112,7 +113,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   /** Creates a task, finds the one that the same request created before, or goes on with one that asked for input. */
   async function begin (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
-    const owner = ownerOf(request)
+    const { owner, scopes } = principalOf(request)
     if (taskId !== undefined) return { task: await goOn(taskId, params, request), created: false }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     if (push !== undefined) await checkPush(push)
@@ -120,7 +121,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return await tasks.create(owner, {
       skill: skillName,
       input,
-      metadata: { clientMetadata },
+      metadata: { clientMetadata, ...(scopes === undefined ? {} : { scopes }) },
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request),
       push: push === undefined ? undefined : { ...toNewPushConfig(push), after: 0 }

@@ -76,20 +76,20 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     })
   }
   await app.register(async scope => {
-    const owners = new WeakMap<FastifyRequest, string>()
+    const principals = new WeakMap<FastifyRequest, Principal>()
     if (authenticate !== undefined) {
       scope.addHook('onRequest', async request => {
         const principal = await authenticate(request) as Principal | undefined | null
         if (principal === undefined || principal === null) throw new UnauthenticatedError()
         // without one, all callers would share what belongs to nobody
         if (typeof principal.owner !== 'string' || principal.owner === '') throw new A2aOptionsError('authenticate gave a principal without an `owner`')
-        owners.set(request, principal.owner)
+        principals.set(request, principal)
       })
     }
     await descriptionRoutes(scope, {
       vacs: exposed,
       tasks,
-      ownerOf: request => owners.get(request) ?? ANYONE,
+      principalOf: request => principals.get(request) ?? { owner: ANYONE },
       streams,
       streamCount: new StreamCount(maxStreams),
       guard,

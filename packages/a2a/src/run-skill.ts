@@ -84,7 +84,7 @@ async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContex
       await text.write(chunk)
     } else if (isAnswer(chunk)) {
       await text.flush()
-      return await finish(chunk, context, { name: ARTIFACTS.stream, content: streamResult(chunk) })
+      return await finish(chunk, context, { name: ARTIFACTS.stream, content: streamResult(chunk) }, chunk.answer)
     } else if (chunk.progress > reached) {
       reached = Math.min(1, chunk.progress)
       await context.emit({ progress: reached })
@@ -114,14 +114,17 @@ async function searchMemory (skill: Skill, task: TaskRecord, context: TaskContex
   return 'completed'
 }
 
-/** Ends the run: with its artifact, or with the interpreter's question back to the caller. */
-async function finish (answer: Answer, context: TaskContext, artifact: NonNullable<TaskUpdate['artifact']>): Promise<string> {
+/**
+ * Ends the run: with its artifact, or with the interpreter's question back to the caller.
+ * @param said what was streamed: a question that is all of it is in the messages already
+ */
+async function finish (answer: Answer, context: TaskContext, artifact: NonNullable<TaskUpdate['artifact']>, said?: string): Promise<string> {
   const { input_required: question } = answer
   if (typeof question !== 'string') {
     await context.emit({ state: 'completed', artifact })
     return 'completed'
   }
-  await context.emit({ state: 'input-required', message: { role: 'agent', parts: [{ type: 'text', text: question }] } })
+  await context.emit({ state: 'input-required', ...(question === said ? {} : { message: { role: 'agent', parts: [{ type: 'text', text: question }] } }) })
   return 'input-required'
 }
 
@@ -138,7 +141,7 @@ function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs
     signal,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
-    principal: task.owner === ANYONE ? undefined : { owner: task.owner },
+    principal: task.owner === ANYONE ? undefined : { owner: task.owner, scopes: task.metadata.scopes as string[] | undefined },
     protocol: 'a2a'
   }
 }

@@ -307,6 +307,14 @@ test('a followed stream stays open while the task waits for input, and tells the
   t.strictSame(reply.at(-1), stream.frames.at(-1))
 })
 
+test('a question that was streamed is said once', async t => {
+  const served = await serve(t, (question: string) => question === 'yes' ? 'done' : { input_required: 'Sure?' })
+  const { taskId } = await served.task('tasks/send', { skillName: 'vac_stream_docs', input: { query: 'go' } })
+  let task = await served.task('tasks/get', { taskId })
+  while (task.state !== 'input-required') task = await served.task('tasks/get', { taskId })
+  t.strictSame(task.messages.map(({ parts }) => parts[0]?.text), ['go', 'Sure?'])
+})
+
 test('a waiting task can be canceled', async t => {
   const served = await serve(t, () => ({ input_required: 'Sure?' }))
   const { taskId, state } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'go' } })
@@ -560,6 +568,32 @@ test('a cancel is final: the interpreter is told at once, and nothing that it do
   const { taskId: done } = await served.task('tasks/send', { skillName: 'vac_query_nope', input: {} })
   t.match((await served.rpc('tasks/cancel', { taskId: done })).body.error, { code: -32002, message: /failed/ })
   t.equal(served.vacs.running, 0)
+})
+
+test('a cancel answers who waits for the task, and stops a search of the memory, too', async t => {
+  const told: string[] = []
+  const memory: Memory = { search: async ({ signal }) => { signal?.addEventListener('abort', () => { told.push('search') }); return await new Promise(() => {}) } }
+  const served = await serve(t, async (_question, _vac, _history, { signal }) => { signal.addEventListener('abort', () => { told.push('query') }); return await new Promise(() => {}) }, { vacs: { parts: { docs: { memory } } } })
+  for (const [skillName, input] of [['vac_query_docs', { query: 'x' }], ['vac_memory_search_docs', { search_query: 'x' }]] as const) {
+    const sent = served.task('tasks/send', { skillName, input })
+    let working: Task[] = []
+    while (working.length === 0) ({ tasks: working } = (await served.rpc('tasks/list', { state: 'working' })).body.result as { tasks: Task[] })
+    const canceled = await served.task('tasks/cancel', { taskId: working[0]?.taskId })
+    t.strictSame(await sent, canceled, skillName)
+  }
+  t.strictSame(told, ['query', 'search'])
+})
+
+test('of many answers to one question, one is taken', async t => {
+  const asked: string[] = []
+  const served = await serve(t, question => { asked.push(question); return question === 'go' ? { input_required: 'Which?' } : question })
+  const { taskId } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'go' } })
+  const answers = await Promise.all(Array.from({ length: 10 }, async (_, i) => await served.rpc('tasks/send', { taskId, input: { query: `answer ${i}` } })))
+  const taken = answers.filter(({ body }) => body.result !== undefined)
+  t.equal(taken.length, 1)
+  t.match(answers.filter(answer => !taken.includes(answer)).map(({ body }) => body.error), Array.from({ length: 9 }, () => ({ code: -32602, data: { code: 'A2A_TASK_NOT_WAITING' } })))
+  t.equal(asked.length, 2)
+  t.match(taken[0]?.body.result, { state: 'completed', artifacts: [{ content: { answer: asked[1] } }] })
 })
 
 test('an interpreter that ignores its cancel or its time limit holds no place of others', async t => {

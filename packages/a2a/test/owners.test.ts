@@ -108,7 +108,7 @@ test('an authenticate that fails lets nobody in, and what it says stays in the l
     ['rejects with nothing', async () => await Promise.reject(undefined), { status: 200, code: -32603 }], // eslint-disable-line prefer-promise-reject-errors
     ['refuses with a status of its own', () => { throw Object.assign(new Error('not you'), { statusCode: 403 }) }, { status: 403, code: -32600 }],
     ['refuses with a status and a code of its own', () => { throw Object.assign(new Error('not you'), { statusCode: 403, code: 'NOT_YOU' }) }, { status: 403, code: -32600 }],
-    ['is too busy', () => { throw Object.assign(new Error('SECRET'), { statusCode: 503, code: 'BUSY' }) }, { status: 200, code: -32603 }],
+    ['is too busy', () => { throw Object.assign(new Error('SECRET'), { statusCode: 503, code: 'BUSY' }) }, { status: 503, code: -32603 }],
     ['knows null', () => null as never, { status: 401, code: -32600 }],
     ['knows nothing of an owner', () => ({}) as never, { status: 200, code: -32603 }],
     ['knows an owner without a name', () => ({ owner: '' }), { status: 200, code: -32603 }]
@@ -123,6 +123,33 @@ test('an authenticate that fails lets nobody in, and what it says stays in the l
     t.strictSame(asked, [])
     if (/SECRET/.test(String(failing))) t.match(served.logged(), /SECRET/)
   }
+})
+
+test('what the application refuses by hooks of its own is JSON-RPC as well, and keeps its headers', async t => {
+  for (const [statusCode, code, headers] of [
+    [401, -32600, { 'www-authenticate': 'Digest realm="x"' }], [403, -32600, {}], [429, -32600, { 'retry-after': '30' }], [503, -32603, { 'retry-after': '60' }], [400, -32600, {}]
+  ] as const) {
+    const served = await serve(t, () => 'x', {
+      before (app) {
+        app.addHook('preHandler', async (_request, reply) => {
+          reply.headers(headers)
+          throw Object.assign(new Error('for a reason'), { statusCode })
+        })
+      }
+    })
+    for (const method of methodNames) {
+      t.match(await served.rpc(method, {}), { status: statusCode, headers: { 'content-type': /json/, ...headers }, body: { jsonrpc: '2.0', id: 'r1', error: { code } } }, `${statusCode} ${method}`)
+    }
+    if (statusCode !== 503 && statusCode !== 429) continue
+    const without = await serve(t, () => 'x', { before (app) { app.addHook('onRequest', async () => { throw Object.assign(new Error('busy'), { statusCode }) }) } })
+    t.match(await without.rpc('tasks/get', {}), { status: statusCode, headers: { 'retry-after': 1 } }, 'or those that are due')
+  }
+})
+
+test('the interpreter is told who asks, with the scopes', async t => {
+  const served = await serve(t, (_question, _vac, _history, { principal }) => JSON.stringify(principal), { plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read'] }) } })
+  const { artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
+  t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read"]}' } }])
 })
 
 test('all callers are one owner where nobody is authenticated', async t => {
