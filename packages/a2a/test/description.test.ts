@@ -315,6 +315,21 @@ test('a question that was streamed is said once', async t => {
   t.strictSame(task.messages.map(({ parts }) => parts[0]?.text), ['go', 'Sure?'])
 })
 
+test('a question is said once, whether it was streamed before or not', async t => {
+  const forms: Record<string, Interpreter> = {
+    'not streamed': () => ({ input_required: 'Sure?' }),
+    streamed: async function * () { yield 'Su'; yield 're?'; return { input_required: 'Sure?' } }
+  }
+  for (const [name, interpreter] of Object.entries(forms)) {
+    const served = await serve(t, interpreter)
+    for (const kind of ['query', 'stream']) {
+      const { taskId } = await served.task('tasks/send', { skillName: `vac_${kind}_docs`, input: { query: 'go' } })
+      const { messages } = await served.reached(taskId, ['input-required'])
+      t.strictSame(messages.map(({ role, parts }) => [role, parts[0]?.text]), [['user', 'go'], ['agent', 'Sure?']], `${kind}, ${name}`)
+    }
+  }
+})
+
 test('a waiting task can be canceled', async t => {
   const served = await serve(t, () => ({ input_required: 'Sure?' }))
   const { taskId, state } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'go' } })
@@ -523,7 +538,7 @@ test('an interpreter is given the caller\'s fields, and always its own', async t
   })
   const input = { query: 'x', context: { signal: 'no', a: 1 }, temperature: 0.2, signal: 'no', vac: 'no', principal: { owner: 'root' }, protocol: 'no', callback: 'no', log: 'no', taskId: 'no' }
   const { taskId } = await served.task('tasks/send', { skillName: 'vac_query_docs', input })
-  t.match(seen, { context: { signal: 'no', a: 1 }, temperature: 0.2, taskId, attempt: 0, protocol: 'a2a', principal: { owner: 'alice' }, vac: config })
+  t.match(seen, { context: { signal: 'no', a: 1 }, temperature: 0.2, taskId, attempt: 0, protocol: 'a2a', principal: { owner: 'alice', scopes: ['read'] }, vac: config })
   t.ok(seen?.signal instanceof AbortSignal)
   t.type(seen?.log.info, 'function')
   t.type(seen?.callback.on_llm_new_token, 'function')

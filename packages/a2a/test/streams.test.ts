@@ -86,6 +86,22 @@ test('twenty subscribers, whenever they come, see the same', async t => {
   t.equal(late.frames[0]?.data.delta, undefined, 'and its first frame is the task as it stood')
 })
 
+test('who comes without a number is told the task as it stands, and from then on what is new', async t => {
+  const { opened, open: release } = gate()
+  const served = await serve(t, async function * () { yield 'before '; await opened; yield 'after' })
+  const { taskId } = await served.task('tasks/send', ask)
+  const first = await follow(served, 'tasks/resubscribe', { taskId }, from(0))
+  const { id } = await first.first(({ data }) => data.delta === 'before ')
+  const late = await follow(served, 'tasks/resubscribe', { taskId })
+  const { id: lateId, data } = await late.first(() => true)
+  t.equal(lateId, id)
+  t.equal(data.delta, undefined, 'text that is in the record already is not told as new')
+  t.equal(agentText(data), 'before ')
+  release()
+  await late.ended
+  t.equal(agentText(data) + deltas(late.frames), 'before after')
+})
+
 test('text of any shape is framed so that readers get it whole', async t => {
   const served = await serve(t, async function * (_question, _vac, _history, { chunks }) { for (const chunk of chunks as string[]) { yield chunk; if (chunk.length % 3 === 0) await delay(5) } })
   const odd = ['\n', '\r', '\r\n\r\n', '\u2028\u2029', 'data: {"x":1}\n\n', 'id: 7\n', ': comment\n', 'event: done\n\n', '\0', '\ufeff', '😀', '\ud83d', '\ude00', '[DONE]', '"}', '\\u0000', '\u0085', '[[HEARTBEAT]]', '</script>', '__proto__']
