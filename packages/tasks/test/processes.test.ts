@@ -215,6 +215,30 @@ test('a full disk acknowledges nothing, breaks nothing, and all goes on once the
   t.match(await roomy.create('alice', { skill: 's', input: 1 }), { created: true })
 })
 
+test('work that began on a task which a full disk then refused is stopped, and writes nothing', async t => {
+  const store = await openStore(t, { path: await fileOf(t), maxPages: 120 })
+  const begun = new Map<string, AbortSignal>()
+  const late: unknown[] = []
+  store.work(async (task, { signal, emit }) => {
+    begun.set(task.id, signal)
+    await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+    await emit({ state: 'completed' }).catch((error: unknown) => { late.push(error) })
+  }, { concurrency: 1_000 })
+  // the worker looks first whether somebody waits
+  await delay(50)
+  const created = await Promise.allSettled(Array.from({ length: 300 }, async () => (await store.create('alice', { skill: 's', input: 'x'.repeat(2_000) })).task.id))
+  const acknowledged = created.flatMap(result => result.status === 'fulfilled' ? [result.value] : [])
+  const refused = [...begun.keys()].filter(id => !acknowledged.includes(id))
+  t.ok(refused.length > 50 && acknowledged.length > 20)
+  await delay(50)
+  t.ok(refused.every(id => begun.get(id)?.aborted === true))
+  t.ok(acknowledged.every(id => begun.get(id)?.aborted === false))
+  t.equal(late.length, refused.length)
+  for (const error of late) t.match(error, { code: 'TASK_FENCED' })
+  for (const id of refused) t.equal(await store.get('alice', id), null)
+  for (const id of acknowledged) t.match(await store.get('alice', id), { state: 'working', seq: 2 })
+})
+
 test('an executor whose words cannot be written for want of room makes no end up, and the task is tried again', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path, maxPages: 150 })

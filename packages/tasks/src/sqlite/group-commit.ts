@@ -3,6 +3,8 @@ import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.
 
 interface Entry {
   readonly work: () => unknown
+  /** What was done outside the database in the belief that the transaction would hold. */
+  readonly undo: (() => void) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly since: number
@@ -34,11 +36,12 @@ export class GroupCommit {
     database.exec('PRAGMA busy_timeout = 20')
   }
 
-  write<T> (work: () => T): Promise<T> {
+  /** @param undo called after every transaction with this entry that did not hold; the entry may be tried once more */
+  write<T> (work: () => T, undo?: () => void): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreClosedError())
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new StoreUnavailableError(`${MAX_WAITING} writes wait already`))
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject, since: Date.now() })
+      this.#waiting.push({ work, undo, resolve: resolve as (value: unknown) => void, reject, since: Date.now() })
       this.#schedule(0)
     })
   }
@@ -93,14 +96,19 @@ export class GroupCommit {
   }
 
   #commit (group: readonly Entry[]): Outcome[] {
-    return this.#database.transaction(() => group.map(({ work }) => {
-      try {
-        return { value: work() }
-      } catch (error) {
-        if (isTaskError(error)) return { error }
-        throw error
-      }
-    }))
+    try {
+      return this.#database.transaction(() => group.map(({ work }) => {
+        try {
+          return { value: work() }
+        } catch (error) {
+          if (isTaskError(error)) return { error }
+          throw error
+        }
+      }))
+    } catch (error) {
+      for (const { undo } of group) undo?.()
+      throw error
+    }
   }
 
   #refuseOld (): false {

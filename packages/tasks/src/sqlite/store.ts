@@ -19,10 +19,10 @@ import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
 import { migrate } from './tables.js'
-import { TaskLog, type Claim } from './task-log.js'
+import { newFold, TaskLog } from './task-log.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
-import { Worker } from './worker.js'
+import { Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log beside the file before they move into it. With SQLite's own 1,000, a busy store would spend a fifth of its time on that. */
 const CHECKPOINT_PAGES = 4_000
@@ -147,9 +147,13 @@ class SqliteTaskStore implements TaskStore {
     const prepared = prepareTask(owner, task, Date.now())
     const { idem, hash, origin: { id } } = prepared
     const place = this.#reserve()
-    let began = false
+    const fold = newFold(prepared, place?.claim)
+    const record = fold.record()
+    // nobody else can have asked for it, so its work need not wait for the disk; that it exists is told after it
+    const isNew = idem === null && task.id === undefined
+    let attempt = isNew ? place?.worker.begin(place, fold) : undefined
     try {
-      const made = await commit.write(() => {
+      const before = await commit.write(() => {
         const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
         if (before !== undefined) {
           if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
@@ -157,20 +161,24 @@ class SqliteTaskStore implements TaskStore {
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
         purge.makeRoom(this.#settings.maxTasks)
-        const { key, fold } = tasks.insert(prepared, place?.claim)
+        const key = tasks.insert(prepared, place?.claim)
         if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
-        return { key, fold }
-      })
-      if (!('fold' in made)) return { task: tasks.fold(made).record(), created: false }
-      purge.created()
-      const record = made.fold.record()
-      began = place !== undefined
-      if (place !== undefined) return { task: record, created: true, attempt: place.worker.begin(made.key, made.fold) }
-      this.#queued()
-      return { task: record, created: true }
-    } finally {
-      if (!began) place?.worker.giveBack()
+        if (place !== undefined) place.fence.key = key
+        return undefined
+      }, () => { if (place !== undefined) place.fence.key = 0 })
+      if (before !== undefined) {
+        place?.worker.giveBack()
+        return { task: tasks.fold(before).record(), created: false }
+      }
+    } catch (error) {
+      if (attempt === undefined) place?.worker.giveBack()
+      else place?.worker.abandon(id, error as Error)
+      throw error
     }
+    purge.created()
+    if (place === undefined) this.#queued()
+    else attempt ??= place.worker.begin(place, fold)
+    return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
   }
 
   /** A task waits: nobody may be taken before it. */
@@ -186,10 +194,10 @@ class SqliteTaskStore implements TaskStore {
   }
 
   /** A free place of a worker of this process. */
-  #reserve (): { readonly worker: Worker, readonly claim: Claim } | undefined {
+  #reserve (): Place | undefined {
     for (const worker of this.#workers) {
-      const claim = worker.reserve()
-      if (claim !== undefined) return { worker, claim }
+      const place = worker.reserve()
+      if (place !== undefined) return place
     }
     return undefined
   }
@@ -217,7 +225,7 @@ class SqliteTaskStore implements TaskStore {
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     if (done.event !== undefined) {
-      for (const worker of this.#workers) worker.canceled(done.row.key)
+      for (const worker of this.#workers) worker.canceled(id)
       this.#written(done.row, done.event)
     }
     const task = await this.get(owner, id)

@@ -9,7 +9,13 @@ import { prepareStatements, type TaskRow } from './task-statements.js'
 export const PAGE = 500
 
 /** Who may write to a task: this attempt of this turn, held by this worker, as long as it runs. */
-export interface Fence { readonly key: number, readonly attempt: number, readonly turn: number, readonly worker: string }
+export interface Fence {
+  /** 0 as long as the task is not in the database. */
+  key: number
+  readonly attempt: number
+  readonly turn: number
+  readonly worker: string
+}
 
 export interface Taking { readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
 
@@ -25,6 +31,18 @@ export interface NewRow {
   readonly metadataText: string
   readonly first: EventBody
   readonly firstText: string
+}
+
+function started (at: number): EventBody {
+  return { at, state: 'working' }
+}
+
+/** A new task as `insert` writes it. */
+export function newFold ({ origin, first }: NewRow, claim: Claim | undefined): TaskFold {
+  const fold = new TaskFold(origin)
+  fold.apply({ seq: 1, ...first })
+  if (claim !== undefined) fold.apply({ seq: 2, ...started(first.at) })
+  return fold
 }
 
 /** The rows of tasks and their events. Synchronous; everything that writes is called inside a group commit. */
@@ -63,28 +81,21 @@ export class TaskLog {
     return fold
   }
 
-  /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. */
-  insert ({ owner, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): { key: number, fold: TaskFold } {
-    const { at } = first
-    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, at] as const
+  /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. Its key. */
+  insert ({ owner, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): number {
+    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, first.at] as const
     const { lastInsertRowid: key } = claim === undefined
       ? this.#sql.insertTask.run(...fields)
       : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)
     this.#sql.insertOrigin.run(key, inputText, metadataText)
-    const fold = new TaskFold(origin)
-    fold.apply({ seq: 1, ...first })
-    if (claim === undefined) {
-      this.#sql.insertEvent.run(key, 1, firstText)
-    } else {
-      const started: EventBody = { at, state: 'working' }
-      this.#sql.insertTwoEvents.run(key, firstText, key, JSON.stringify(started))
-      fold.apply({ seq: 2, ...started })
-    }
-    return { key, fold }
+    if (claim === undefined) this.#sql.insertEvent.run(key, 1, firstText)
+    else this.#sql.insertTwoEvents.run(key, firstText, key, JSON.stringify(started(first.at)))
+    return key
   }
 
   /** Appends what the executor gives, under its fence. Throws TASK_FENCED before it has written anything. */
   append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, state }: PreparedUpdates): TaskEvent[] {
+    if (key === 0) throw new TaskFencedError(id)
     const fence = [key, attempt, turn, worker] as const
     const at = bodies[0]?.at ?? 0
     const row = state === undefined

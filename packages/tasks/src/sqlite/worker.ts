@@ -29,13 +29,17 @@ interface Running {
   saveAt: number
 }
 
+/** A place of a worker, for a task that is being created. */
+export interface Place { readonly worker: Worker, readonly claim: Claim, readonly fence: Fence }
+
 /** Takes tasks under leases and runs them. */
 export class Worker implements TaskWorker {
   readonly #parts: StoreParts
   readonly #handler: TaskHandler
   readonly #limits: { readonly concurrency: number, readonly timeoutMs: number }
   readonly #id = randomUUID()
-  readonly #running = new Map<number, Running>()
+  /** By the id of the task: one that is being created has no key yet. */
+  readonly #running = new Map<string, Running>()
   #filling: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   /** Places kept for tasks that are being created. */
@@ -64,10 +68,10 @@ export class Worker implements TaskWorker {
   get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
 
   /** A place for a task that is about to be created, if one is free and nobody waits for it. Give it back, or `begin`. */
-  reserve (): Claim | undefined {
+  reserve (): Place | undefined {
     if (this.#stopped !== undefined || this.#queued || this.#free <= 0) return undefined
     this.#reserved++
-    return { worker: this.#id, due: Date.now() + this.#parts.settings.leaseMs }
+    return { worker: this, claim: { worker: this.#id, due: Date.now() + this.#parts.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
   }
 
   /** A task may wait: no place is reserved until it has been looked for. */
@@ -75,10 +79,12 @@ export class Worker implements TaskWorker {
 
   giveBack (): void { this.#reserved-- }
 
-  /** Runs a task that was created in the place reserved for it. The task after this attempt; undefined where the attempt did not end it. */
-  async begin (key: number, fold: TaskFold): Promise<TaskRecord | undefined> {
+  /**
+   * Runs a task that is created in the place reserved for it, perhaps before it is on disk: what it appends stands
+   * behind its creation in the queue of commits. The task after this attempt; undefined where the attempt did not end it.
+   */
+  async begin ({ fence }: Place, fold: TaskFold): Promise<TaskRecord | undefined> {
     this.#reserved--
-    const fence: Fence = { key, attempt: 0, turn: 0, worker: this.#id }
     if (this.#stopped !== undefined) {
       await this.#release([fence])
       return undefined
@@ -86,6 +92,9 @@ export class Worker implements TaskWorker {
     await this.#run(fence, fold, 0)
     return fold.state === 'working' ? undefined : fold.record()
   }
+
+  /** A task that was begun could not be created. */
+  abandon (id: string, reason: Error): void { this.#running.get(id)?.run.abort(reason) }
 
   async #claim (limit: number): Promise<void> {
     const { commit, tasks, readers, settings, nudge } = this.#parts
@@ -123,11 +132,11 @@ export class Worker implements TaskWorker {
       append: async updates => await this.#append(running, updates)
     })
     const running: Running = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: LEAST_SNAPSHOT }
-    this.#running.set(fence.key, running)
+    this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
       if (end === 'release') return
-      this.#running.delete(fence.key)
+      this.#running.delete(task.id)
       if (end === 'lost') {
         const reason = run.signal.reason as Error | undefined
         const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
@@ -167,7 +176,7 @@ export class Worker implements TaskWorker {
   /** Renews the leases; who has lost one hears of it. */
   beat (): void {
     const { commit, tasks, settings } = this.#parts
-    const all = [...this.#running.values()]
+    const all = this.#held()
     for (let i = 0; i < all.length; i += BATCH) {
       const some = all.slice(i, i + BATCH)
       const due = Date.now() + settings.leaseMs
@@ -179,21 +188,23 @@ export class Worker implements TaskWorker {
 
   /** After a commit of another process: it may have canceled, or taken over. */
   look (): void {
-    this.#drop([...this.#running.values()].filter(({ fence }) => !this.#parts.tasks.holds(fence)))
+    this.#drop(this.#held().filter(({ fence }) => !this.#parts.tasks.holds(fence)))
   }
+
+  /** What runs and is in the database. */
+  #held (): Running[] { return [...this.#running.values()].filter(({ fence }) => fence.key !== 0) }
 
   #drop (lost: readonly Running[]): void {
     for (const { fence, run } of lost) {
-      if (this.#running.get(fence.key)?.run !== run) continue
+      if (this.#running.get(run.task.id)?.run !== run) continue
       const canceled = this.#parts.tasks.findKey(fence.key)?.state === 'canceled'
       run.abort(canceled ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
     }
   }
 
   /** This process has canceled a task. */
-  canceled (key: number): void {
-    const run = this.#running.get(key)?.run
-    run?.abort(new TaskCanceledError(run.task.id))
+  canceled (id: string): void {
+    this.#running.get(id)?.run.abort(new TaskCanceledError(id))
   }
 
   stop ({ drainMs = 0 }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
