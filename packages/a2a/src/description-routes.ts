@@ -56,6 +56,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/set', async (params, request) => {
     const { taskId, pushNotificationConfig: config } = params as PushParams
+    pushGuard()
     const { seq } = await known(taskId, request)
     await checkPush(config)
     // its last event counts as not told yet: a receiver of a task that ended in between would else never hear of the end
@@ -63,6 +64,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/get', async (params, request) => {
     const { taskId, id } = params as PushIdParams
+    pushGuard()
     await known(taskId, request)
     const owner = ownerOf(request)
     const config = id === undefined ? (await tasks.listPush(owner, taskId))[0] : await tasks.getPush(owner, taskId, id)
@@ -71,6 +73,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/delete', async (params, request) => {
     const { taskId, id } = params as PushIdParams
+    pushGuard()
     await known(taskId, request)
     const owner = ownerOf(request)
     const config = id ?? (await tasks.listPush(owner, taskId))[0]?.id
@@ -128,14 +131,16 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     })
   }
 
-  async function goOn (taskId: string, { skillName, input }: SendParams, request: FastifyRequest): Promise<TaskRecord> {
+  async function goOn (taskId: string, { skillName, input, pushNotificationConfig: push }: SendParams, request: FastifyRequest): Promise<TaskRecord> {
     const before = await known(taskId, request)
+    if (push !== undefined) await checkPush(push)
     if (skillName !== undefined && skillName !== before.skill) throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)
     const text = textOf(input)
     if (text === undefined) throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
     const { outcome, task } = await tasks.provideInput(ownerOf(request), taskId, { parts: [{ type: 'text', text }] })
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(toTask(task).state)
+    if (push !== undefined) await tasks.setPush(ownerOf(request), taskId, { ...toNewPushConfig(push), after: before.seq })
     return task
   }
 
@@ -176,8 +181,8 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
       encode: ({ task: now, event }: TaskStep) => {
         // where nothing was seen before, the first frame is all there is, not what is new
-        const delta = seen === undefined && event.seq === task.seq ? undefined : event.delta
-        return eventText({ id: String(event.seq), data: toFrame(now, delta) })
+        const fresh = seen === undefined && event.seq === task.seq
+        return eventText({ id: String(event.seq), data: toFrame(now, fresh ? undefined : event) })
       },
       onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
       signal,
@@ -192,11 +197,16 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return task
   }
 
-  async function checkPush ({ url, ...config }: PushNotificationConfig): Promise<void> {
-    if (options.guard === undefined) throw new PushNotSupportedError()
-    checkSecrets(toNewPushConfig({ url, ...config }).secrets ?? {})
+  async function checkPush (config: PushNotificationConfig): Promise<void> {
+    const guard = pushGuard()
+    checkSecrets(toNewPushConfig(config).secrets ?? {})
     // bounded by the guard itself
-    await options.guard.check(url, new AbortController().signal)
+    await guard.check(config.url, new AbortController().signal)
+  }
+
+  function pushGuard (): AddressGuard {
+    if (options.guard === undefined) throw new PushNotSupportedError()
+    return options.guard
   }
 }
 

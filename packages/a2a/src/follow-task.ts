@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers'
+import { setImmediate } from 'node:timers/promises'
 import { TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 
 /** A task as it stood after an event. */
@@ -10,9 +12,23 @@ export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent
 export async function * followTask (tasks: TaskStore, { id, owner, skill, input, contextId, metadata }: TaskRecord, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
   const fold = new TaskFold({ id, owner, skill, input, contextId, metadata })
   for await (const event of tasks.events(owner, id, { signal })) {
+    if (isTurnOver()) await setImmediate()
     fold.apply(event)
     if (event.seq > after) yield { task: fold.record(), event }
   }
+}
+
+/** Longest time in ms that all readers together keep the event loop: ready-made events of large tasks would hold it for seconds. */
+const LONGEST_TURN_MS = 5
+let turnStart = 0
+
+function isTurnOver (): boolean {
+  const now = performance.now()
+  if (turnStart === 0) {
+    turnStart = now
+    nextTurn(() => { turnStart = 0 })
+  }
+  return now - turnStart > LONGEST_TURN_MS
 }
 
 /** The step of event number `seq`; undefined where there is none any more. */

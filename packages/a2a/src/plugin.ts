@@ -104,7 +104,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
 async function payloadOf (tasks: TaskStore, { owner, taskId, event }: Delivery, signal: AbortSignal): Promise<string | undefined> {
   const task = await tasks.get(owner, taskId)
   const step = task === null ? undefined : await stepAt(tasks, task, event.seq, signal)
-  return step === undefined ? undefined : JSON.stringify(toFrame(step.task, step.event.delta))
+  return step === undefined ? undefined : JSON.stringify(toFrame(step.task, step.event))
 }
 
 /**

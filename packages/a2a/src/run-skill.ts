@@ -137,7 +137,7 @@ function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs
   return {
     question: reply?.content ?? query.trim(),
     history: task.turn === 0 ? normaliseHistory(history) : turns,
-    extra: { ...further, taskId: task.id, attempt },
+    extra: Object.assign(further, { taskId: task.id, attempt }),
     signal,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,

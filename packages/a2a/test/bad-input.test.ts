@@ -291,11 +291,11 @@ test('a record has all that the contract names and nothing of what is ours, what
     artifacts: fc.array(fc.record({ name: text, type: fc.constant('json' as const), content: fc.jsonValue(), createdAt: time }, { noNullPrototype: true })),
     error: fc.option(fc.record({ code: text, message: text, timestamp: time }, { noNullPrototype: true }))
   }, { noNullPrototype: true })
-  fc.assert(fc.property(record, fc.option(text, { nil: undefined }), (task, delta) => {
+  fc.assert(fc.property(record, fc.record({ delta: text, retry: fc.nat() }, { requiredKeys: [], noNullPrototype: true }), (task, event) => {
     const told = toTask(task)
-    const { data, ...frame } = toFrame(task, delta)
+    const { data, ...frame } = toFrame(task, event)
     ok(isTask.Check(told) && isTask.Check(JSON.parse(JSON.stringify(told))) && !JSON.stringify(told).includes('SECRET') &&
       (told.state === task.state || (task.state === 'rejected' && told.state === 'failed')) && Date.parse(told.updatedAt) === task.updatedAt &&
-      JSON.stringify(frame) === JSON.stringify({ type: 'task_update', taskId: task.id }) && JSON.stringify(data) === JSON.stringify({ ...told, delta }))
+      JSON.stringify(frame) === JSON.stringify({ type: 'task_update', taskId: task.id }) && JSON.stringify(data) === JSON.stringify({ ...told, delta: event.delta, retry: event.retry }))
   }), { numRuns: 500 })
 })

@@ -313,7 +313,13 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   }
 
   #fail (err: unknown): void {
-    const told = this.#told(err)
+    let told: unknown
+    try {
+      told = this.#told(err)
+    } catch {
+      // what was thrown cannot even be looked at
+      told = new VacInterpreterFailedError(JSON.stringify(this.#run.vac))
+    }
     const reject = this.#reject
     this.#resolve = this.#reject = undefined
     // whatever the interpreter still does is of no use to anybody

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { SqliteDriverMissingError } from './errors.js'
 
@@ -37,6 +38,8 @@ export interface SqliteOptions {
  * there, and with the driver's own error (`errcode` / `code`) where the file is not a usable database.
  */
 export async function openDatabase (path: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
+  // documents, questions and answers are nobody else's; SQLite's other files take over the mode
+  if (path !== ':memory:' && path !== '') await (await open(path, 'a', 0o600)).close()
   const database = hasNodeSqlite() ? openNodeSqlite(path) : await openBetterSqlite(path)
   try {
     // the timeout comes first: switching the journal mode needs a lock, and another process may hold it

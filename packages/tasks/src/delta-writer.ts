@@ -16,6 +16,8 @@ export interface DeltaWriter {
 
 /** Characters and ms that text waits for at most, however much was written. */
 const MOST_CHARS = 32 * 1024
+/** Characters of one delta: six times as many, where each has to be escaped, still fit into an event. */
+const LONGEST_DELTA = 1024 * 1024
 const LONGEST_MS = 64
 
 /**
@@ -51,7 +53,12 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaW
     flush,
     async write (text) {
       if (failure !== undefined) throw failure.error
-      waiting += text
+      let rest = text
+      for (; rest.length > LONGEST_DELTA; rest = rest.slice(LONGEST_DELTA)) {
+        waiting += rest.slice(0, LONGEST_DELTA)
+        await flush()
+      }
+      waiting += rest
       const most = patience(chars, options)
       if (waiting.length >= most.chars) await flush()
       // a failure is kept for the next write

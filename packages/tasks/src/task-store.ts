@@ -19,7 +19,7 @@ export interface TaskStore {
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
-  /** Newest status first. TASK_INVALID_CURSOR (400) for a cursor that is none. */
+  /** Newest status first; fewer than `limit` where they are large. TASK_INVALID_CURSOR (400) for a cursor that is none. */
   list (owner: string, query?: TaskQuery): Promise<TaskPage>
   /** `canceled`: this call did it. `terminal`: it had ended before, perhaps canceled; `task` says how. */
   cancel (owner: string, id: string, reason?: string): Promise<

@@ -216,6 +216,41 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(signal?.aborted, true)
   })
 
+  test('whoever blocks the event loop for longer than a lease loses nothing', async t => {
+    const store = await open(t)
+    const attempts: number[] = []
+    store.work(async (task, { attempt, emit }) => {
+      attempts.push(attempt)
+      if (task.skill === 'block') {
+        await delay(20)
+        const until = Date.now() + 1_500
+        while (Date.now() < until);
+      }
+      for (let i = 0; i < 5; i++) {
+        await delay(20)
+        await emit({ progress: i / 5 })
+      }
+    })
+    const made = await Promise.all(['wait', 'block', 'wait'].map(async skill => (await store.create('alice', { skill, input: null })).task))
+    for (const { id } of made) await collect(store.events('alice', id))
+    for (const { id } of made) t.match(await store.get('alice', id), { state: 'completed', attempt: 0 })
+    t.strictSame(attempts, [0, 0, 0])
+  })
+
+  test('a page of large tasks ends early and goes on by its cursor', async t => {
+    const store = await open(t)
+    for (let i = 0; i < 8; i++) await store.create('alice', { skill: 's', input: `${i}${'x'.repeat(900_000)}` })
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.list('alice', { cursor, limit: 100 })
+      t.ok(page.tasks.length <= 4)
+      seen.push(...page.tasks.map(({ input }) => String(input).charAt(0)))
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+    t.strictSame(seen, ['7', '6', '5', '4', '3', '2', '1', '0'])
+  })
+
   test('a task that asks waits without a place, and goes on as the next turn once input is provided', async t => {
     const store = await open(t)
     store.work(async (task, { turn, emit }) => {

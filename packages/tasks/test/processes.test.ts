@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { rm, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '@polyvac/sqlite'
 import tap, { test, type Test } from 'tap'
@@ -256,6 +257,23 @@ test('an executor whose words cannot be written for want of room makes no end up
   roomy.work(async (task, { emit }) => { await emit({ artifact: { name: 'b', content: 1 } }) })
   await collect(roomy.events('alice', task.id))
   t.match(await roomy.get('alice', task.id), { state: 'completed', attempt: 1, artifacts: [{ name: 'b' }] })
+})
+
+test('a file that is deleted while it is in use takes nothing more', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const { task } = await store.create('alice', { skill: 's', input: 1 })
+  await rm(path)
+  while ((await store.health()).ok) await delay(50)
+  await t.rejects(store.create('alice', { skill: 's', input: 2 }), { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503, message: /deleted or replaced/ })
+  t.match(await store.get('alice', task.id), { state: 'submitted' }, 'what is there can be read')
+})
+
+test('a file of tasks is its owner\'s alone', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  await store.create('alice', { skill: 's', input: 1 })
+  for (const suffix of ['', '-wal', '-shm']) t.equal((await stat(path + suffix)).mode & 0o777, 0o600, suffix)
 })
 
 test('a file of another program, and one of a newer version, are refused and left alone', async t => {

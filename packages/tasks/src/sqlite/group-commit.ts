@@ -29,6 +29,7 @@ export class GroupCommit {
   #waiting: Entry[] = []
   #scheduled = false
   #closed = false
+  #refusal: string | undefined
 
   constructor (database: SqliteDatabase) {
     this.#database = database
@@ -39,12 +40,16 @@ export class GroupCommit {
   /** @param undo called after every transaction with this entry that did not hold; the entry may be tried once more */
   write<T> (work: () => T, undo?: () => void): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreClosedError())
+    if (this.#refusal !== undefined) return Promise.reject(new StoreUnavailableError(this.#refusal))
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new StoreUnavailableError(`${MAX_WAITING} writes wait already`))
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, undo, resolve: resolve as (value: unknown) => void, reject, since: Date.now() })
       this.#schedule(0)
     })
   }
+
+  /** Takes nothing more: what is written would be lost. */
+  refuse (reason: string): void { this.#refusal = reason }
 
   /** Commits what waits, as far as it can be done now, and refuses the rest and all that comes later. */
   close (): void {

@@ -76,7 +76,7 @@ export class Outbox implements TaskWorker {
     const deliveries: Leased[] = []
     const rows = this.#sql.due.all<DueRow>(now, limit)
     for (const row of rows) {
-      const page = tasks.page(row.task, row.cursor)
+      const { events: page } = tasks.page(row.task, row.cursor)
       const event = page.find(event => this.#limits.wants(event))
       if (event === undefined) {
         const cursor = page.at(-1)?.seq ?? row.cursor

@@ -3,7 +3,6 @@ import { isTerminal, type TaskEvent } from '../task.js'
 import type { EventsOptions } from '../task-store.js'
 import type { StoreParts } from './parts.js'
 import { Bell } from './readers.js'
-import { PAGE } from './task-log.js'
 
 /** One reader of one log. `parts` gives undefined once the store is closed. */
 export function readEvents (parts: () => StoreParts | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
@@ -35,19 +34,22 @@ export function readEvents (parts: () => StoreParts | undefined, owner: string, 
     try {
       // nothing to read yet, which the row says already
       if (row.seq <= cursor && !isTerminal(row.state) && !over()) await bell.heard()
+      let next: number | undefined
       while (!over()) {
-        const page = readers.tailAfter(key, cursor) ?? tasks.page(key, cursor)
-        for (const event of page) {
+        const tail = readers.tailAfter(key, cursor)
+        const page = tail === undefined ? tasks.page(key, cursor, next) : { events: tail, last: true, next }
+        next = page.next
+        for (const event of page.events) {
           cursor = event.seq
           yield event
           if (over() || isTerminal(event.state ?? 'working')) return
         }
-        if (page.length === 0) {
+        if (page.events.length === 0) {
           const row = tasks.findKey(key)
           if (row === undefined || (isTerminal(row.state) && row.seq <= cursor)) return
         }
-        // a full page may have more behind it; a shorter one is all there was, or a bell has rung since
-        if (page.length < PAGE) await bell.heard()
+        // where there was no more, a bell will ring, or has rung since
+        if (page.last) await bell.heard()
       }
     } finally {
       readers.leave(key, bell)

@@ -1,4 +1,5 @@
-import { mkdir, open as openFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
@@ -20,14 +21,18 @@ import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
 import { migrate } from './tables.js'
 import { newFold, TaskLog } from './task-log.js'
-import { TaskPages } from './task-pages.js'
+import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log beside the file before they move into it. With SQLite's own 1,000, a busy store would spend a fifth of its time on that. */
 const CHECKPOINT_PAGES = 4_000
+/** Characters of JSON behind a page of tasks: past it the page ends early, with a cursor. A hundred answers of many megabytes would fill the memory. */
+const LIST_CHARS = 2 * 1024 * 1024
 const HEALTH_MS = 2_000
 const CLOSE_MS = 800
+/** How often it is looked whether the file is still there. */
+const FILE_MS = 1_000
 const TASKS_AT_ONCE = 16
 const ATTEMPT_MS = 3_600_000
 const DELIVERIES_AT_ONCE = 16
@@ -54,6 +59,8 @@ class SqliteTaskStore implements TaskStore {
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
   #nudged = false
+  #beatAt = Date.now()
+  #fileGone = false
 
   constructor (settings: SqliteSettings) { this.#settings = settings }
 
@@ -65,11 +72,7 @@ class SqliteTaskStore implements TaskStore {
   async #open (): Promise<void> {
     const settings = this.#settings
     const { path, maxPages } = settings
-    if (path !== ':memory:') {
-      await mkdir(dirname(path), { recursive: true })
-      // questions, answers and secrets of webhooks are nobody else's; SQLite's other files take over the mode
-      await (await openFile(path, 'a', 0o600)).close()
-    }
+    if (path !== ':memory:') await mkdir(dirname(path), { recursive: true })
     const database = await openDatabase(path)
     try {
       migrate(database, path)
@@ -90,18 +93,29 @@ class SqliteTaskStore implements TaskStore {
         probe: at => { probe.run(at) },
         timers: []
       }
+      const file = path === ':memory:' ? undefined : await stat(path)
       let seen = version.column<number>()[0]
       // this timer alone keeps the process alive, as an open server would: somebody may wait for another process
       opened.timers.push(
         setInterval(() => { this.#guard(() => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
         setInterval(() => { this.#guard(() => { this.#lookForWork() }) }, settings.claimMs).unref(),
-        setInterval(() => { for (const worker of this.#workers) worker.beat() }, settings.heartbeatMs).unref(),
+        setInterval(() => { this.#beat() }, settings.heartbeatMs).unref(),
+        setInterval(() => { this.#checkFile(file).catch(() => {}) }, FILE_MS).unref(),
         setInterval(() => { this.#purgeOnTime() }, settings.purgeMs).unref())
       this.#opened = opened
     } catch (error) {
       database.close()
       throw error
     }
+  }
+
+  /** A file that was deleted or replaced goes on taking writes, which nobody will ever read. */
+  async #checkFile (opened: Stats | undefined): Promise<void> {
+    const { path, log } = this.#settings
+    if (opened === undefined || this.#fileGone || (await stat(path).catch(() => undefined))?.ino === opened.ino) return
+    this.#fileGone = true
+    log.error({ path }, 'the file of the tasks was deleted or replaced while it was in use; nothing more is taken')
+    this.#opened?.commit.refuse(`its file ${path} was deleted or replaced; put it back and start again`)
   }
 
   close (): Promise<void> {
@@ -210,8 +224,16 @@ class SqliteTaskStore implements TaskStore {
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now
-    const { rows, ...rest } = pages.page(owner, query)
-    return { tasks: rows.map(row => tasks.fold(row).record()), ...rest }
+    const { rows, nextCursor } = pages.page(owner, query)
+    const records: TaskRecord[] = []
+    let held = 0
+    for (const row of rows) {
+      const { fold, chars } = tasks.weighedFold(row)
+      records.push(fold.record())
+      held += chars
+      if (held >= LIST_CHARS && records.length < rows.length) return { tasks: records, nextCursor: cursorAfter(row) }
+    }
+    return { tasks: records, ...(nextCursor === undefined ? {} : { nextCursor }) }
   }
 
   async cancel (owner: string, id: string, reason?: string): ReturnType<TaskStore['cancel']> {
@@ -340,7 +362,14 @@ class SqliteTaskStore implements TaskStore {
     })
   }
 
+  #beat (): void {
+    this.#beatAt = Date.now()
+    for (const worker of this.#workers) worker.beat()
+  }
+
   #fill (): void {
+    // whoever blocked the event loop, or slept, first asks for its own leases again: nobody else may have wanted them
+    if (Date.now() - this.#beatAt > this.#settings.leaseMs / 2) this.#beat()
     for (const worker of this.#workers) worker.fill()
     for (const outbox of this.#outboxes) outbox.fill()
   }

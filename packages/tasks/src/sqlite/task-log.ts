@@ -5,8 +5,20 @@ import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
 
-/** Events that are read at a time: what a reader holds. */
-export const PAGE = 500
+/** Events that are read at a time, and about how many characters of them: what a reader holds. */
+const PAGE = 500
+const PAGE_CHARS = 256 * 1024
+const FIRST_PAGE = 4
+
+/** A piece of a log. */
+export interface LogPage {
+  readonly events: readonly TaskEvent[]
+  /** Whether it is all there was. */
+  readonly last: boolean
+  readonly chars: number
+  /** How many events to ask for next, so that a page of large ones holds few. */
+  readonly next: number
+}
 
 /** Who may write to a task: this attempt of this turn, held by this worker, as long as it runs. */
 export interface Fence {
@@ -58,13 +70,23 @@ export class TaskLog {
   findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
   idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }
 
-  /** At most a page of the events after number `after`. */
-  page (key: number, after: number): TaskEvent[] {
-    return this.#sql.page.all<{ seq: number, data: string }>(key, after, PAGE).map(({ seq, data }) => ({ seq, ...JSON.parse(data) as EventBody }))
+  /** A page of the events after number `after`. */
+  page (key: number, after: number, limit = FIRST_PAGE): LogPage {
+    const rows = this.#sql.page.all<{ seq: number, data: string }>(key, after, limit)
+    const chars = rows.reduce((sum, { data }) => sum + data.length, 0)
+    return {
+      events: rows.map(({ seq, data }) => Object.assign({ seq }, JSON.parse(data) as EventBody)),
+      last: rows.length < limit,
+      chars,
+      next: Math.max(1, Math.min(PAGE, Math.floor(PAGE_CHARS / Math.max(1, chars / Math.max(1, rows.length)))))
+    }
   }
 
   /** The fold of a task up to now; one that runs is never further back than its last snapshot. */
-  fold (row: TaskRow): TaskFold {
+  fold (row: TaskRow): TaskFold { return this.weighedFold(row).fold }
+
+  /** The same, with the characters of JSON that were read for it. */
+  weighedFold (row: TaskRow): { fold: TaskFold, chars: number } {
     const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
     const fold = new TaskFold({
@@ -75,10 +97,12 @@ export class TaskLog {
       contextId: row.context ?? undefined,
       metadata: JSON.parse(origin?.metadata ?? '{}')
     }, kept === undefined ? undefined : JSON.parse(kept.data) as FoldSnapshot)
-    for (let events = this.page(row.key, fold.seq); events.length > 0; events = events.length < PAGE ? [] : this.page(row.key, fold.seq)) {
-      for (const event of events) fold.apply(event)
+    let chars = (origin?.input.length ?? 0) + (origin?.metadata.length ?? 0) + (kept?.data.length ?? 0)
+    for (let page = this.page(row.key, fold.seq); ; page = this.page(row.key, fold.seq, page.next)) {
+      for (const event of page.events) fold.apply(event)
+      chars += page.chars
+      if (page.last) return { fold, chars }
     }
-    return fold
   }
 
   /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. Its key. */

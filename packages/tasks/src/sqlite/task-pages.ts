@@ -29,9 +29,13 @@ export class TaskPages {
     const values = [before, key, JSON.stringify(states ?? taskStates), limit + 1] as const
     const rows = contextId === undefined ? this.#all.all<TaskRow>(owner, ...values) : this.#ofContext.all<TaskRow>(owner, contextId, ...values)
     if (rows.length <= limit) return { rows }
-    const last = rows[limit - 1] as TaskRow
-    return { rows: rows.slice(0, limit), nextCursor: Buffer.from(`${last.status_at}.${last.key}`).toString('base64url') }
+    return { rows: rows.slice(0, limit), nextCursor: cursorAfter(rows[limit - 1] as TaskRow) }
   }
+}
+
+/** The cursor of the page that begins after this row. */
+export function cursorAfter ({ status_at: at, key }: TaskRow): string {
+  return Buffer.from(`${at}.${key}`).toString('base64url')
 }
 
 function decode (cursor: string): readonly [number, number] {

@@ -1,6 +1,6 @@
 import { SKILLS } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
-import type { TaskRecord, TaskState } from '@polyvac/tasks'
+import type { TaskEvent, TaskRecord, TaskState } from '@polyvac/tasks'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 
@@ -29,11 +29,14 @@ export const Task = Type.Object({
 }, { title: 'Task' })
 export type Task = Static<typeof Task>
 
-/** One event of a stream, and the body of a push notification. `delta` is the text that is new in the last message. */
+/**
+ * One event of a stream, and the body of a push notification. `delta` is the text that is new in the last message.
+ * `retry` says that a new attempt begins, by its number from 1: the text of the one before is void.
+ */
 export interface TaskUpdateFrame {
   readonly type: 'task_update'
   readonly taskId: string
-  readonly data: Task & { readonly delta?: string }
+  readonly data: Task & { readonly delta?: string, readonly retry?: number }
 }
 
 /** A task of the engine in the words of the service description. */
@@ -53,9 +56,9 @@ export function toTask (task: TaskRecord): Task {
   }
 }
 
-export function toFrame (task: TaskRecord, delta?: string): TaskUpdateFrame {
+export function toFrame (task: TaskRecord, { delta, retry }: Pick<TaskEvent, 'delta' | 'retry'> = {}): TaskUpdateFrame {
   const data = toTask(task)
-  return { type: 'task_update', taskId: task.id, data: delta === undefined ? data : { ...data, delta } }
+  return { type: 'task_update', taskId: task.id, data: Object.assign(data, delta === undefined ? undefined : { delta }, retry === undefined ? undefined : { retry }) }
 }
 
 export function isStreaming (skill: string): boolean {
