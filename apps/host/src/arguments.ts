@@ -43,7 +43,7 @@ export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as c
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-export const HELP = `polyvac: agents over direct HTTP and the OpenAI-compatible wire
+export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wire and A2A
 
   polyvac [start] [folder | config]     serve a folder of documents, or what a configuration file says
   polyvac ask [folder | config] [vac] "question"
