@@ -4,6 +4,7 @@ const core = 'packages/core/src'
 const vac = 'packages/vac/src'
 const documents = 'packages/documents/src'
 const tasks = 'packages/tasks/src'
+const a2a = 'packages/a2a/src'
 
 export const limits = {
   Answers: [
@@ -66,6 +67,31 @@ export const limits = {
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
     ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
+  ],
+  A2A: [
+    ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],
+    ['Total time for an interpreter', `${a2a}/options.ts`, 'timeoutMs', 'ms', 'The task fails with `VAC_TIMEOUT`. Set it with `timeoutMs`, or for one task with `stream_settings.timeout`.'],
+    ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'LONGEST_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
+    ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
+    ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
+    ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
+    ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
+    ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.']
+  ],
+  Webhooks: [
+    ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'DELIVERIES_AT_ONCE', 'deliveries', 'The others wait in the store.'],
+    ['Time for one delivery, with lookup and answer', `${a2a}/options.ts`, 'pushTimeoutMs', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
+    ['Length of a URL', `${a2a}/push/address-guard.ts`, 'MAX_URL_LENGTH', 'characters', '`PUSH_URL_REFUSED`.'],
+    ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_MS', 'ms', 'It is accepted; every delivery looks again.'],
+    ['Connections to one receiver', `${a2a}/push/address-guard.ts`, 'MAX_CONNECTIONS', 'connections', 'Further deliveries wait for one of them.'],
+    ['Time that a connection is kept for the next delivery', `${a2a}/push/address-guard.ts`, 'IDLE_MS', 'ms', 'It is closed.'],
+    ['Time to connect to an address', `${a2a}/push/guarded-connect.ts`, 'CONNECT_MS', 'ms', 'The next address of the host is tried.'],
+    ['Addresses of a host that are tried', `${a2a}/push/guarded-connect.ts`, 'MAX_ADDRESSES', 'addresses', 'The delivery is tried again later.'],
+    ['Bytes read of a receiver\'s answer', `${a2a}/push/deliver.ts`, 'MAX_ANSWER_BYTES', 'bytes', 'The connection is closed; the status counts all the same.'],
+    ['Length of `token`', `${a2a}/push/push-secrets.ts`, 'MAX_TOKEN_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
+    ['Length of `credentials`', `${a2a}/push/push-secrets.ts`, 'MAX_CREDENTIALS_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
+    ['Longest pause that `Retry-After` sets', `${a2a}/push/delivery-outcome.ts`, 'LONGEST_MS', 'ms', 'It is tried again then.'],
+    ['Time that a signature is good for', `${a2a}/push/signing-keys.ts`, 'SIGNATURE_SECONDS', 's', '`NOTIFICATION_EXPIRED`, from `verifyNotification`.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
