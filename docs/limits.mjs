@@ -77,6 +77,8 @@ export const limits = {
     ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'LONGEST_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
+    ['Characters that the frames of all streams have together', `${a2a}/stream-count.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
+    ['Time that all readers together keep the event loop', `${a2a}/follow-task.ts`, 'LONGEST_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.']

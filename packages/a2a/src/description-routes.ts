@@ -9,7 +9,7 @@ import { followTask, settledTask, type TaskStep } from './follow-task.js'
 import { DEFAULTS } from './options.js'
 import { checkSecrets, type AddressGuard } from './push/index.js'
 import { streamSettings, taskProblem } from './run-skill.js'
-import type { StreamCount } from './stream-count.js'
+import type { StreamCount, StreamPlace } from './stream-count.js'
 import { idOf, paramsOf, requestSchema, responseSchema } from './dialects/description/envelope.js'
 import { rpcFailure } from './dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushNotificationConfig, type PushParams, type SendParams, type TaskParams } from './dialects/description/methods.js'
@@ -28,6 +28,9 @@ export interface DescriptionOptions {
   readonly stallMs: number
   readonly bodyLimit: number
 }
+
+/** A stream that is open. */
+interface Open { readonly place: StreamPlace, readonly signal: StopSignal }
 
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
@@ -82,16 +85,16 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
     const seen = lastEventId(request)
-    await streaming(request, reply, async signal => {
+    await streaming(request, reply, async open => {
       const { task, created } = await begin(params as SendParams, request)
       // a client whose connection was cut may send the same request again and go on where it was; of a new task it has nothing
-      await follow(task, created ? 0 : place(seen, task), signal, request, reply)
+      await follow(task, created ? 0 : place(seen, task), open, request, reply)
     })
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
-    await streaming(request, reply, async signal => {
+    await streaming(request, reply, async open => {
       const task = await known((params as TaskParams).taskId, request)
-      await follow(task, place(lastEventId(request), task), signal, request, reply)
+      await follow(task, place(lastEventId(request), task), open, request, reply)
     })
   })
 
@@ -165,24 +168,27 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   /** Holds a place among the owner's streams meanwhile. One too many is refused before anything has begun. */
-  async function streaming (request: FastifyRequest, reply: FastifyReply, run: (signal: StopSignal) => Promise<void>): Promise<void> {
-    const release = options.streamCount.take(ownerOf(request))
+  async function streaming (request: FastifyRequest, reply: FastifyReply, run: (open: Open) => Promise<void>): Promise<void> {
+    const place = options.streamCount.take(ownerOf(request), () => { reply.raw.destroy() })
     try {
       const { signal, end } = options.streams.begin(reply)
-      await run(signal).finally(end)
+      await run({ place, signal }).finally(end)
     } finally {
-      release()
+      place.release()
     }
   }
 
   /** Replays what came after event number `seen`, or tells the task as it stands, then follows it. */
-  async function follow (task: TaskRecord, seen: number | undefined, signal: StopSignal, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  function follow (task: TaskRecord, seen: number | undefined, { place, signal }: Open, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { wait_time: wait = DEFAULTS.waitTime } = streamSettings(task.input)
-    await sendEvents(reply, followTask(tasks, task, seen ?? task.seq - 1, signal), {
+    const { seq } = task
+    return sendEvents(reply, followTask(tasks, task, seen ?? seq - 1, signal), {
       encode: ({ task: now, event }: TaskStep) => {
         // where nothing was seen before, the first frame is all there is, not what is new
-        const fresh = seen === undefined && event.seq === task.seq
-        return eventText({ id: String(event.seq), data: toFrame(now, fresh ? undefined : event) })
+        const fresh = seen === undefined && event.seq === seq
+        const text = eventText({ id: String(event.seq), data: toFrame(now, fresh ? undefined : event) })
+        place.hold(text.length)
+        return text
       },
       onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } }),
       signal,

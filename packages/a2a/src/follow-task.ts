@@ -2,15 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 
-/** A task as it stood after an event. */
+/** A task as it stood after an event, without its input. */
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
 /**
  * Every step of a task after event number `after`, then live, until it ends, `signal` fires or the store closes.
- * The log is read from its beginning, since a step is a whole task.
+ * The log is read from its beginning, since a step is a whole task; but for the input, which no frame shows and every reader would hold.
  */
-export async function * followTask (tasks: TaskStore, { id, owner, skill, input, contextId, metadata }: TaskRecord, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
-  const fold = new TaskFold({ id, owner, skill, input, contextId, metadata })
+export function followTask (tasks: TaskStore, { id, owner, skill, contextId, metadata }: TaskRecord, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
+  return steps(tasks, new TaskFold({ id, owner, skill, input: undefined, contextId, metadata }), after, signal)
+}
+
+async function * steps (tasks: TaskStore, fold: TaskFold, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
+  const { id, owner } = fold.record()
   for await (const event of tasks.events(owner, id, { signal })) {
     if (isTurnOver()) await setImmediate()
     fold.apply(event)

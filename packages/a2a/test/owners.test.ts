@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import type { Task } from '../src/index.js'
+import { StreamCount } from '../src/stream-count.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 
 const as = (who: string, more: Record<string, string> = {}): RpcOptions => ({ headers: { authorization: who, ...more } })
@@ -183,4 +184,22 @@ test('an owner holds so many streams and no more; the refused one leaves no task
   open()
   await Promise.all([first.ended, bobs.ended, again.ended])
   for (let n = 0; n < 5; n++) t.equal((await served.frames('tasks/sendSubscribe', params, as('alice'))).at(-1)?.data.state, 'completed', 'streams that ended hold none')
+})
+
+test('past what all streams hold together, those who have taken nothing for longest are disconnected', async t => {
+  const count = new StreamCount(10, 100)
+  const left: string[] = []
+  const [first, second, third] = ['first', 'second', 'third'].map(name => count.take(name, () => { left.push(name) }))
+  first?.hold(40)
+  second?.hold(40)
+  first?.hold(40)
+  t.strictSame(left, [], 'a frame that was taken is held no more')
+  third?.hold(30)
+  t.strictSame(left, ['second'])
+  third?.hold(500)
+  t.strictSame(left, ['second', 'first'], 'the one that goes on is left alone')
+  third?.release()
+  first?.release()
+  count.take('fourth', () => { left.push('fourth') }).hold(100)
+  t.strictSame(left, ['second', 'first'])
 })
