@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Report } from './packed/report.mjs'
 import { npm, root, run, start } from './packed/run.mjs'
-import { ask, stop, urlOf } from './packed/service.mjs'
+import { ask, post, stop, urlOf } from './packed/service.mjs'
 
 const VERSIONS = ['22', '24']
 /** The packages exist for each platform; the others are left to their own machines. */
@@ -46,18 +46,23 @@ async function onNode (version, folder, check) {
     return said
   })
   await check('node:sqlite is the driver', async () => {
-    const module = pathToFileURL(join(root, 'packages', 'documents', 'dist', 'index.js')).href
+    const module = pathToFileURL(join(root, 'packages', 'sqlite', 'dist', 'index.js')).href
     const program = `const { openDatabase } = await import(${JSON.stringify(module)}); console.log((await openDatabase(':memory:')).driver)`
     assert.equal((await run(node, ['--input-type=module', '--eval', program])).trim(), 'node:sqlite')
   })
   await check('polyvac ask answers from documents', async () => {
     assert.match(await run(node, [cli, 'ask', docs, 'How long does green tea brew?']), /two minutes/)
   })
-  await check('a question over HTTP is answered, SIGTERM ends it', async () => {
+  await check('a question and a task over HTTP are answered, SIGTERM ends it', async () => {
     const service = start(node, [cli, 'start', docs, '--port', '0'])
     try {
       const { answer } = await ask(`${await urlOf(service)}/vac/docs`, 'How long does green tea brew?')
       assert.match(answer, /two minutes/)
+      const { result } = await post(`${await urlOf(service)}/a2a/tasks/send`, {
+        jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_docs', input: { query: 'How long does green tea brew?' } }
+      })
+      assert.equal(result.state, 'completed')
+      assert.match(result.artifacts[0].content.answer, /two minutes/)
       return `end after ${await stop(service, STOP_MS)} ms`
     } finally {
       service.kill()

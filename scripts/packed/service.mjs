@@ -19,8 +19,13 @@ export async function urlOf (service) {
 
 /** Asks once and gives back the result object. */
 export async function ask (url, question) {
+  return await post(url, { user_input: question })
+}
+
+/** Sends JSON, and gives back the JSON of a 200. */
+export async function post (url, body) {
   const headers = { 'content-type': 'application/json', connection: 'close' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ user_input: question }) })
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   const text = await response.text()
   assert.equal(response.status, 200, text)
   return JSON.parse(text)
