@@ -27,7 +27,7 @@ test('no spelling of a private address is reached, at registration, at delivery,
       const url = `${scheme}://${host}:${canary.port}/x`
       t.throws(() => guard.checkUrl(url), refused, url)
       await t.rejects(guard.check(url, never), refused, url)
-      await t.rejects(request(url, { dispatcher: guard.dispatcher }), refused, `${url} past the check`)
+      await t.rejects(request(url, { dispatcher: await guard.dispatcher() }), refused, `${url} past the check`)
       t.match(await handler(deliveryTo(url), never), { disable: /not sent to this URL/ }, `${url} is not tried again`)
     }
     t.throws(() => guard.checkUrl(`https://${host}/`), { ...refused, message: /not a public address/ }, host)

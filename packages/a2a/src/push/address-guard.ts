@@ -1,16 +1,13 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { Agent } from 'undici'
+import type { Agent } from 'undici'
 import { AllowList, bareHost } from './allow-list.js'
 import { PushUrlRefusedError } from './errors.js'
-import { guardedConnect } from './guarded-connect.js'
 import { isPublicAddress } from './public-address.js'
 
 const MAX_URL_LENGTH = 2_048
 const PORTS: readonly number[] = [443, 8443]
 const LOOKUP_MS = 5_000
-const MAX_CONNECTIONS = 8
-const IDLE_MS = 4_000
 
 /** All addresses of a name, as `dns.lookup` gives them. Rejects where there are none. */
 export type Lookup = (name: string) => Promise<ReadonlyArray<{ readonly address: string }>>
@@ -36,7 +33,7 @@ export class AddressGuard {
   readonly #allow: AllowList
   readonly #ports: readonly number[]
   readonly #lookup: Lookup
-  #agent: Agent | undefined
+  #agent: Promise<Agent> | undefined
   #closed: Promise<void> | undefined
 
   constructor (options: AddressGuardOptions = {}) {
@@ -81,20 +78,15 @@ export class AddressGuard {
     return found.map(({ address }) => address)
   }
 
-  /** For `fetch` and `request` of undici: no connection but to checked addresses, at most 8 per host. Made at first use. */
-  get dispatcher (): Agent {
-    this.#agent ??= new Agent({
-      connect: guardedConnect(this),
-      connections: MAX_CONNECTIONS,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS
-    })
+  /** For `fetch` and `request` of undici: no connection but to checked addresses. undici is loaded at first use, since a start is quicker without. */
+  dispatcher (): Promise<Agent> {
+    this.#agent ??= import('./guarded-agent.js').then(({ guardedAgent }) => guardedAgent(this))
     return this.#agent
   }
 
   /** Ends every connection of the dispatcher, also those in use. */
   close (): Promise<void> {
-    this.#closed ??= this.dispatcher.destroy()
+    this.#closed ??= this.#agent?.then(async agent => { await agent.destroy() }) ?? Promise.resolve()
     return this.#closed
   }
 

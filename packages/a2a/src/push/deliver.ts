@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
-import { request, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { AddressGuard } from './address-guard.js'
 import { deliveryOutcome } from './delivery-outcome.js'
 import { PushClosedError, PushTimeoutError } from './errors.js'
@@ -69,9 +69,9 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     try {
       const jwt = await keys.sign({ aud: url.origin, jti: webhookId, taskId, iss: issuer, body })
       signal.throwIfAborted()
-      const response = await request(url, {
-        method: 'POST', headers: deliveryHeaders(webhookId, jwt, secrets), body, signal, dispatcher: guard.dispatcher
-      })
+      const dispatcher = await guard.dispatcher()
+      const { request } = await import('undici')
+      const response = await request(url, { method: 'POST', headers: deliveryHeaders(webhookId, jwt, secrets), body, signal, dispatcher })
       const { statusCode: status, headers } = response
       await discard(response.body)
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)

@@ -1,17 +1,24 @@
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { buildConnector } from 'undici'
+import { Agent, buildConnector } from 'undici'
 import type { AddressGuard } from './address-guard.js'
 import { PushUrlRefusedError } from './errors.js'
 
 const CONNECT_MS = 5_000
+const MAX_CONNECTIONS = 8
+const IDLE_MS = 4_000
 const MAX_ADDRESSES = 4
+
+/** An agent that connects to checked addresses alone, at most 8 times to a host. */
+export function guardedAgent (guard: Pick<AddressGuard, 'resolve'>): Agent {
+  return new Agent({ connect: guardedConnect(guard), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS })
+}
 
 /**
  * Connects for undici, which would look the name up by itself, after any check and with another answer. Here the addresses
  * checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are the name's.
  */
-export function guardedConnect (guard: Pick<AddressGuard, 'resolve'>): buildConnector.connector {
+function guardedConnect (guard: Pick<AddressGuard, 'resolve'>): buildConnector.connector {
   const dial = buildConnector({ timeout: CONNECT_MS, allowH2: false })
 
   async function connect (options: buildConnector.Options): Promise<Socket> {
