@@ -17,6 +17,13 @@ function watch () {
   return { seen, aborted, onAbort: () => { seen.abortedAt = performance.now(); abort() } }
 }
 
+/** A promise and what resolves it: for a call that has to have arrived before the test goes on. */
+function once (): { readonly promise: Promise<void>, readonly resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>(done => { resolve = done })
+  return { promise, resolve }
+}
+
 test('chunks reach the client as they are made', async t => {
   for (const accept of FORMS) {
     let release = (): void => {}
@@ -39,8 +46,10 @@ test('a client that leaves aborts the interpreter at once, on every route, wheth
   ]) {
     for (const ticks of [true, false]) {
       const { seen, aborted, onAbort } = watch()
+      const arrival = once()
       const app = await makeApp(async function * (_q, _v, _h, { signal }) {
         signal.addEventListener('abort', onAbort)
+        arrival.resolve()
         yield 'begun'
         if (ticks) while (!signal.aborted) { await delay(5); yield 'tick' }
         await new Promise(() => {})
@@ -50,7 +59,7 @@ test('a client that leaves aborts the interpreter at once, on every route, wheth
       const body = { user_input: 'x', messages: [{ role: 'user', content: 'x' }], stream: path.includes('openai') }
       const { request, response } = await open(app, path, body, headers)
       if (streams || body.stream) await new Promise(resolve => { response.then(stream => stream.once('data', resolve), resolve) })
-      else await delay(50)
+      else await arrival.promise
       const left = performance.now()
       request.destroy()
       await aborted
@@ -184,13 +193,15 @@ test('closing the application ends open streams cleanly, with stalled readers an
 
 test('a client that leaves is no error in the log', async t => {
   const logged: string[] = []
-  const app = await makeApp(async function * () { yield 'begun'; await new Promise(() => {}) }, { server: { logger: { stream: { write: (line: string) => { logged.push(line) } } } } })
+  let arrival = once()
+  const app = await makeApp(async function * () { arrival.resolve(); yield 'begun'; await new Promise(() => {}) }, { server: { logger: { stream: { write: (line: string) => { logged.push(line) } } } } })
   t.teardown(() => app.close())
   for (const path of ['/vac/streaming/docs', '/vac/docs']) {
     logged.length = 0
+    arrival = once()
     const { request, response } = await open(app, path, { user_input: 'x' })
     if (path.includes('streaming')) (await response).resume()
-    await delay(50)
+    await arrival.promise
     request.destroy()
     while (!logged.some(line => line.includes('"answered"'))) await delay(5)
     t.match(logged.join(''), /"outcome":"left"/, path)
@@ -199,14 +210,13 @@ test('a client that leaves is no error in the log', async t => {
 })
 
 test('closing the application answers waiting static calls, though sockets are closed by force', async t => {
-  let begin = (): void => {}
-  const begun = new Promise<void>(resolve => { begin = resolve })
+  const arrival = once()
   const app = await makeApp(() => {
-    begin()
+    arrival.resolve()
     return new Promise<string>(() => {})
   }, { server: { forceCloseConnections: true } })
   const { response } = await open(app, '/vac/docs', { user_input: 'x' })
-  await begun
+  await arrival.promise
   const start = performance.now()
   await app.close()
   t.ok(performance.now() - start < 1_000)
