@@ -19,9 +19,9 @@ function watch () {
 
 /** A promise and what resolves it: for a call that has to have arrived before the test goes on. */
 function once (): { readonly promise: Promise<void>, readonly resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>(done => { resolve = done })
-  return { promise, resolve }
+  let arrived = (): void => {}
+  const promise = new Promise<void>(resolve => { arrived = resolve })
+  return { promise, resolve: () => { arrived() } }
 }
 
 test('chunks reach the client as they are made', async t => {
