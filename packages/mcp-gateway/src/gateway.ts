@@ -74,7 +74,7 @@ export class Gateway {
       for (const upstream of fresh) upstream.start()
     }
     if (fresh.length + gone.length > 0) this.#changed(['tools', 'resources', 'templates', 'prompts'])
-    const leaving = Promise.all(gone.map(upstream => upstream.close())).then(() => {})
+    const leaving = Promise.all(gone.map(upstream => upstream.close(true))).then(() => {})
     this.#leaving.add(leaving)
     await leaving.finally(() => { this.#leaving.delete(leaving) })
   }

@@ -11,9 +11,9 @@ const GRACE_S = 1
 const SCRIPT = `groups=
 while read -r line; do groups=$line; done
 [ -z "$groups" ] && exit 0
-for group in $groups; do kill -TERM -- -"$group"; done
+for group in $groups; do kill -TERM "-$group"; done
 sleep ${GRACE_S}
-for group in $groups; do kill -KILL -- -"$group"; done`
+for group in $groups; do kill -KILL "-$group"; done`
 
 /**
  * Ends the children where the host cannot: a process that gets SIGKILL runs no more code, and its children live on. A

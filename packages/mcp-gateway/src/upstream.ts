@@ -5,7 +5,7 @@ import type { CallOptions, ToolResult } from './call.js'
 import { connectionTo, type Connection, type ConnectionParts } from './connection.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
-  ServerGoneError, ServerNotReadyError, ToolFailedError, ToolNotFoundError, withContext
+  ServerGoneError, ServerNotReadyError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
 } from './errors.js'
 import { watchHealth } from './health.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
@@ -51,7 +51,10 @@ export class Upstream {
   readonly config: NamedServer
   readonly #options: UpstreamOptions
   readonly #closing = new AbortController()
+  /** A call may outlive its connection, and asks how it ended. */
+  readonly #connections = new WeakMap<Session, Connection>()
   readonly #waiters = new Set<() => void>()
+  #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
   #session: Session | undefined
@@ -75,8 +78,9 @@ export class Upstream {
     this.#running ??= this.#run()
   }
 
-  /** Ends the server for good. May be called twice. */
-  async close (): Promise<void> {
+  /** Ends the server for good, with the gateway or because it is configured no more. May be called twice. */
+  async close (isRemoved = false): Promise<void> {
+    this.#isRemoved ||= isRemoved
     this.#closing.abort()
     await Promise.all([this.#connection?.close(), this.#running])
   }
@@ -168,7 +172,7 @@ export class Upstream {
         return await work(session)
       }
     } catch (err) {
-      throw this.#explained(err, tool, session)
+      throw await this.#explained(err, tool, session)
     }
   }
 
@@ -200,8 +204,9 @@ export class Upstream {
   }
 
   #notReady (reason?: string, then?: string): Error {
+    if (this.#closing.signal.aborted && !this.#isRemoved) return new ShuttingDownError()
     const next = then ?? this.#next()
-    const why = reason ?? this.#problem ?? (this.#state === 'stopped' ? 'it is stopped' : 'it has not answered yet')
+    const why = reason ?? this.#problem ?? (this.#isRemoved ? 'it is configured no more' : 'it has not answered yet')
     return withContext(new ServerNotReadyError(shown(this.name), why, next), { server: this.name, details: this.#details() })
   }
 
@@ -218,7 +223,8 @@ export class Upstream {
   }
 
   /** An error as callers and programs can use it: coded, with its place and what is known of the server. */
-  #explained (err: unknown, tool: string | undefined, session: Session): unknown {
+  async #explained (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
+    const connection = this.#connections.get(session)
     const context = { server: this.name, tool }
     if (err instanceof McpError) {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
@@ -230,10 +236,12 @@ export class Upstream {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
       return withContext(err, late ? { ...context, details: this.#details() } : context)
     } else if (session.open) {
-      const problem = this.#connection?.problemOf(err)
+      const problem = connection?.problemOf(err)
       return withContext(new CallFailedError(shown(this.name), problem ?? (err instanceof Error ? this.#redact(err.message) : 'no reason given')), context)
     }
-    return withContext(new ServerGoneError(shown(this.name), this.#problem ?? 'its connection was closed'), { ...context, details: this.#details() })
+    if (this.#closing.signal.aborted && !this.#isRemoved) return new ShuttingDownError()
+    const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    return withContext(new ServerGoneError(shown(this.name), problem), { ...context, details: { ...this.#details(), exitCode, signal, stderr } })
   }
 
   #words (err: McpError): string {
@@ -257,6 +265,7 @@ export class Upstream {
       try {
         await connection.open(signal)
         const { session } = connection
+        this.#connections.set(session, connection)
         this.#problem = undefined
         this.#readyAt = Date.now()
         this.#session = session
