@@ -1,4 +1,5 @@
 import type { EnvironmentRule } from './child-environment.js'
+import { HttpConnection, type KnownBinding } from './http-connection.js'
 import type { ListKind } from './lists.js'
 import type { Limits, Log } from './options.js'
 import type { OrphanWatch } from './orphan-watch.js'
@@ -47,8 +48,10 @@ export interface Connection {
   problemOf (err: unknown): string
   /** Whether a failed request shows that the server forgot the session; the request may then go out once more. */
   isStale (err: unknown): boolean
+  /** Whether a failed request shows that the server cannot be reached any more. */
+  isLost (err: unknown): boolean
 }
 
-export function connectionTo (config: NamedServer, parts: ConnectionParts): Connection {
-  return new StdioConnection(config, parts)
+export function connectionTo (config: NamedServer, parts: ConnectionParts, known: KnownBinding): Connection {
+  return config.url === undefined ? new StdioConnection(config, parts, known) : new HttpConnection(config, parts, known)
 }

@@ -7,6 +7,7 @@ import { shown, suggestion } from './nearest.js'
 import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
 import { OrphanWatch } from './orphan-watch.js'
 import { namedServers, type NamedServer } from './server-config.js'
+import { toolSource, type GatewayToolSource } from './tool-source.js'
 import { Upstream, type UpstreamStatus } from './upstream.js'
 
 /** One entry of a list, with the server that it is of. */
@@ -106,6 +107,15 @@ export class Gateway {
   /** Calls a tool and gives the server's whole result. Fails as `Upstream.call` does. */
   async call (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> {
     return await this.get(server).call(tool, args, options)
+  }
+
+  /** The tool caller that interpreters get as `extra.callTool`. */
+  readonly callTool = async (server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ToolResult> =>
+    await this.call(server, tool, args, options)
+
+  /** Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter. */
+  toolSource (): GatewayToolSource {
+    return toolSource(this)
   }
 
   /** The entries of all servers, in a fixed order; a server that cannot be asked is named, and hides no other. */

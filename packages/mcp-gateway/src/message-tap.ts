@@ -18,12 +18,14 @@ export class MessageTap implements Transport {
   /** When the server was last heard, as of `performance.now()`. */
   heardAt = performance.now()
   readonly #inner: Transport
+  readonly #onCancelled: ((id: Id) => void) | undefined
   readonly #pending = new Set<Id>()
   #afterProgress = false
   #held: Array<[JSONRPCMessage, MessageExtraInfo | undefined]> | undefined
 
-  constructor (inner: Transport) {
+  constructor (inner: Transport, onCancelled?: (id: Id) => void) {
     this.#inner = inner
+    this.#onCancelled = onCancelled
   }
 
   get sessionId (): string | undefined { return this.#inner.sessionId }
@@ -38,7 +40,11 @@ export class MessageTap implements Transport {
   async send (message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { id, method, params } = message as Loose
     if (method !== undefined && id !== undefined) this.#pending.add(id as Id)
-    if (method === 'notifications/cancelled') this.#pending.delete((params as { requestId: Id }).requestId)
+    if (method === 'notifications/cancelled') {
+      const { requestId } = params as { requestId: Id }
+      this.#pending.delete(requestId)
+      this.#onCancelled?.(requestId)
+    }
     await this.#inner.send(message, options)
   }
 

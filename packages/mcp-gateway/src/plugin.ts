@@ -1,15 +1,20 @@
+import { negotiate } from '@fastify/accept-negotiator'
 import fp from 'fastify-plugin'
+import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync } from 'fastify'
-import { sendFailure } from './failures.js'
+import { sendCallEvents } from './call-events.js'
+import { failureOf, sendFailure } from './failures.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './list-body.js'
 import type { ListKind } from './lists.js'
 import { GatewayOptionsError } from './errors.js'
+import { InteractiveCalls } from './interactive-calls.js'
+import { toolsDocument } from './openapi.js'
 import { OpenCalls } from './open-calls.js'
 import { DEFAULTS, type GatewayOptions } from './options.js'
 import {
-  CallBody, CallResult, GatewayError, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
+  CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { schemaValidator } from './validation.js'
@@ -26,6 +31,9 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
+/** Whoever does not say what it can answer is asked everything. */
+const ANSWERS_ALL = { elicitation: {}, sampling: {} }
+
 /** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
@@ -36,6 +44,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const gateway = given ?? createGateway({ log: app.log, ...options, servers: servers ?? [] })
   const calls = new OpenCalls()
   const bodies = new ListBodies()
+  const interactive = new InteractiveCalls(gateway, options.stateKey)
 
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
@@ -43,6 +52,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.setSerializerCompiler(() => JSON.stringify)
   gateway.start()
   app.addHook('preClose', async () => {
+    interactive.close()
     const ended = calls.end()
     if (given === undefined) await gateway.close()
     await ended
@@ -65,13 +75,23 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.post('/mcp/call', {
     bodyLimit,
-    schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, ...errors } }
+    // a call has a time of its own, and a stream may last
+    handlerTimeout: 2 ** 31 - 1,
+    schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
-    const { server, tool, arguments: args = {} } = request.body
+    const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body
     const call = calls.begin(reply)
+    const asked = { server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
     try {
-      const result = await gateway.call(server, tool, args, { signal: call.signal })
-      return { result }
+      if (!wantsEvents(request.headers.accept)) {
+        const outcome = await interactive.call(asked)
+        if ('status' in outcome) reply.code(202)
+        return outcome as never
+      }
+      return await sendCallEvents(reply, async onProgress => {
+        const outcome = await interactive.call({ ...asked, onProgress })
+        return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
+      }, err => ({ event: 'error', data: failureOf(err, request).body })) as never
     } finally {
       call.end()
     }
@@ -116,6 +136,10 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     }
   })
 
+  app.get('/mcp/openapi.json', {
+    schema: { summary: 'The tools as an OpenAPI document', tags: ['mcp'], response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
+  }, async () => toolsDocument(await all('tools'), app.prefix))
+
   async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
     const { items, unavailable } = await gateway.list(kind)
     for (const { server, error } of unavailable) app.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
@@ -125,6 +149,11 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   async function ofOne (kind: ListKind, server: string): ReturnType<typeof all> {
     return (await gateway.get(server).list(kind)).map(item => ({ server, item }))
   }
+}
+
+/** Whether a caller prefers events; one that takes anything gets JSON. */
+function wantsEvents (accept: string | undefined): boolean {
+  return accept !== undefined && accept.includes('text/event-stream') && negotiate(accept, ['application/json', 'text/event-stream']) === 'text/event-stream'
 }
 
 /**

@@ -55,13 +55,29 @@ export const ServerQuery = Type.Object({ server: Type.Optional(name('only the en
 export const CallBody = Type.Object({
   server: name('name of a configured server'),
   tool: name('name of one of its tools'),
-  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, as the tool\'s inputSchema says; default {}' }))
+  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, as the tool\'s inputSchema says; default {}' })),
+  capabilities: Type.Optional(Type.Object({
+    elicitation: Type.Optional(Type.Object({})),
+    sampling: Type.Optional(Type.Object({}))
+  }, { description: 'what the caller can answer if the tool asks; default: both. {}: the tool is told that nobody answers' })),
+  requestState: Type.Optional(Type.String({ description: 'of the answer that asked for input' })),
+  inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' }))
 }, { title: 'McpCall', additionalProperties: false })
 export type CallBody = Static<typeof CallBody>
 
 export const CallResult = Type.Object({
   result: Type.Unknown({ description: 'the server\'s whole result: content, structuredContent and what else it says' })
 }, { title: 'McpCallResult' })
+
+/** Status 202: the tool asks for input before it goes on. The same call with `requestState` and `inputResponses` resumes it. */
+export const InputRequired = Type.Object({
+  status: Type.Literal('input_required'),
+  inputRequests: Type.Record(Type.String(), Type.Object({
+    method: Type.String({ description: 'elicitation/create or sampling/createMessage' }),
+    params: Type.Record(Type.String(), Type.Unknown())
+  })),
+  requestState: Type.String()
+}, { title: 'McpInputRequired' })
 
 export const ReadBody = Type.Object({
   server: name('name of a configured server'),

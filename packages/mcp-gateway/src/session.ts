@@ -7,15 +7,18 @@ import { CallAbortedError, CallTimeoutError } from './errors.js'
 import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
 import { MessageTap } from './message-tap.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO } from './modern-era.js'
 import type { Limits } from './options.js'
 import { Patience } from './patience.js'
-import { Questions } from './questions.js'
+import { answersTo, Questions } from './questions.js'
 import { Stop } from './stop.js'
 import { ToolCatalog } from './tool-catalog.js'
-import { version } from './version.js'
 
 /** Past any time of ours: the gateway's own timers end a request, since the client's know no pause. */
 const NEVER_MS = 2 ** 31 - 1
+
+/** Times that one call may ask. */
+const MAX_ROUNDS = 20
 
 /** Age in ms from which a list is read anew for a name that is not on it. */
 const RELIST_MS = 1_000
@@ -26,6 +29,12 @@ export interface SessionOptions {
   readonly callTimeoutMs: number
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
+  /** Whether the server speaks revision 2026-07-28. */
+  readonly isModern: boolean
+  /** Whether notifications of list changes surely arrive; else lists are read anew when they are old. */
+  readonly tellsChanges: boolean
+  /** A request was cancelled before its answer. */
+  readonly onCancelled?: ((id: string | number) => void) | undefined
   /** A list may have changed. */
   readonly onChange: (kinds: readonly ListKind[]) => void
   readonly onTrouble: (err: Error) => void
@@ -47,9 +56,9 @@ export class Session {
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
-    this.tap = new MessageTap(transport)
+    this.tap = new MessageTap(transport, options.onCancelled)
     this.ended = new Promise(resolve => { this.#ended = resolve })
-    this.#client = new Client({ name: 'polyvac-mcp-gateway', version }, { capabilities: { elicitation: { form: {}, url: {} }, sampling: {} } })
+    this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
     this.#questions = new Questions()
     this.#client.onclose = () => {
       this.#open = false
@@ -66,7 +75,7 @@ export class Session {
     this.#client.setNotificationHandler(ProgressNotificationSchema, ({ params: { progressToken, ...progress } }) => {
       this.#progress.get(progressToken)?.(progress)
     })
-    const listens = (kind: ListKind): boolean => (this.#client.getServerCapabilities()?.[LISTS[kind].capability] as { listChanged?: boolean } | undefined)?.listChanged === true
+    const listens = (kind: ListKind): boolean => options.tellsChanges && (this.#client.getServerCapabilities()?.[LISTS[kind].capability] as { listChanged?: boolean } | undefined)?.listChanged === true
     this.#lists = new ListCache((method, params) => this.request(method, params), kind => listens(kind) ? Infinity : options.limits.listTtlMs)
   }
 
@@ -138,11 +147,22 @@ export class Session {
   }
 
   async call (tool: string, args: unknown, options: CallOptions): Promise<ToolResult> {
-    return await this.#timed('tools/call', { name: tool, arguments: args }, options)
+    let answers = {}
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const result = await this.#timed('tools/call', { name: tool, arguments: args, ...answers }, options)
+      if (result.resultType !== 'input_required') return result
+      answers = await answersTo(result, options)
+    }
+    throw new McpError(ErrorCode.InvalidRequest, `the tool asked ${MAX_ROUNDS} times over`)
   }
 
   async ping (timeoutMs: number): Promise<void> {
     await this.#client.ping({ timeout: timeoutMs })
+  }
+
+  /** Counts as ended, and stays open for the answers that are on their way. */
+  retire (): void {
+    this.#ended?.()
   }
 
   async close (): Promise<void> {

@@ -1,6 +1,9 @@
+import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { resolve } from 'node:path'
 import { childEnvironment } from './child-environment.js'
 import type { Connection, ConnectionParts, End } from './connection.js'
+import type { KnownBinding } from './http-connection.js'
+import { ModernEra } from './modern-era.js'
 import { redactor, type Redact } from './redact.js'
 import { describeExit } from './server-process.js'
 import { unfilledVariables, type NamedServer } from './server-config.js'
@@ -15,15 +18,16 @@ export class StdioConnection implements Connection {
   readonly session: Session
   readonly missingEnv: readonly string[]
   readonly hopeless: boolean
-  readonly wasStale = false
+  wasStale = false
   readonly redact: Redact
   readonly #transport: StdioTransport
+  readonly #known: KnownBinding
   readonly #startTimeoutMs: number
   #hung = false
   #failure: Error | undefined
   #garbage = 0
 
-  constructor (config: NamedServer, parts: ConnectionParts) {
+  constructor (config: NamedServer, parts: ConnectionParts, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
     const { env, missing, inheritsAll } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)
@@ -46,10 +50,14 @@ export class StdioConnection implements Connection {
           if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes to stdout what is no message')
         }
       })
-    this.session = new Session(this.#transport, {
+    const isModern = known.binding === 'modern'
+    this.#known = known
+    this.session = new Session(isModern ? new ModernEra(this.#transport) : this.#transport, {
       name: config.name,
       limits,
       callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
+      isModern,
+      tellsChanges: !isModern,
       allow: config.allow,
       deny: config.deny,
       onChange: parts.onChange,
@@ -70,8 +78,17 @@ export class StdioConnection implements Connection {
       await this.session.connect(this.#startTimeoutMs)
     } catch (err) {
       this.#failure = err as Error
+      // a server that refuses the handshake may know none: the next start tries the era without
+      if (this.#known.binding === 'modern') {
+        this.#known.binding = undefined
+        this.#failure = this.#known.refusal ?? this.#failure
+      } else if (err instanceof McpError && err.code !== REQUEST_TIMEOUT && err.code !== -32000) {
+        this.#known.binding = 'modern'
+        this.#known.refusal = err
+        this.wasStale = true
+      }
       await this.close()
-      throw err
+      throw this.#failure
     } finally {
       signal.removeEventListener('abort', stop)
     }
@@ -106,6 +123,10 @@ export class StdioConnection implements Connection {
   }
 
   isStale (): boolean {
+    return false
+  }
+
+  isLost (): boolean {
     return false
   }
 

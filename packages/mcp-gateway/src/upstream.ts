@@ -7,6 +7,7 @@ import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
   ServerGoneError, ServerNotReadyError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
 } from './errors.js'
+import type { KnownBinding } from './http-connection.js'
 import { watchHealth } from './health.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
 import { shown, suggestion } from './nearest.js'
@@ -20,6 +21,8 @@ export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopp
 const CRASH_LOOP = 5
 /** A server that was ready for so long, in ms, begins its count of failures anew. */
 const STABLE_MS = 10_000
+/** How long a forgotten session is kept for the answers to what was sent in it, in ms. */
+const RETIRED_MS = 5_000
 /** A restart as near as this, in ms, is worth waiting for. */
 const SOON_MS = 1_500
 
@@ -53,7 +56,9 @@ export class Upstream {
   readonly #closing = new AbortController()
   /** A call may outlive its connection, and asks how it ended. */
   readonly #connections = new WeakMap<Session, Connection>()
+  readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
+  readonly #binding: KnownBinding = {}
   #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
@@ -82,7 +87,7 @@ export class Upstream {
   async close (isRemoved = false): Promise<void> {
     this.#isRemoved ||= isRemoved
     this.#closing.abort()
-    await Promise.all([this.#connection?.close(), this.#running])
+    await Promise.all([this.#connection?.close(), this.#running, ...[...this.#retired].map(connection => connection.close())])
   }
 
   status (): UpstreamStatus {
@@ -120,7 +125,16 @@ export class Upstream {
    * MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
    */
   async call (tool: string, args: unknown, options: CallOptions = {}): Promise<ToolResult> {
-    const result = await this.#ask(tool, async session => {
+    const result = await this.callRaw(tool, args, options)
+    if (result.isError === true) {
+      throw withContext(new ToolFailedError(shown(tool), this.#redact(toolText(result))), { server: this.name, tool, details: { result } })
+    }
+    return result
+  }
+
+  /** As `call`, but a result with `isError` is a result. */
+  async callRaw (tool: string, args: unknown, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(shown(this.name), shown(tool), suggestion(tool, catalog.names, 'tools'))
       const problems = catalog.problems(tool, args)
@@ -129,10 +143,6 @@ export class Upstream {
       if (session.calls >= maxInFlight) throw new ServerBusyError(shown(this.name), maxInFlight)
       return await session.call(tool, args, options)
     }, options)
-    if (result.isError === true) {
-      throw withContext(new ToolFailedError(shown(tool), this.#redact(toolText(result))), { server: this.name, tool, details: { result } })
-    }
-    return result
   }
 
   /** @throws MCP_RESOURCE_NOT_FOUND and what befalls a call */
@@ -165,15 +175,44 @@ export class Upstream {
       try {
         return await work(session)
       } catch (err) {
-        if (!this.#connection?.isStale(err)) throw err
+        const connection = this.#connections.get(session)
+        if (connection?.isLost(err) === true) this.#leave(session, connection, connection.problemOf(err))
+        if (connection?.isStale(err) !== true) throw err
         // the server forgot the session: a new one, and the request once more
-        await this.#connection.close()
+        this.#retire(session, connection)
         session = await this.#ready(signal)
         return await work(session)
       }
     } catch (err) {
+      // the caller's own words
+      if (signal?.aborted === true && err === signal.reason) throw err
       throw await this.#explained(err, tool, session)
     }
+  }
+
+  /** Gives a connection up; another one is made. */
+  #leave (session: Session, connection: Connection, problem: string): void {
+    if (this.#session === session) {
+      this.#problem = problem
+      this.#session = undefined
+      this.#state = 'starting'
+    }
+    connection.close().catch(() => {})
+  }
+
+  /** Gives a forgotten session up; other calls on their way in it learn so by themselves, and are made again, too. */
+  #retire (session: Session, connection: Connection): void {
+    if (this.#retired.has(connection)) return
+    this.#retired.add(connection)
+    if (this.#session === session) {
+      this.#session = undefined
+      this.#state = 'starting'
+    }
+    session.retire()
+    setTimeout(() => {
+      connection.close().catch(() => {})
+      this.#retired.delete(connection)
+    }, RETIRED_MS).unref()
   }
 
   /** The session, as soon as there is one; a server that is starting is waited for. */
@@ -260,7 +299,7 @@ export class Upstream {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = connectionTo(this.config, this.#options)
+      const connection = this.#connection = connectionTo(this.config, this.#options, this.#binding)
       let wasReady = 0
       try {
         await connection.open(signal)
@@ -284,7 +323,7 @@ export class Upstream {
         if (!signal.aborted) this.#problem = connection.problemOf(err)
       }
       this.#session = undefined
-      const end = await connection.ended()
+      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', stderr: [] } : await connection.ended()
       this.#last = end
       if (wasReady > 0) this.#problem = end.problem
       if (signal.aborted) break
