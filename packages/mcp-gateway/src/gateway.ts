@@ -53,6 +53,11 @@ export class Gateway {
     for (const upstream of this.#upstreams.values()) upstream.start()
   }
 
+  /** Resolves when no server is in the middle of a start. */
+  async settled (): Promise<void> {
+    await Promise.all([...this.#upstreams.values()].map(upstream => upstream.settled()))
+  }
+
   /**
    * Takes over another configuration: only what changed is stopped and started.
    * @throws MCP_GATEWAY_OPTIONS; then nothing has changed

@@ -50,7 +50,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.setErrorHandler(sendFailure)
   // what is sent has been made here, key by key; results of servers leave as they are
   app.setSerializerCompiler(() => JSON.stringify)
-  gateway.start()
+  app.addHook('onReady', async () => { gateway.start() })
   app.addHook('preClose', async () => {
     interactive.close()
     const ended = calls.end()

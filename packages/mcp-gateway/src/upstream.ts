@@ -83,6 +83,11 @@ export class Upstream {
     this.#running ??= this.#run()
   }
 
+  /** Resolves when the start in progress has ended, well or not. */
+  async settled (): Promise<void> {
+    while (this.#state === 'starting') await this.#nextChange(this.#options.limits.startTimeoutMs, undefined)
+  }
+
   /** Ends the server for good, with the gateway or because it is configured no more. May be called twice. */
   async close (isRemoved = false): Promise<void> {
     this.#isRemoved ||= isRemoved
