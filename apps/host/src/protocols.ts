@@ -53,7 +53,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'], ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
-    options: async ({ gateway }) => ({ gateway })
+    options: async ({ gateway, authenticate }) => ({ gateway, authenticate })
   }
 ]
 

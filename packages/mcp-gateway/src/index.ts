@@ -1,5 +1,5 @@
 export { mcpGatewayPlugin, mcpGatewayPlugin as default } from './plugin.js'
-export type { McpGatewayOptions } from './plugin.js'
+export type { Caller, McpGatewayOptions } from './plugin.js'
 export { createGateway } from './gateway.js'
 export type { Gateway, Listing, ServerItem } from './gateway.js'
 export { sourceName } from './tool-source.js'

@@ -10,6 +10,8 @@ import { Stop, type StopSignal } from './stop.js'
 export interface CallerCapabilities { readonly elicitation?: object | undefined, readonly sampling?: object | undefined }
 
 export interface InteractiveCall {
+  /** Who calls, where that is known. */
+  readonly owner?: string | undefined
   readonly server: string
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>

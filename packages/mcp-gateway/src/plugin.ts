@@ -2,13 +2,13 @@ import { negotiate } from '@fastify/accept-negotiator'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { sendCallEvents } from './call-events.js'
 import { failureOf, sendFailure } from './failures.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './list-body.js'
 import type { ListKind } from './lists.js'
-import { GatewayOptionsError } from './errors.js'
+import { GatewayOptionsError, UnauthenticatedError } from './errors.js'
 import { InteractiveCalls } from './interactive-calls.js'
 import { toolsDocument } from './openapi.js'
 import { OpenCalls } from './open-calls.js'
@@ -25,9 +25,17 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   readonly servers?: GatewayOptions['servers'] | undefined
   /** A gateway that the application made, and closes itself; instead of `servers`. */
   readonly gateway?: Gateway | undefined
+  /**
+   * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
+   * A call that asked for input is resumed by the caller that began it alone.
+   */
+  readonly authenticate?: ((request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>) | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
 }
+
+/** Who calls, as the application names them. */
+export interface Caller { readonly owner: string }
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
@@ -37,7 +45,7 @@ const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 /** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: given, bodyLimit = DEFAULTS.bodyLimit } = options
+  const { servers, gateway: given, authenticate, bodyLimit = DEFAULTS.bodyLimit } = options
   if ((servers === undefined) === (given === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
@@ -50,6 +58,14 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.setErrorHandler(sendFailure)
   // what is sent has been made here, key by key; results of servers leave as they are
   app.setSerializerCompiler(() => JSON.stringify)
+  const owners = new WeakMap<FastifyRequest, string>()
+  if (authenticate !== undefined) {
+    app.addHook('onRequest', async request => {
+      const caller = await authenticate(request)
+      if (caller === undefined) throw new UnauthenticatedError()
+      owners.set(request, caller.owner)
+    })
+  }
   app.addHook('onReady', async () => { gateway.start() })
   app.addHook('preClose', async () => {
     interactive.close()
@@ -81,7 +97,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body
     const call = calls.begin(reply)
-    const asked = { server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
+    const asked = { owner: owners.get(request), server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
     try {
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await interactive.call(asked)

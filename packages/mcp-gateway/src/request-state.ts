@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { InvalidStateError } from './errors.js'
 
 /** What a call is: a state belongs to one and fits no other. */
-export interface CallIdentity { readonly server: string, readonly tool: string, readonly args: unknown }
+export interface CallIdentity { readonly owner?: string | undefined, readonly server: string, readonly tool: string, readonly args: unknown }
 
 interface State { readonly id: string, readonly call: string, readonly until: number }
 
@@ -31,7 +31,7 @@ export class RequestStates {
     const given = Buffer.from(mac)
     if (version !== VERSION || given.length !== expected.length || !timingSafeEqual(given, expected)) throw new InvalidStateError('its requestState is not of this gateway')
     const { id, call: wanted, until } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as State
-    if (wanted !== digest(call)) throw new InvalidStateError('its requestState is of a call to another server, tool or other arguments')
+    if (wanted !== digest(call)) throw new InvalidStateError('its requestState is of another caller, server, tool or other arguments')
     if (until < Date.now()) throw new InvalidStateError('its question is too old')
     return id
   }
@@ -41,8 +41,8 @@ export class RequestStates {
   }
 }
 
-function digest ({ server, tool, args }: CallIdentity): string {
-  return createHash('sha256').update(JSON.stringify([server, tool, canonical(args)])).digest('base64url')
+function digest ({ owner, server, tool, args }: CallIdentity): string {
+  return createHash('sha256').update(JSON.stringify([owner ?? null, server, tool, canonical(args)])).digest('base64url')
 }
 
 /** The same arguments in another order are the same arguments. */

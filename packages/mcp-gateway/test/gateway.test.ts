@@ -80,6 +80,22 @@ test('the plugin starts and ends its servers itself, keeps to its prefix and lea
   t.notOk(lives(servers[0].pid))
 })
 
+test('callers are asked who they are where the application wants it, and nobody resumes the call of another', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpGateway, { servers: [bad()], authenticate: ({ headers: { authorization } }) => authorization === undefined ? undefined : { owner: authorization } })
+  const post = async (authorization: string | undefined, more = {}): Promise<{ statusCode: number, json (): any }> => await app.inject({
+    method: 'POST', url: '/mcp/call', headers: authorization === undefined ? {} : { authorization }, payload: { server: 'bad', tool: 'ask', arguments: {}, ...more }
+  })
+  t.match((await app.inject('/mcp/tools')).json(), { code: 'UNAUTHENTICATED', error: String })
+  t.equal((await post(undefined)).statusCode, 401)
+  const asked = await post('ada')
+  const { requestState } = asked.json()
+  const inputResponses = { 'input-1': { action: 'decline' } }
+  t.match((await post('eve', { requestState, inputResponses })).json(), { code: 'MCP_INVALID_STATE' })
+  t.equal((await post('ada', { requestState, inputResponses })).statusCode, 200)
+})
+
 test('the plugin is refused without servers, and without a gateway', async t => {
   for (const options of [{}, { servers: [], gateway: createGateway({ servers: [] }) }, { servers: [{ name: 'x' }] }]) {
     await t.rejects(async () => await Fastify().register(mcpGateway, options), { code: 'MCP_GATEWAY_OPTIONS' })
