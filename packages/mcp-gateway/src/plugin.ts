@@ -54,6 +54,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway, options.stateKey)
 
+  // a call has a time of its own, and a stream may last; where the host sets no time, none is set, since each costs an AbortController
+  const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
+
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
   // what is sent has been made here, key by key; results of servers leave as they are
@@ -91,8 +94,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.post('/mcp/call', {
     bodyLimit,
-    // a call has a time of its own, and a stream may last
-    handlerTimeout: 2 ** 31 - 1,
+    ...ownTime,
     schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
     const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body

@@ -18,6 +18,9 @@ export interface StdioOptions {
   readonly onGarbage: (line: string) => void
 }
 
+/** Messages are written together up to about so many characters. */
+const BATCH_CHARS = 64 * 1024
+
 /** Bytes written to a child that does not read. Past this, the call fails rather than the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
@@ -31,6 +34,8 @@ export class StdioTransport implements Transport {
   readonly #options: StdioOptions
   #child: ServerProcess | undefined
   #closed = false
+  #batch = ''
+  #turnBegun = false
 
   constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
     this.#command = command
@@ -56,12 +61,30 @@ export class StdioTransport implements Transport {
     if (this.#closed || stdin == null || !stdin.writable) throw new Error('the server has ended')
     const { writableLength = 0 } = stdin as { writableLength?: number }
     if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
+    this.#batch += `${JSON.stringify(message)}\n`
+    if (!this.#turnBegun) {
+      this.#turnBegun = true
+      setImmediate(this.#endTurn)
+      this.#flush()
+    } else if (this.#batch.length > BATCH_CHARS) this.#flush()
+  }
+
+  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
+  readonly #endTurn = (): void => {
+    this.#turnBegun = false
+    this.#flush()
+  }
+
+  #flush (): void {
+    const text = this.#batch
+    this.#batch = ''
     // not awaited: a child that dies while a write waits would leave its caller waiting, too
-    stdin.write(`${JSON.stringify(message)}\n`)
+    if (text !== '') this.#child?.stdin?.write(text)
   }
 
   /** Ends the child and its group; resolves when they are gone. */
   async close (): Promise<void> {
+    this.#flush()
     await this.#child?.close()
     this.#end()
   }
