@@ -104,6 +104,7 @@ export const limits = {
     ['Time of a call, progress or not', `${gateway}/options.ts`, 'maxCallMs', 'ms', 'The same. Set it with `maxCallMs`.'],
     ['Time for a server to start', `${gateway}/options.ts`, 'startTimeoutMs', 'ms', 'It is ended and tried again. Set it with `startTimeoutMs`.'],
     ['Time that a request waits for a server that starts', `${gateway}/options.ts`, 'readyWaitMs', 'ms', '500 `MCP_SERVER_NOT_READY`; a list of all servers leaves it out. Set it with `readyWaitMs`.'],
+    ['Time that a list of all servers waits for one of them', `${gateway}/options.ts`, 'listWaitMs', 'ms', 'It is left out of the list. Set it with `listWaitMs`.'],
     ['Length of a message of a server', `${gateway}/options.ts`, 'maxMessageBytes', 'bytes', 'It is dropped, and its call alone fails: 500 `MCP_MESSAGE_TOO_LARGE`. Set it with `maxMessageBytes`.'],
     ['Bytes that wait for a server that does not read', `${gateway}/stdio-transport.ts`, 'MAX_WAITING_BYTES', 'bytes', 'Further calls fail with `MCP_CALL_FAILED`.'],
     ['Calls of one server in flight', `${gateway}/options.ts`, 'maxInFlight', 'calls', '503 `MCP_SERVER_BUSY` with `Retry-After`. Set it with `maxInFlight`.'],

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { childEnvironment } from './child-environment.js'
 import type { CallOptions, ToolResult } from './call.js'
-import { GatewayOptionsError, ServerNotFoundError } from './errors.js'
+import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { Item, ListKind } from './lists.js'
 import { shown, suggestion } from './nearest.js'
 import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
@@ -126,7 +126,7 @@ export class Gateway {
   /** The entries of all servers, in a fixed order; a server that cannot be asked is named, and hides no other. */
   async list (kind: ListKind): Promise<Listing> {
     const upstreams = [...this.#upstreams.values()]
-    const lists = await Promise.allSettled(upstreams.map(upstream => upstream.list(kind)))
+    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, upstream.list(kind))))
     const items: ServerItem[] = []
     const unavailable: Array<{ server: string, error: unknown }> = []
     for (const [i, list] of lists.entries()) {
@@ -143,8 +143,25 @@ export class Gateway {
     return () => { this.#listeners.delete(listener) }
   }
 
+  /** One server that hangs must not hide what the others have. */
+  async #inTime<T> (server: string, list: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const { listWaitMs } = this.limits
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new ServerNotReadyError(shown(server), `it gave no list within ${listWaitMs / 1000} s`, 'the list goes without it')), listWaitMs)
+    })
+    return await Promise.race([list, late]).finally(() => clearTimeout(timer))
+  }
+
   #changed (kinds: readonly ListKind[]): void {
-    for (const listener of this.#listeners) listener(kinds)
+    for (const listener of this.#listeners) {
+      try {
+        listener(kinds)
+      } catch (err) {
+        // a listener's fault is not the server's, whose supervision goes on
+        this.log.error({ err }, 'a listener to changes of MCP servers failed')
+      }
+    }
   }
 
   #upstream (config: NamedServer): Upstream {

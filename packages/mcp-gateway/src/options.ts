@@ -28,6 +28,8 @@ export interface GatewayOptions {
   readonly startTimeoutMs?: number | undefined
   /** How long a request waits in ms for a server that is just starting. Default 10,000. */
   readonly readyWaitMs?: number | undefined
+  /** How long a list of all servers waits in ms for one of them; then it is left out. Default 5,000. */
+  readonly listWaitMs?: number | undefined
   /** Longest message read from a server, in bytes: one that prints without end would take the memory. Past this, that call fails alone. Default 32 MiB. */
   readonly maxMessageBytes?: number | undefined
   /** Calls of one server at once; one more is refused with 503. Default 1,000. */
@@ -58,6 +60,7 @@ export const DEFAULTS = {
   maxCallMs: 3_600_000,
   startTimeoutMs: 60_000,
   readyWaitMs: 10_000,
+  listWaitMs: 5_000,
   maxMessageBytes: 32 * 1024 * 1024,
   maxInFlight: 1_000,
   stderrLines: 20,

@@ -50,8 +50,7 @@ export class ServerProcess {
       env,
       cwd,
       detached: !windows,
-      // Windows finds npx.cmd by a shell alone, and quotes for it are Node's
-      shell: windows && !/\.(?:exe|com)$/i.test(command),
+      shell: false,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true
     })

@@ -80,7 +80,11 @@ export class Upstream {
   get name (): string { return this.config.name }
 
   start (): void {
-    this.#running ??= this.#run()
+    this.#running ??= this.#run().catch((err: unknown) => {
+      this.#problem = 'its supervision failed; the log has the cause'
+      this.#to('failed')
+      this.#options.log.error({ err, mcpServer: this.name }, 'the supervision of an MCP server failed')
+    })
   }
 
   /** Resolves when the start in progress has ended, well or not. */
