@@ -199,9 +199,14 @@ test('a client that leaves is no error in the log', async t => {
 })
 
 test('closing the application answers waiting static calls, though sockets are closed by force', async t => {
-  const app = await makeApp(() => new Promise<string>(() => {}), { server: { forceCloseConnections: true } })
+  let begin = (): void => {}
+  const begun = new Promise<void>(resolve => { begin = resolve })
+  const app = await makeApp(() => {
+    begin()
+    return new Promise<string>(() => {})
+  }, { server: { forceCloseConnections: true } })
   const { response } = await open(app, '/vac/docs', { user_input: 'x' })
-  await delay(50)
+  await begun
   const start = performance.now()
   await app.close()
   t.ok(performance.now() - start < 1_000)
