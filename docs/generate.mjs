@@ -27,6 +27,8 @@ const parts = {
   'options: vacPlugin': () => interfaceTable('packages/vac/src/options.ts', 'VacPluginOptions'),
   'options: a2aPlugin': () => interfaceTable('packages/a2a/src/options.ts', 'A2aOptions'),
   'options: a2aPlugin push': () => interfaceTable('packages/a2a/src/options.ts', 'PushOptions'),
+  'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin.ts', 'McpGatewayOptions'),
+  'options: createGateway': () => interfaceTable('packages/mcp-gateway/src/options.ts', 'GatewayOptions'),
   'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
   'errors: index': errorIndex,
   'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
@@ -167,7 +169,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/a2a/README.md'
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

@@ -5,6 +5,7 @@ const vac = 'packages/vac/src'
 const documents = 'packages/documents/src'
 const tasks = 'packages/tasks/src'
 const a2a = 'packages/a2a/src'
+const gateway = 'packages/mcp-gateway/src'
 
 export const limits = {
   Answers: [
@@ -97,6 +98,27 @@ export const limits = {
     ['Length of `credentials`', `${a2a}/push/push-secrets.ts`, 'MAX_CREDENTIALS_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
     ['Longest pause that `Retry-After` sets', `${a2a}/push/delivery-outcome.ts`, 'LONGEST_MS', 'ms', 'It is tried again then.'],
     ['Time that a signature is good for', `${a2a}/push/signing-keys.ts`, 'SIGNATURE_SECONDS', 's', '`NOTIFICATION_EXPIRED`, from `verifyNotification`.']
+  ],
+  Upstreams: [
+    ['Silence of a call', `${gateway}/options.ts`, 'callTimeoutMs', 'ms', 'The call is cancelled: 500 `MCP_CALL_TIMEOUT`. Progress begins it anew. Set it with `timeout` of the server.'],
+    ['Time of a call, progress or not', `${gateway}/options.ts`, 'maxCallMs', 'ms', 'The same. Set it with `maxCallMs`.'],
+    ['Time for a server to start', `${gateway}/options.ts`, 'startTimeoutMs', 'ms', 'It is ended and tried again. Set it with `startTimeoutMs`.'],
+    ['Time that a request waits for a server that starts', `${gateway}/options.ts`, 'readyWaitMs', 'ms', '500 `MCP_SERVER_NOT_READY`; a list of all servers leaves it out. Set it with `readyWaitMs`.'],
+    ['Time that a list of all servers waits for one of them', `${gateway}/options.ts`, 'listWaitMs', 'ms', 'It is left out of the list. Set it with `listWaitMs`.'],
+    ['Length of a message of a server', `${gateway}/options.ts`, 'maxMessageBytes', 'bytes', 'It is dropped, and its call alone fails: 500 `MCP_MESSAGE_TOO_LARGE`. Set it with `maxMessageBytes`.'],
+    ['Bytes that wait for a server that does not read', `${gateway}/stdio-transport.ts`, 'MAX_WAITING_BYTES', 'bytes', 'Further calls fail with `MCP_CALL_FAILED`.'],
+    ['Calls of one server in flight', `${gateway}/options.ts`, 'maxInFlight', 'calls', '503 `MCP_SERVER_BUSY` with `Retry-After`. Set it with `maxInFlight`.'],
+    ['Lines of stderr that are kept', `${gateway}/options.ts`, 'stderrLines', 'lines', 'Older ones make room. Set it with `stderrLines`.'],
+    ['Length of such a line', `${gateway}/stderr-ring.ts`, 'LINE_CHARS', 'characters', 'The rest is left out.'],
+    ['Pause before a restart', `${gateway}/options.ts`, 'restartDelayMaxMs', 'ms', 'It grows no further. Set it with `restartDelayMaxMs`.'],
+    ['Entries of one list', `${gateway}/lists.ts`, 'MAX_ITEMS', 'entries', 'The others are left out.'],
+    ['Pages of one list', `${gateway}/lists.ts`, 'MAX_PAGES', 'pages', 'The others are left out.'],
+    ['Age of a list whose server tells no changes', `${gateway}/options.ts`, 'listTtlMs', 'ms', 'It is read anew. Set it with `listTtlMs`.'],
+    ['Length of an input schema that is checked', `${gateway}/tool-catalog.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
+    ['Questions of tools that are open', `${gateway}/options.ts`, 'maxQuestions', '', 'The next one is declined. Set it with `maxQuestions`.'],
+    ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on as it will. Set it with `questionTtlMs`.'],
+    ['Questions of one call, one after the other', `${gateway}/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Text of progress that waits for a slow reader', `${gateway}/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

@@ -11,6 +11,8 @@ const APPS = {
   bare: async () => (await import('./bare-app.mjs')).bareApp(),
   polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
   'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
+  'gateway-bare': async () => (await import('./gateway-app.mjs')).bareCallApp(),
+  gateway: async () => (await import('./gateway-app.mjs')).gatewayApp(),
   'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
 }

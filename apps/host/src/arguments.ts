@@ -1,7 +1,10 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'check', 'ask', 'init', 'openapi'] as const
+export const COMMANDS = ['start', 'check', 'ask', 'init', 'openapi', 'tools', 'call'] as const
+
+/** Commands whose words are not the name of a folder, unless they are written as a path; and the most words they take. */
+const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
 export type Command = typeof COMMANDS[number]
 
 /** What was asked for on the command line, with the environment's say. */
@@ -48,6 +51,10 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wir
   polyvac [start] [folder | config]     serve a folder of documents, or what a configuration file says
   polyvac ask [folder | config] [vac] "question"
                                         ask once, here, without a server
+  polyvac tools [folder | config] [server]
+                                        list the tools of the MCP servers that the configuration names
+  polyvac call [folder | config] server tool '{"argument":"value"}'
+                                        call one of them
   polyvac check [folder | config]       read the configuration and tell all that is wrong with it
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
@@ -59,7 +66,7 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wir
   -w, --watch                 also follow changes of interpreter modules
       --allow-unauthenticated bind an address that other machines reach, though nobody is asked who they are
       --log-level level       ${LOG_LEVELS.join(', ')}
-      --pretty, --json        log lines for people, or for programs; with ask: the whole result as JSON
+      --pretty, --json        log lines for people, or for programs; with ask and tools: the result as JSON
       --grace seconds         time for answers in progress at a stop (default: ${DEFAULTS.graceSeconds})
 `
 
@@ -69,10 +76,11 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   const named = (COMMANDS as readonly string[]).includes(positionals[0] ?? '')
   const command = named ? positionals[0] as Command : 'start'
   const rest = named ? positionals.slice(1) : positionals
-  // after `ask` a word is a VAC or a question, unless it is written as a path
-  const target = command !== 'ask' || (rest.length > 1 && isPath(rest[0]!)) ? rest[0] : undefined
+  const { [command]: most = 0 } = WITH_WORDS
+  // after `ask` the only word is a question, even if it looks like a path
+  const target = most === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)) ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
-  if (command !== 'ask' && words.length > 0) throw new UsageError(`${JSON.stringify(words[0])} is one word too many for polyvac ${command}`)
+  if (words.length > most) throw new UsageError(`${JSON.stringify(words[most])} is one word too many for polyvac ${command}`)
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
   if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) throw new UsageError(`--log-level ${logLevel} is none of ${LOG_LEVELS.join(', ')}`)
   if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is no http(s) URL`)

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { existsSync } from 'node:fs'
+import { gatewayProblems } from './gateway.js'
 import type { Config } from '@polyvac/core'
 
 /** The start-up banner: what runs and where, every line ready to be pasted. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
-  const { vacs, assembly, protocols } = app.polyvac
+  const { vacs, assembly, protocols, gateway } = app.polyvac
   const first = vacs.names[0] ?? 'docs'
   const body = '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
   const lines: Array<[string, string]> = [existsSync(config.file) ? ['config', config.file] : ['folder', `${config.folder}   (no configuration file)`]]
@@ -20,6 +21,11 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
   )
   if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
   if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])
+  if (gateway !== undefined) {
+    lines.push(['tools', `${url}/mcp/tools`])
+    const problems = new Map(gatewayProblems(gateway).map(({ server, reason }) => [server, reason]))
+    for (const name of gateway.names) lines.push(['server', `${name}  (${problems.get(name) ?? 'is ready'})`])
+  }
   return `${lines.map(([label, text]) => `  ${label.padEnd(8)} ${text}`).join('\n')}\n`
 }
 

@@ -6,6 +6,8 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   check: async () => (await import('./commands/check.js')).check,
   ask: async () => (await import('./commands/ask.js')).ask,
   init: async () => (await import('./commands/init.js')).init,
+  tools: async () => (await import('./commands/tools.js')).tools,
+  call: async () => (await import('./commands/call.js')).call,
   openapi: async () => (await import('./commands/openapi.js')).openapi
 }
 

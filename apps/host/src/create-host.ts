@@ -1,4 +1,5 @@
-import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type Vacs } from '@polyvac/core'
+import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
@@ -6,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
+import { openGateway, serversOf, toolCaller } from './gateway.js'
 import { guardHost } from './host-guard.js'
 import { UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, toSettings, type HostOptions } from './host-options.js'
@@ -29,6 +31,8 @@ export interface PolyvacHost {
   readonly assembly: Assembly
   /** Packages of the protocols that are loaded. */
   readonly protocols: readonly string[]
+  /** The external MCP servers; undefined where none are configured. */
+  readonly gateway: Gateway | undefined
   /** Takes over a new configuration; on any error the old one stays in force and the error is thrown. */
   reload (config: Config): Promise<void>
   /** Turns new calls away with 503 and waits for those in progress, at most `ms`. */
@@ -71,6 +75,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   let draining = false
   let protocols: readonly string[] = []
   let tasks: HostTasks | undefined
+  let gateway: Gateway | undefined
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
     await tasks?.store.close()
@@ -78,13 +83,18 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     await assembly.close()
   })
   try {
-    const vacs = createVacs(assembly.vacsOptions)
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log)
+    const withTools = (options: VacsOptions): VacsOptions => ({ ...options, callTool: toolCaller(opened) })
+    const vacs = createVacs(withTools(assembly.vacsOptions))
+    // callers are answered before what answers them ends
+    app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
       vacs,
       get config () { return config },
       get assembly () { return assembly },
       get protocols () { return protocols },
-      reload: next => reload(next, vacs),
+      gateway,
+      reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
         const end = Date.now() + ms
@@ -103,7 +113,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     })
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
-    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store })
+    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway })
     await app.register(vacPlugin, { vacs, authenticate: options.authenticate })
     protocols = await registerProtocols(app, {
       vacs,
@@ -113,7 +123,8 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
         // a program that names no file gets none written into its working directory, where another one's tasks may be
         tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log)
         return tasks
-      }
+      },
+      gateway
     })
     return app
   } catch (err) {
@@ -121,14 +132,16 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     throw err
   }
 
-  async function reload (next: Config, vacs: Vacs): Promise<void> {
+  async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
     const nextAssembly = await assemble(nextSettings, parts, assembly)
     const old = assembly
     let answered: Promise<void>
     try {
-      answered = vacs.replace(nextAssembly.vacsOptions)
+      await gateway?.replace(serversOf(nextSettings.switches.mcp_servers))
+      answered = vacs.replace(withTools(nextAssembly.vacsOptions))
     } catch (err) {
+      await gateway?.replace(serversOf(settings.switches.mcp_servers))
       await nextAssembly.close(old)
       throw err
     }
@@ -142,8 +155,9 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
 
   /** Routes cannot change while the app listens. */
   function warnOfSwitches (before: object, after: object): void {
+    const followed = gateway === undefined ? [] : ['mcp_servers']
     const changed = Object.keys({ ...before, ...after })
-      .filter(key => JSON.stringify(before[key as never]) !== JSON.stringify(after[key as never]))
+      .filter(key => !followed.includes(key) && JSON.stringify(before[key as never]) !== JSON.stringify(after[key as never]))
     if (changed.length > 0) log.warn({ changed }, 'these switches take effect at the next start')
   }
 }

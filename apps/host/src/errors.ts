@@ -12,6 +12,8 @@ export const PortInUseError = createError<[string]>('PORT_IN_USE',
   'port %s is in use; stop what holds it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
 export const UsageError = createError<[string]>('USAGE', '%s; `polyvac --help` shows the ways to call it', 500)
+export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
+  '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
   'a2a_vac_names names %s, which is no VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',

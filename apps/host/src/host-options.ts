@@ -23,6 +23,8 @@ export interface HostOptions {
   readonly a2a_vac_names?: readonly string[] | null | undefined
   readonly enable_mcp_server?: boolean | undefined
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
+  /** `none`: MCP servers see the safe list of variables and what their entry names. Default `all`. */
+  readonly mcp_inherit_env?: 'all' | 'none' | undefined
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
   readonly public_url?: string | undefined
@@ -63,6 +65,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     a2a_vac_names: options.a2a_vac_names,
     enable_mcp_server: options.enable_mcp_server,
     mcp_servers: options.mcp_servers,
+    mcp_inherit_env: options.mcp_inherit_env,
     async_stream: options.async_stream,
     public_url: options.public_url,
     tasks: options.tasks,

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods } from 'fastify'
 import type { Vacs } from '@polyvac/core'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
 import type { HostTasks } from './task-store.js'
 
@@ -10,6 +11,8 @@ export interface ProtocolParts {
   readonly authenticate: HostOptions['authenticate']
   /** The task engine, opened by the first protocol that asks for it. */
   readonly tasks: () => Promise<HostTasks>
+  /** The external MCP servers; undefined where there are none. */
+  readonly gateway?: Gateway | undefined
 }
 
 type Module = Record<string, unknown> & { readonly default: FastifyPluginAsync<Record<string, unknown>> }
@@ -50,7 +53,7 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'], ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
-    options: switchesAlone
+    options: async ({ gateway, authenticate }) => ({ gateway, authenticate })
   }
 ]
 
@@ -100,7 +103,7 @@ async function switchesAlone ({ vacs, settings }: ProtocolParts): Promise<Record
 }
 
 /** Whether a switch asks for its protocol. */
-function isOn (value: unknown): boolean {
+export function isOn (value: unknown): boolean {
   return value === true || (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
 }
 

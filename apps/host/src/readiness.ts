@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
+import { gatewayProblems } from './gateway.js'
 import type { Assembly } from './assembly.js'
 
 /** What may keep the host from answering well. */
@@ -9,6 +11,8 @@ export interface Condition {
   readonly isDraining: () => boolean
   /** Undefined where no protocol has tasks. */
   readonly tasks: () => TaskStore | undefined
+  /** Undefined where no MCP servers are configured. */
+  readonly gateway: Gateway | undefined
 }
 
 const Ready = Type.Object({
@@ -25,8 +29,11 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
   }, async (_request, reply) => {
     const reasons = await reasonsOf(condition)
-    if (reasons.length > 0) reply.code(503).header('retry-after', 1)
-    return { status: reasons.length === 0 ? 'ready' : 'not ready', reasons }
+    const isReady = reasons.length === 0
+    // told, but no reason to send callers elsewhere: all else answers, and another process would have the same trouble
+    for (const { server, reason } of gatewayProblems(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
+    if (!isReady) reply.code(503).header('retry-after', 1)
+    return { status: isReady ? 'ready' : 'not ready', reasons }
   })
 }
 

@@ -37,7 +37,13 @@ export const McpServerConfig = Type.Object({
   cwd: Type.Optional(Type.String({ description: 'folder in which the command runs' })),
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
-  timeout: Type.Optional(Type.Number({ minimum: 0, description: 'seconds for one call' })),
+  oauth: Type.Optional(Type.Object({
+    client_id: Type.String({ minLength: 1 }),
+    client_secret: Type.String({ minLength: 1 }),
+    issuer: Type.Optional(Type.String({ description: 'the authorization server that may see the secret' })),
+    scope: Type.Optional(Type.String())
+  }, { additionalProperties: false, description: 'OAuth client credentials for `url`: client_id, client_secret, issuer, scope' })),
+  timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),

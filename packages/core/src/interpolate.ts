@@ -1,5 +1,11 @@
 /** A `${…}` that could not be filled. `at` is its offset in the text. */
-export interface InterpolationProblem { readonly at: number, readonly length: number, readonly message: string }
+export interface InterpolationProblem {
+  readonly at: number
+  readonly length: number
+  readonly message: string
+  /** The variable that is not set, where that is all that is wrong. */
+  readonly unset?: string | undefined
+}
 
 export interface Interpolation {
   readonly text: string
@@ -30,6 +36,7 @@ export function interpolate (text: string, env: Readonly<Record<string, string |
     problems.push({
       at,
       length: whole.length,
+      unset: mark === undefined ? name : undefined,
       message: mark === '?' && rest !== ''
         ? `${name} is not set: ${rest}`
         : `the environment variable ${name} is not set; set it, or give a default: \${${name}:-value}`

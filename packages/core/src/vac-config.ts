@@ -92,11 +92,16 @@ class Check {
 
   interpolate (env: Readonly<Record<string, string | undefined>>): string[] {
     const variables = new Set<string>()
+    const servers = this.#document.getIn(['service', 'mcp_servers'], true)
     visit(this.#document, {
-      Scalar: (key, node) => {
+      Scalar: (key, node, parents) => {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
         const { text, variables: read, problems } = interpolate(node.value, env)
-        for (const { message } of problems) this.#report(this.#problemFor(node, message))
+        for (const { message, unset } of problems) {
+          // one server without its credential must not keep all else from starting; it is told where servers are
+          if (unset !== undefined && parents.includes(servers as never)) this.warnings.push(this.#problemFor(node, `the environment variable ${unset} is not set; this MCP server is not started without it`))
+          else this.#report(this.#problemFor(node, message))
+        }
         for (const name of read) variables.add(name)
         this.#filled.set(node, node.value)
         node.value = text

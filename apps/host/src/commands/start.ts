@@ -13,8 +13,8 @@ import { ProgressBar } from '../progress-bar.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
 
-/** A banner waits this long, in ms, for the first index, so that it can say how much there is. */
-const BANNER_PATIENCE_MS = 300
+/** A banner waits this long, in ms, for the first index and for MCP servers, so that it can say what there is. */
+const BANNER_PATIENCE_MS = 1_000
 
 /** Time, in ms, that closing takes at most once no answer is in progress; kept back from the grace time. */
 const CLOSING_MS = 1_000
@@ -40,7 +40,7 @@ export async function start (args: Arguments): Promise<void> {
   }
   const folders = [...app.polyvac.assembly.folders.values()].flat()
   const indexed = Promise.allSettled(folders.map(folder => folder.ready))
-  await Promise.race([indexed, delay(BANNER_PATIENCE_MS)])
+  await Promise.race([Promise.all([indexed, app.polyvac.gateway?.settled()]), delay(BANNER_PATIENCE_MS)])
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {

@@ -1,0 +1,28 @@
+import { UsageError } from '../errors.js'
+import { withGateway } from './with-gateway.js'
+import type { Arguments } from '../arguments.js'
+
+/** `polyvac call`: one call of a tool. Its result goes to standard output as JSON, progress to standard error. */
+export async function call (args: Arguments): Promise<void> {
+  const [server, tool, text = '{}'] = args.words
+  if (server === undefined || tool === undefined) throw new UsageError('say which server and which tool: polyvac call files list_directory \'{"path":"."}\'')
+  const given = toArguments(text)
+  await withGateway(args, async (gateway, signal) => {
+    const result = await gateway.call(server, tool, given, {
+      signal,
+      onProgress: ({ progress, total, message }) => process.stderr.write(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}\n`)
+    })
+    process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+  })
+}
+
+function toArguments (text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (err) {
+    throw new UsageError(`the arguments are not JSON (${(err as Error).message}); write them in single quotes: '{"path":"."}'`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageError('the arguments must be a JSON object, such as \'{"path":"."}\'')
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,30 @@
+import type { Gateway } from '@polyvac/mcp-gateway'
+import Fastify from 'fastify'
+import { NoServersError } from '../errors.js'
+import { openGateway } from '../gateway.js'
+import { toSettings } from '../host-options.js'
+import { loadConfig } from '../load-config.js'
+import type { Arguments } from '../arguments.js'
+
+/**
+ * Starts the MCP servers of the configuration, works with them, and ends them whatever happens.
+ * @throws NO_MCP_SERVERS
+ */
+export async function withGateway (args: Arguments, work: (gateway: Gateway, signal: AbortSignal) => Promise<void>): Promise<void> {
+  const config = await loadConfig(args)
+  const { log } = Fastify({ logger: { level: args.logLevel ?? 'error', stream: process.stderr } })
+  const gateway = await openGateway(toSettings({}, config), config.variables, log)
+  if (gateway === undefined) throw new NoServersError(config.file)
+  const stop = new AbortController()
+  const onInterrupt = (): void => stop.abort(new Error('interrupted'))
+  process.once('SIGINT', onInterrupt)
+  process.once('SIGTERM', onInterrupt)
+  try {
+    gateway.start()
+    await work(gateway, stop.signal)
+  } finally {
+    process.off('SIGINT', onInterrupt)
+    process.off('SIGTERM', onInterrupt)
+    await gateway.close()
+  }
+}

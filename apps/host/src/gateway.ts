@@ -1,0 +1,44 @@
+import type { CallTool, ServiceConfig } from '@polyvac/core'
+import type { Gateway, McpServerConfig } from '@polyvac/mcp-gateway'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Settings } from './host-options.js'
+import { isOn, loadPlugin } from './protocols.js'
+
+/** Variables that hold what is this service's own, whatever its configuration reads. */
+const OWN_SECRETS = ['DATABASE_URL', 'PGPASSWORD']
+
+/**
+ * The MCP servers of `mcp_servers`, not started yet; undefined where there are none, or the package is not installed.
+ * @param variables names of what the configuration read from the environment: no server inherits them unless it names them
+ * @throws MCP_GATEWAY_OPTIONS
+ */
+export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger): Promise<Gateway | undefined> {
+  const { mcp_servers: servers, mcp_inherit_env: inheritEnv } = switches
+  if (!isOn(servers)) return undefined
+  const module = await loadPlugin('@polyvac/mcp-gateway') as typeof import('@polyvac/mcp-gateway') | undefined
+  return module?.createGateway({ servers: serversOf(servers), inheritEnv, secretEnv: [...OWN_SECRETS, ...variables], folder, log })
+}
+
+/** The list or map of servers; null is none. */
+export function serversOf (servers: ServiceConfig['mcp_servers']): readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> {
+  return servers ?? []
+}
+
+/** What interpreters get as `extra.callTool`. Servers start with the service, and where there is none with the first call. */
+export function toolCaller (gateway: Gateway | undefined): CallTool | undefined {
+  return gateway === undefined
+    ? undefined
+    : async (server, tool, args, options) => {
+      gateway.start()
+      return await gateway.callTool(server, tool, args, options)
+    }
+}
+
+/** What is wrong with the servers, one line each, for people. */
+export function gatewayProblems (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
+  return (gateway?.status() ?? []).flatMap(({ name, state, error, missingEnv }) => {
+    const missing = missingEnv === undefined ? undefined : `${missingEnv.join(', ')} ${missingEnv.length === 1 ? 'is' : 'are'} not set`
+    if (state === 'ready') return missing === undefined ? [] : [{ server: name, reason: missing }]
+    return [{ server: name, reason: [`is ${state}`, error ?? missing].filter(Boolean).join(': ') }]
+  })
+}

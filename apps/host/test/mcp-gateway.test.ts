@@ -1,0 +1,168 @@
+import { test, type Test } from 'tap'
+import { parseConfig } from '@polyvac/core'
+import type { McpServerConfig } from '@polyvac/mcp-gateway'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createHost, type HostOptions } from '../src/index.js'
+
+const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
+const require = createRequire(import.meta.url)
+const published = (name: string, ...args: string[]): McpServerConfig => ({
+  name, command: process.execPath, args: [join(require.resolve(`@modelcontextprotocol/server-${name}/package.json`), '..', 'dist', 'index.js'), ...args], inherit_env: []
+})
+
+async function host (t: Test, options: HostOptions) {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', server: { logger: false }, ...options })
+  t.teardown(() => app.close())
+  return app
+}
+
+async function until<T> (look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await delay(30)) {
+    const seen = await look()
+    if (seen !== undefined && seen !== false) return seen
+  }
+  throw new Error('waited 20 s in vain')
+}
+
+test('mcp_servers offers the tools of the configured servers, and interpreters call them', async t => {
+  const app = await host(t, {
+    mcp_servers: [published('everything')],
+    async * stream_interpreter (question, name, history, { callTool }) {
+      const result = await callTool!('everything', 'echo', { message: question }) as { content: Array<{ text: string }> }
+      yield result.content[0]!.text
+    }
+  })
+  t.strictSame(app.polyvac.protocols, ['@polyvac/mcp-gateway'])
+  const { tools } = (await app.inject('/mcp/tools')).json()
+  t.ok(tools.some((tool: { name: string, server: string }) => tool.name === 'echo' && tool.server === 'everything'))
+  t.match((await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'hello' } })).json(), { answer: 'Echo: hello' })
+  t.ok('/mcp/call' in (await app.inject('/openapi.json')).json().paths)
+})
+
+test('an interpreter calls tools also where the host does not serve', async t => {
+  const app = await host(t, {
+    mcp_servers: { everything: published('everything') },
+    async stream_interpreter (question, name, history, { callTool }) { return { answer: JSON.stringify(await callTool!('everything', 'get-sum', { a: 2, b: 3 })) } }
+  })
+  t.match(await app.polyvac.vacs.get('demo').ask({ question: 'x' }), { answer: /5/ })
+})
+
+test('without mcp_servers there are no routes and no callTool', async t => {
+  for (const mcp_servers of [[], null, undefined]) {
+    const app = await host(t, { mcp_servers, async stream_interpreter (question, name, history, { callTool }) { return { answer: typeof callTool } } })
+    t.equal((await app.inject('/mcp/tools')).statusCode, 404)
+    t.match((await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'x' } })).json(), { answer: 'undefined' })
+  }
+})
+
+test('callers of the gateway are asked who they are, like those of every protocol', async t => {
+  const app = await host(t, { mcp_servers: [published('everything')], authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'ada' } })
+  t.match((await app.inject('/mcp/tools')).json(), { code: 'UNAUTHENTICATED' })
+  t.equal((await app.inject({ url: '/mcp/tools', headers: { authorization: 'x' } })).statusCode, 200)
+})
+
+test('a server whose credential is missing is told of in /mcp/servers and /ready, and everything else is up', async t => {
+  const yaml = `kind: vacConfig
+service:
+  stream_interpreter: echo
+  mcp_servers:
+    - { name: github, command: node, args: [-e, "process.exit(1)"], env: { GITHUB_TOKEN: "\${POLYVAC_TEST_NO_SUCH_TOKEN}" } }
+    - ${JSON.stringify(published('everything'))}
+vac:
+  demo: { display_name: Demo }
+`
+  const config = parseConfig(yaml, join(process.cwd(), 'vac_config.yaml'), { env: {} })
+  t.match(config.warnings, [{ message: /POLYVAC_TEST_NO_SUCH_TOKEN is not set; this MCP server is not started/ }])
+  const app = await createHost({ config, server: { logger: false } })
+  t.teardown(() => app.close())
+  await app.ready()
+  await until(() => app.polyvac.gateway?.get('everything').status().state === 'ready')
+  t.match((await app.inject('/mcp/servers')).json().servers, [{ name: 'github', state: 'failed', missingEnv: ['POLYVAC_TEST_NO_SUCH_TOKEN'] }, { name: 'everything', state: 'ready' }])
+  const ready = await app.inject('/ready')
+  t.equal(ready.statusCode, 200)
+  t.match(ready.json(), { status: 'ready', reasons: [{ part: 'mcp.github', reason: /POLYVAC_TEST_NO_SUCH_TOKEN/ }] })
+  t.equal((await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'x' } })).statusCode, 200)
+  t.ok((await app.inject('/mcp/tools')).json().tools.length > 0)
+})
+
+test('what the configuration itself read from the environment reaches no server that does not name it', async t => {
+  const env = { SIGNING_KEY: 'of-our-own', HOME: process.env.HOME, PATH: process.env.PATH, PROVIDER_KEY: 'for-servers' }
+  // eslint-disable-next-line no-template-curly-in-string
+  const yaml = 'kind: vacConfig\nservice: { stream_interpreter: echo, mcp_servers: [SERVER] }\nvac: { demo: { display_name: "${SIGNING_KEY}" } }\n'
+  const { inherit_env: none, ...bare } = published('everything')
+  const config = parseConfig(yaml.replace('SERVER', JSON.stringify(bare)), join(process.cwd(), 'vac_config.yaml'), { env })
+  const before = { ...process.env }
+  Object.assign(process.env, env)
+  t.teardown(() => { process.env = before })
+  const app = await createHost({ config, server: { logger: false } })
+  t.teardown(() => app.close())
+  const { result } = (await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'everything', tool: 'get-env', arguments: {} } })).json()
+  t.match(result.content[0].text, /PROVIDER_KEY/)
+  t.notMatch(result.content[0].text, /of-our-own/)
+})
+
+async function workspace (t: Test, servers: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'polyvac-mcp-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  await writeFile(join(folder, 'note.md'), '# Tides\n\nThe tide turns at six.\n')
+  await writeFile(join(folder, 'vac_config.yaml'), configuration(servers))
+  return folder
+}
+
+const configuration = (servers: string): string => `kind: vacConfig\nservice: { stream_interpreter: echo, enable_a2a_agent: false, mcp_servers: ${servers} }\nvac: { demo: { display_name: Demo } }\n`
+
+function run (t: Test, args: string[], cwd: string) {
+  const { NODE_OPTIONS, ...env } = process.env
+  const child = spawn(process.execPath, ['--import', endWithParent, cli, ...args], { cwd, env: { ...env, PORT: '0' }, stdio: ['pipe', 'pipe', 'pipe'] })
+  t.teardown(() => { child.kill('SIGKILL') })
+  const out = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
+  const ended = new Promise<number | null>(resolve => { child.on('close', resolve) })
+  return { child, out, ended }
+}
+
+test('polyvac tools and polyvac call use the servers of the configuration', async t => {
+  const folder = await workspace(t, JSON.stringify([published('filesystem', '.')]))
+  const tools = run(t, ['tools'], folder)
+  t.equal(await tools.ended, 0, tools.out.stderr)
+  t.match(tools.out.stdout, /^ {2}filesystem read_text_file +Read/m)
+  const call = run(t, ['call', 'filesystem', 'read_text_file', '{"path":"note.md"}'], folder)
+  t.equal(await call.ended, 0, call.out.stderr)
+  t.match(JSON.parse(call.out.stdout), { content: [{ text: /The tide turns/ }] })
+  const bad = run(t, ['call', 'filesystem', 'read_text_fil'], folder)
+  t.equal(await bad.ended, 1)
+  t.match(bad.out.stderr, /did you mean "read_text_file"/)
+  const broken = run(t, ['call', 'filesystem', 'read_text_file', '{path}'], folder)
+  t.equal(await broken.ended, 2)
+  t.match(broken.out.stderr, /not JSON/)
+})
+
+test('a server killed by hand is back by itself; another configuration is taken over; nothing is left at the end', async t => {
+  const folder = await workspace(t, JSON.stringify([published('filesystem', '.')]))
+  const { child, out, ended } = run(t, ['start'], folder)
+  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+(?=\/mcp\/tools)/.exec(out.stdout)?.[0])
+  t.match(out.stdout, /^ {2}server {3}filesystem {2}\(is (?:ready|starting)\)$/m)
+  const get = async (path: string): Promise<any> => await (await fetch(url + path, { headers: { connection: 'close' } })).json()
+  const read = async (): Promise<any> => await (await fetch(`${url}/mcp/call`, {
+    method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify({ server: 'filesystem', tool: 'read_text_file', arguments: { path: 'note.md' } })
+  })).json()
+  t.match(await read(), { result: { content: [{ text: /The tide turns/ }] } })
+  const pid = (await get('/mcp/servers')).servers[0].pid
+  process.kill(pid, 'SIGKILL')
+  await until(async () => (await get('/mcp/servers')).servers[0].pid !== pid)
+  t.match(await read(), { result: { content: [{ text: /The tide turns/ }] } })
+  await writeFile(join(folder, 'vac_config.yaml'), configuration(JSON.stringify([published('filesystem', '.'), published('memory')])))
+  await until(async () => (await get('/mcp/servers')).servers[1]?.state === 'ready')
+  const servers = (await get('/mcp/servers')).servers
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  for (const { pid } of servers) t.throws(() => process.kill(pid, 0))
+})

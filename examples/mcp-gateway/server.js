@@ -1,0 +1,22 @@
+// Two published MCP servers behind plain HTTP: one reads the folder documents/, one remembers things until it ends.
+import mcpGateway from '@polyvac/mcp-gateway'
+import Fastify from 'fastify'
+import { fileURLToPath } from 'node:url'
+
+/** A server that is installed beside this file. `npx -y <package>` instead would fetch it at the first start. */
+const installed = name => fileURLToPath(new URL(`./node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url))
+const documents = fileURLToPath(new URL('./documents', import.meta.url))
+
+const app = Fastify({ logger: true })
+
+await app.register(mcpGateway, {
+  servers: [
+    { name: 'files', command: process.execPath, args: [installed('server-filesystem'), documents], inherit_env: [], allow: ['read_text_file', 'list_directory', 'search_files'] },
+    { name: 'memory', command: process.execPath, args: [installed('server-memory')], env: { MEMORY_FILE_PATH: process.env.MEMORY_FILE ?? fileURLToPath(new URL('./memory.jsonl', import.meta.url)) }, timeout: 10 }
+  ]
+})
+
+const address = await app.listen({ port: Number(process.env.PORT ?? 3000) })
+process.stdout.write(`listening on ${address}\n`)
+process.once('SIGTERM', () => app.close())
+process.once('SIGINT', () => app.close())

@@ -1,0 +1,57 @@
+import type { EnvironmentRule } from './child-environment.js'
+import { HttpConnection, type KnownBinding } from './http-connection.js'
+import type { ListKind } from './lists.js'
+import type { Limits, Log } from './options.js'
+import type { OrphanWatch } from './orphan-watch.js'
+import type { NamedServer } from './server-config.js'
+import type { Session } from './session.js'
+import { StdioConnection } from './stdio-connection.js'
+
+/** What all connections of a gateway share. */
+export interface ConnectionParts extends EnvironmentRule {
+  readonly limits: Limits
+  readonly log: Log
+  readonly watch: OrphanWatch
+  /** Where commands run. */
+  readonly folder: string
+  readonly onChange: (kinds: readonly ListKind[]) => void
+}
+
+/** How a connection came to its end. */
+export interface End {
+  readonly problem: string
+  readonly exitCode?: number | null | undefined
+  readonly signal?: string | null | undefined
+  readonly stderr: readonly string[]
+}
+
+/** One attempt to be connected to a server: from its start to its end. */
+export interface Connection {
+  readonly session: Session
+  readonly pid: number | undefined
+  readonly missingEnv: readonly string[]
+  /** Whether no further attempt can succeed before the configuration changes. */
+  readonly hopeless: boolean
+  /** Whether it ended because the server had forgotten the session. */
+  readonly wasStale: boolean
+  /** Starts the server and shakes hands. */
+  open (signal: AbortSignal): Promise<void>
+  /** Ends it, and whatever the server has started. May be called twice. */
+  close (): Promise<void>
+  /** Ends a server that does not answer. */
+  hung (): void
+  /** Resolves with how it ended, once it has. */
+  ended (): Promise<End>
+  stderr (): readonly string[]
+  redact (text: string): string
+  /** A failure in words, without secrets. */
+  problemOf (err: unknown): string
+  /** Whether a failed request shows that the server forgot the session; the request may then go out once more. */
+  isStale (err: unknown): boolean
+  /** Whether a failed request shows that the server cannot be reached any more. */
+  isLost (err: unknown): boolean
+}
+
+export function connectionTo (config: NamedServer, parts: ConnectionParts, known: KnownBinding): Connection {
+  return config.url === undefined ? new StdioConnection(config, parts, known) : new HttpConnection(config, parts, known)
+}

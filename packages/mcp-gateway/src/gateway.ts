@@ -1,0 +1,198 @@
+import { resolve } from 'node:path'
+import { childEnvironment } from './child-environment.js'
+import type { CallOptions, ToolResult } from './call.js'
+import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
+import type { Item, ListKind } from './lists.js'
+import { shown, suggestion } from './nearest.js'
+import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
+import { OrphanWatch } from './orphan-watch.js'
+import { namedServers, type NamedServer } from './server-config.js'
+import { toolSource, type GatewayToolSource } from './tool-source.js'
+import { Upstream, type UpstreamStatus } from './upstream.js'
+
+/** One entry of a list, with the server that it is of. */
+export interface ServerItem { readonly server: string, readonly item: Item }
+
+/** A list over several servers, and those that could not be asked. */
+export interface Listing {
+  readonly items: readonly ServerItem[]
+  readonly unavailable: ReadonlyArray<{ readonly server: string, readonly error: unknown }>
+}
+
+const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }
+
+/** The configured servers, kept running: what the plugin, interpreters and the MCP server share. */
+export class Gateway {
+  readonly limits: Limits
+  readonly log: Log
+  readonly #options: GatewayOptions
+  readonly #watch: OrphanWatch
+  readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  #upstreams = new Map<string, Upstream>()
+  #started = false
+  #closed: Promise<void> | undefined
+  readonly #leaving = new Set<Promise<void>>()
+
+  /** @throws MCP_GATEWAY_OPTIONS */
+  constructor (options: GatewayOptions) {
+    this.#options = options
+    this.log = options.log ?? silent
+    this.limits = limitsOf(options)
+    this.#watch = new OrphanWatch(this.log)
+    for (const config of namedServers(options.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
+  }
+
+  /** Names of the servers, in the order of the configuration. */
+  get names (): string[] { return [...this.#upstreams.keys()] }
+
+  /** Starts all servers, in the background: one that cannot start disturbs nobody. */
+  start (): void {
+    if (this.#started || this.#closed !== undefined) return
+    this.#started = true
+    this.#tellOfEnvironment([...this.#upstreams.values()])
+    for (const upstream of this.#upstreams.values()) upstream.start()
+  }
+
+  /** Resolves when no server is in the middle of a start. */
+  async settled (): Promise<void> {
+    await Promise.all([...this.#upstreams.values()].map(upstream => upstream.settled()))
+  }
+
+  /**
+   * Takes over another configuration: only what changed is stopped and started.
+   * @throws MCP_GATEWAY_OPTIONS; then nothing has changed
+   */
+  async replace (servers: GatewayOptions['servers']): Promise<void> {
+    const next = namedServers(servers)
+    if (this.#closed !== undefined) throw new GatewayOptionsError('the gateway is closed')
+    const kept = new Map<string, Upstream>()
+    const fresh: Upstream[] = []
+    for (const config of next.values()) {
+      const known = this.#upstreams.get(config.name)
+      const upstream = known !== undefined && sameEntry(known.config, config) ? known : this.#upstream(config)
+      if (upstream !== known) fresh.push(upstream)
+      kept.set(config.name, upstream)
+    }
+    const gone = [...this.#upstreams.values()].filter(upstream => kept.get(upstream.name) !== upstream)
+    this.#upstreams = kept
+    if (this.#started) {
+      this.#tellOfEnvironment(fresh)
+      for (const upstream of fresh) upstream.start()
+    }
+    if (fresh.length + gone.length > 0) this.#changed(['tools', 'resources', 'templates', 'prompts'])
+    const leaving = Promise.all(gone.map(upstream => upstream.close(true))).then(() => {})
+    this.#leaving.add(leaving)
+    await leaving.finally(() => { this.#leaving.delete(leaving) })
+  }
+
+  /** Ends all servers and what they have started, in about half a second. May be called twice. */
+  close (): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close (): Promise<void> {
+    await Promise.all([...[...this.#upstreams.values()].map(upstream => upstream.close()), ...this.#leaving])
+    this.#watch.close()
+    this.#listeners.clear()
+  }
+
+  /** State of each server. */
+  status (): UpstreamStatus[] {
+    return [...this.#upstreams.values()].map(upstream => upstream.status())
+  }
+
+  /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
+  get (server: string): Upstream {
+    const upstream = this.#upstreams.get(server)
+    if (upstream === undefined) throw new ServerNotFoundError(shown(server), suggestion(server, this.names, 'servers'))
+    return upstream
+  }
+
+  /** Calls a tool and gives the server's whole result. Fails as `Upstream.call` does. */
+  async call (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> {
+    return await this.get(server).call(tool, args, options)
+  }
+
+  /** The tool caller that interpreters get as `extra.callTool`. */
+  readonly callTool = async (server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ToolResult> =>
+    await this.call(server, tool, args, options)
+
+  /** Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter. */
+  toolSource (): GatewayToolSource {
+    return toolSource(this)
+  }
+
+  /** The entries of all servers, in a fixed order; a server that cannot be asked is named, and hides no other. */
+  async list (kind: ListKind): Promise<Listing> {
+    const upstreams = [...this.#upstreams.values()]
+    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, upstream.list(kind))))
+    const items: ServerItem[] = []
+    const unavailable: Array<{ server: string, error: unknown }> = []
+    for (const [i, list] of lists.entries()) {
+      const server = upstreams[i]!.name
+      if (list.status === 'rejected') unavailable.push({ server, error: list.reason })
+      else for (const item of list.value) items.push({ server, item })
+    }
+    return { items, unavailable }
+  }
+
+  /** Tells when lists may have changed; gives back how to stop. */
+  onChange (listener: (kinds: readonly ListKind[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  /** One server that hangs must not hide what the others have. */
+  async #inTime<T> (server: string, list: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const { listWaitMs } = this.limits
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new ServerNotReadyError(shown(server), `it gave no list within ${listWaitMs / 1000} s`, 'the list goes without it')), listWaitMs)
+    })
+    return await Promise.race([list, late]).finally(() => clearTimeout(timer))
+  }
+
+  #changed (kinds: readonly ListKind[]): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(kinds)
+      } catch (err) {
+        // a listener's fault is not the server's, whose supervision goes on
+        this.log.error({ err }, 'a listener to changes of MCP servers failed')
+      }
+    }
+  }
+
+  #upstream (config: NamedServer): Upstream {
+    const { inheritEnv = 'all', secretEnv = [], env = process.env, folder = '.' } = this.#options
+    return new Upstream(config, {
+      inheritEnv,
+      secretEnv,
+      env,
+      limits: this.limits,
+      log: this.log,
+      watch: this.#watch,
+      folder: resolve(folder),
+      onChange: kinds => this.#changed(kinds)
+    })
+  }
+
+  #tellOfEnvironment (upstreams: readonly Upstream[]): void {
+    const { inheritEnv = 'all', secretEnv = [], env = process.env } = this.#options
+    const bare = upstreams.map(({ config }) => config)
+      .filter(config => config.command !== undefined && childEnvironment(config, { inheritEnv, secretEnv, env }).inheritsAll).map(({ name }) => name)
+    if (bare.length === 0) return
+    this.log.info({ mcpServers: bare }, 'these MCP servers inherit the environment of the service, less its own secrets; name `env` or `inherit_env` in an entry to narrow it')
+  }
+}
+
+/** The gateway of a configuration; call `start()`, or register the plugin with it. */
+export function createGateway (options: GatewayOptions): Gateway {
+  return new Gateway(options)
+}
+
+function sameEntry (a: NamedServer, b: NamedServer): boolean {
+  const ordered = (config: NamedServer): string => JSON.stringify(Object.entries(config).filter(([, value]) => value !== undefined).sort(([x], [y]) => x < y ? -1 : 1))
+  return ordered(a) === ordered(b)
+}

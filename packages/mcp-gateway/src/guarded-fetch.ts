@@ -1,0 +1,105 @@
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { mirroredHeaders } from './mirrored-headers.js'
+
+type Id = string | number
+
+export interface FetchGuard {
+  readonly maxMessageBytes: number
+  /** Whether requests carry the headers of revision 2026-07-28. */
+  readonly isModern: boolean
+  /** Input schema of a tool, for headers that repeat arguments. */
+  readonly schemaOf: (tool: string) => unknown
+  /** The answer to this request will not come: its stream ended, or its message was too long. */
+  readonly onLost: (id: Id, message: string, data: object) => void
+  /** The requests on their way, so that one can be cut off. */
+  readonly open: Map<Id, AbortController>
+}
+
+const NEWLINE = 10
+
+/**
+ * The `fetch` of an HTTP upstream: it knows which request an answer is for, so that a stream that is cut, and a message
+ * past the limit, fail that one call at once rather than leave it waiting.
+ */
+export function guardedFetch (guard: FetchGuard): FetchLike {
+  return async (url, init = {}) => {
+    const message = init.method === 'POST' ? requestOf(init.body) : undefined
+    if (message?.id === undefined || message.method === undefined) return await fetch(url, init)
+    const { id, method, params = {} } = message
+    const headers = new Headers(init.headers)
+    if (guard.isModern) {
+      for (const [name, value] of Object.entries(mirroredHeaders(method, params, guard.schemaOf(String(params.name))))) headers.set(name, value)
+    }
+    const cut = new AbortController()
+    guard.open.set(id, cut)
+    const signal = init.signal == null ? cut.signal : AbortSignal.any([init.signal, cut.signal])
+    try {
+      const response = await fetch(url, { ...init, headers, signal })
+      if (!response.ok) return await asAnswer(response, id)
+      if (response.body === null) return response
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+      return new Response(watched(response.body, isStream, id, guard), { status: response.status, headers: response.headers })
+    } catch (err) {
+      guard.open.delete(id)
+      throw err
+    }
+  }
+}
+
+interface Message { readonly id?: Id, readonly method?: string, readonly params?: Record<string, unknown> }
+
+function requestOf (body: unknown): Message | undefined {
+  return typeof body === 'string' ? JSON.parse(body) as Message : undefined
+}
+
+/** A refusal whose body is the JSON-RPC error of this request is its answer. */
+async function asAnswer (response: Response, id: Id): Promise<Response> {
+  const text = await response.text().catch(() => '')
+  try {
+    const { id: answered, error } = JSON.parse(text) as { id?: unknown, error?: unknown }
+    if (answered === id && typeof error === 'object') return new Response(text, { status: 200, headers: { 'content-type': 'application/json' } })
+  } catch {
+    // no JSON: an ordinary refusal
+  }
+  return new Response(text, { status: response.status, statusText: response.statusText, headers: response.headers })
+}
+
+/** The body as it comes, counted, and its end noticed. */
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, { maxMessageBytes, onLost, open }: FetchGuard): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  let bytes = 0
+  let isResumable = false
+  const lost = (): void => {
+    open.delete(id)
+    // what was read last is still being parsed; a stream with event ids is resumed by the transport
+    if (isStream && !isResumable) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), 20)
+  }
+  return new ReadableStream({
+    async pull (controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (done) {
+          lost()
+          controller.close()
+          return
+        }
+        const lineEnd = isStream ? value.lastIndexOf(NEWLINE) : -1
+        bytes = lineEnd === -1 ? bytes + value.length : value.length - lineEnd
+        if (bytes > maxMessageBytes) {
+          onLost(id, 'the message is too long', { oversized: bytes })
+          throw new Error('the message is too long')
+        }
+        if (isStream && !isResumable && /^id:/m.test(Buffer.from(value.subarray(0, 4096)).toString('latin1'))) isResumable = true
+        controller.enqueue(value)
+      } catch (err) {
+        lost()
+        reader.cancel().catch(() => {})
+        controller.error(err)
+      }
+    },
+    async cancel (reason) {
+      open.delete(id)
+      await reader.cancel(reason)
+    }
+  }, { highWaterMark: 0 })
+}

@@ -1,0 +1,202 @@
+import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { Connection, ConnectionParts, End } from './connection.js'
+import { guardedFetch } from './guarded-fetch.js'
+import { ModernEra } from './modern-era.js'
+import { redactor, type Redact } from './redact.js'
+import { unfilledVariables, type NamedServer } from './server-config.js'
+import { Session } from './session.js'
+
+/** How long a server may take to hear that its session ends, in ms. */
+const GOODBYE_MS = 200
+
+type Binding = 'streamable' | 'modern' | 'sse'
+
+/** What a server spoke last, so that it is not asked in vain again. */
+export interface KnownBinding {
+  binding?: Binding | undefined
+  /** What it said to the handshake of the era before, worth telling where it knows the other one neither. */
+  refusal?: Error | undefined
+}
+
+/** A connection to a server that is reached over HTTP: Streamable HTTP of either era, else HTTP with SSE of 2024. */
+export class HttpConnection implements Connection {
+  readonly pid = undefined
+  readonly missingEnv: readonly string[]
+  readonly hopeless: boolean
+  readonly redact: Redact
+  wasStale = false
+  session!: Session
+  readonly #config: NamedServer
+  readonly #parts: ConnectionParts
+  readonly #known: KnownBinding
+  readonly #auth: OAuthClientProvider | undefined
+  #streamable: StreamableHTTPClientTransport | undefined
+  #failure: unknown
+  #hung = false
+
+  constructor (config: NamedServer, parts: ConnectionParts, known: KnownBinding) {
+    const { headers = {}, oauth } = config
+    this.#config = config
+    this.#parts = parts
+    this.#known = known
+    this.missingEnv = unfilledVariables(config)
+    this.hopeless = this.missingEnv.length > 0
+    const bearer = Object.values(headers).map(value => value.replace(/^(?:Bearer|Basic) /i, ''))
+    this.redact = redactor([...Object.values(headers), ...bearer, ...oauth === undefined ? [] : [oauth.client_secret]])
+    this.#auth = oauth === undefined
+      ? undefined
+      : new ClientCredentialsProvider({
+        clientId: oauth.client_id, clientSecret: oauth.client_secret, ...oauth.scope !== undefined && { scope: oauth.scope }, ...oauth.issuer !== undefined && { expectedIssuer: oauth.issuer }
+      } as { clientId: string, clientSecret: string, expectedIssuer: string })
+  }
+
+  async open (signal: AbortSignal): Promise<void> {
+    if (this.hopeless) {
+      this.#failure = new Error(`its configuration names ${this.missingEnv.join(', ')}, which the environment does not have`)
+      throw this.#failure
+    }
+    const { binding } = this.#known
+    const first: unknown[] = []
+    for (const next of binding === undefined ? ['streamable', 'modern', 'sse'] as const : [binding]) {
+      const session = this.session = this.#sessionOver(next)
+      const stop = (): void => { session.close().catch(() => {}) }
+      signal.addEventListener('abort', stop, { once: true })
+      try {
+        await session.connect(this.#parts.limits.startTimeoutMs)
+        this.#known.binding = next
+        return
+      } catch (err) {
+        first.push(err)
+        await session.close()
+        // only a refusal shows that the server speaks something else; silence, 401 and a closed port do not
+        if (signal.aborted || !isRefusal(err)) break
+      } finally {
+        signal.removeEventListener('abort', stop)
+      }
+    }
+    // what spoke before may speak otherwise after an update
+    this.#known.binding = undefined
+    this.#failure = first[0]
+    throw this.#failure
+  }
+
+  async close (): Promise<void> {
+    await this.#goodbye()
+    await this.session?.close()
+  }
+
+  hung (): void {
+    this.#hung = true
+    this.session.close().catch(() => {})
+  }
+
+  async ended (): Promise<End> {
+    await this.close()
+    const problem = this.#hung
+      ? 'it did not answer and the connection was closed'
+      : this.#failure === undefined ? 'its connection was closed' : this.problemOf(this.#failure)
+    return { problem, stderr: [] }
+  }
+
+  stderr (): readonly string[] {
+    return []
+  }
+
+  problemOf (err: unknown): string {
+    const { message = 'no reason given', code, cause } = err as { message?: string, code?: unknown, cause?: { message?: string, code?: string } }
+    if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
+    const why = cause?.message || cause?.code
+    return this.redact(`${message}${why === undefined ? '' : `: ${why}`}`.replace(/^MCP error -?\d+: /, '').slice(0, 1_000))
+  }
+
+  isStale (err: unknown): boolean {
+    const isStale = err instanceof StreamableHTTPError && err.code === 404 && this.#streamable?.sessionId !== undefined
+    this.wasStale ||= isStale
+    return isStale
+  }
+
+  isLost (err: unknown): boolean {
+    const isLost = err instanceof TypeError && err.cause !== undefined
+    if (isLost) this.#failure ??= err
+    return isLost
+  }
+
+  #sessionOver (binding: Binding): Session {
+    const { name, allow, deny, timeout, url, headers = {} } = this.#config
+    const { limits, log, onChange } = this.#parts
+    const open = new Map<string | number, AbortController>()
+    const requestInit = { headers }
+    const fetch = guardedFetch({
+      maxMessageBytes: limits.maxMessageBytes,
+      isModern: binding === 'modern',
+      schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
+      onLost: (id, message, data) => { session.tap.fail(id, message, data) },
+      open
+    })
+    const address = new URL(url ?? '')
+    let transport: Transport
+    this.#streamable = undefined
+    if (binding === 'sse') {
+      transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
+    } else {
+      const streamable = new StreamableHTTPClientTransport(address, {
+        requestInit,
+        fetch,
+        reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 8 },
+        ...this.#auth !== undefined && { authProvider: this.#auth }
+      })
+      if (binding === 'modern') transport = new ModernEra(streamable as Transport)
+      else {
+        this.#streamable = streamable
+        transport = streamable as Transport
+      }
+    }
+    const session = new Session(transport, {
+      name,
+      limits,
+      callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
+      allow,
+      deny,
+      isModern: binding === 'modern',
+      tellsChanges: false,
+      onChange,
+      // a request of the era without sessions is cancelled by hanging up
+      onCancelled: id => { if (binding === 'modern') open.get(id)?.abort() },
+      onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')
+    })
+    return session
+  }
+
+  /** Tells the server that the session ends, as long as that takes no time to speak of. */
+  async #goodbye (): Promise<void> {
+    const streamable = this.#streamable
+    if (streamable?.sessionId === undefined || this.wasStale || this.session?.open !== true) return
+    this.#streamable = undefined
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([streamable.terminateSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
+    clearTimeout(timer)
+  }
+}
+
+/** The client's code for a request that took too long. */
+const REQUEST_TIMEOUT = -32001
+
+function isRefusal (err: unknown): boolean {
+  if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && err.code !== -32000
+  const { code } = err as { code?: unknown }
+  return err instanceof StreamableHTTPError && typeof code === 'number' && code >= 400 && code < 500 && code !== 401 && code !== 403 && code !== 429
+}
+
+/** The event source of the SDK sends no headers of its own. */
+function withHeaders (headers: Readonly<Record<string, string>>): typeof fetch {
+  return async (url, init) => {
+    const all = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(headers)) all.set(name, value)
+    return await fetch(url, { ...init, headers: all })
+  }
+}

@@ -1,0 +1,86 @@
+/** Enough of an oversized line to read its id from: servers write it as the first or as the last key. */
+const EDGE_BYTES = 1024
+
+const NEWLINE = 10
+const CARRIAGE_RETURN = 13
+
+export interface LineHandlers {
+  /** One whole line, without its end. */
+  line (text: string): void
+  /** A line longer than the cap was dropped: its first and last bytes, and how long it was. */
+  oversized (head: string, tail: string, bytes: number): void
+}
+
+/**
+ * Cuts a stream of bytes into lines, in time that grows with the bytes alone: what has come of a line is kept as a list
+ * of chunks and joined once. A line longer than `maxBytes` is read to its end and dropped, so that it costs its own
+ * message and no other. Bytes that are no UTF-8 become U+FFFD.
+ */
+export class LineReader {
+  readonly #maxBytes: number
+  readonly #handlers: LineHandlers
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #head: Buffer | undefined
+  #tail: Buffer = Buffer.alloc(0)
+
+  constructor (maxBytes: number, handlers: LineHandlers) {
+    this.#maxBytes = maxBytes
+    this.#handlers = handlers
+  }
+
+  /** Bytes held of a line whose end has not come. */
+  get held (): number {
+    return this.#head === undefined ? this.#bytes : this.#head.length + this.#tail.length
+  }
+
+  push (chunk: Buffer): void {
+    let from = 0
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+      this.#take(chunk.subarray(from, at))
+      this.#finish()
+      from = at + 1
+    }
+    if (from < chunk.length) this.#take(chunk.subarray(from))
+  }
+
+  #take (part: Buffer): void {
+    this.#bytes += part.length
+    if (this.#head === undefined && this.#bytes <= this.#maxBytes) {
+      this.#chunks.push(part)
+      return
+    }
+    if (this.#head === undefined) {
+      // a copy, since a view would keep the whole chunk
+      const held = Buffer.concat([...this.#chunks, part])
+      this.#head = Buffer.from(held.subarray(0, EDGE_BYTES))
+      this.#tail = Buffer.from(held.subarray(-EDGE_BYTES))
+      this.#chunks = []
+    } else {
+      this.#tail = Buffer.from(Buffer.concat([this.#tail, part.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES))
+    }
+  }
+
+  #finish (): void {
+    const [chunks, bytes, head, tail] = [this.#chunks, this.#bytes, this.#head, this.#tail]
+    this.#chunks = []
+    this.#bytes = 0
+    this.#head = undefined
+    if (head !== undefined) {
+      this.#handlers.oversized(head.toString(), tail.toString(), bytes)
+      return
+    }
+    const line = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)
+    const end = line.length > 0 && line[line.length - 1] === CARRIAGE_RETURN ? line.length - 1 : line.length
+    this.#handlers.line(line.toString('utf8', 0, end))
+  }
+}
+
+const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")\s*,/
+const ID_LAST = /,\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]*"\s*)?\}\s*$/
+
+/** The id of a JSON-RPC message of which only both ends are known. A request or notification of the server has none here. */
+export function idOfEdges (head: string, tail: string): string | number | undefined {
+  const text = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1]
+  return text === undefined ? undefined : JSON.parse(text) as string | number
+}

@@ -1,0 +1,40 @@
+/** What servers list, and how: one table for the session, the plugin and the tests. */
+export const LISTS = {
+  tools: { method: 'tools/list', key: 'tools', id: 'name', capability: 'tools', changed: 'notifications/tools/list_changed' },
+  resources: { method: 'resources/list', key: 'resources', id: 'uri', capability: 'resources', changed: 'notifications/resources/list_changed' },
+  templates: { method: 'resources/templates/list', key: 'resourceTemplates', id: 'uriTemplate', capability: 'resources', changed: 'notifications/resources/list_changed' },
+  prompts: { method: 'prompts/list', key: 'prompts', id: 'name', capability: 'prompts', changed: 'notifications/prompts/list_changed' }
+} as const
+
+export type ListKind = keyof typeof LISTS
+export const LIST_KINDS = Object.keys(LISTS) as ListKind[]
+
+/** One entry of a list, as the server wrote it. */
+export type Item = Readonly<Record<string, unknown>>
+
+/** Entries taken of one list; a server that pages without end would take the memory. */
+export const MAX_ITEMS = 20_000
+const MAX_PAGES = 2_000
+
+/**
+ * All pages of a list, in an order that does not depend on the server's: by the entry's name or URI. The first of two
+ * entries with one name counts. Entries without a name are left out.
+ */
+export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<Item[]> {
+  const { key, id } = LISTS[kind]
+  const items = new Map<string, Item>()
+  const cursors = new Set<unknown>()
+  let cursor: unknown
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const { [key]: listed, nextCursor } = await page(cursor === undefined ? {} : { cursor })
+    for (const item of Array.isArray(listed) ? listed as unknown[] : []) {
+      const name = typeof item === 'object' && item !== null ? (item as Item)[id] : undefined
+      if (typeof name === 'string' && name !== '' && !items.has(name) && items.size < MAX_ITEMS) items.set(name, item as Item)
+    }
+    // the empty text is a cursor like any other; one that comes again leads in a circle
+    if (typeof nextCursor !== 'string' || cursors.has(nextCursor) || items.size >= MAX_ITEMS) break
+    cursors.add(nextCursor)
+    cursor = nextCursor
+  }
+  return [...items].sort(([a], [b]) => a < b ? -1 : 1).map(([, item]) => item)
+}

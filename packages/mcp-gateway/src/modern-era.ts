@@ -1,0 +1,101 @@
+import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { LATEST_PROTOCOL_VERSION, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { version } from './version.js'
+
+/** The revision without sessions: every request says who asks and what it can. */
+export const MODERN_VERSION = '2026-07-28'
+
+export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
+export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
+
+const META = 'io.modelcontextprotocol/'
+const ENVELOPE = { [`${META}protocolVersion`]: MODERN_VERSION, [`${META}clientCapabilities`]: CLIENT_CAPABILITIES, [`${META}clientInfo`]: CLIENT_INFO }
+
+/** Wait in ms before a subscription that ended is asked for again. */
+const LISTEN_AGAIN_MS = 2_000
+
+type Id = string | number
+type Loose = { id?: Id, method?: string, params?: Record<string, unknown>, result?: Record<string, unknown>, error?: object }
+
+/**
+ * Makes a server of revision 2026-07-28 look to the SDK's client like one of the era before: the handshake becomes a
+ * discovery, a ping too, every request carries its envelope, and list changes are subscribed to.
+ */
+export class ModernEra implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void
+  readonly #inner: Transport
+  readonly #handshakes = new Set<Id>()
+  readonly #pings = new Set<Id>()
+  readonly #closed = new AbortController()
+  #listens = 0
+
+  constructor (inner: Transport) {
+    this.#inner = inner
+  }
+
+  async start (): Promise<void> {
+    this.#inner.onclose = () => {
+      this.#closed.abort()
+      this.onclose?.()
+    }
+    this.#inner.onerror = err => this.onerror?.(err)
+    this.#inner.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => this.#read(message as Loose, extra)
+    await this.#inner.start()
+  }
+
+  async send (message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { id, method, params } = message as Loose
+    if (method === 'notifications/initialized') return this.#listen()
+    if (id === undefined || method === undefined) return await this.#inner.send(message, options)
+    if (method === 'initialize') this.#handshakes.add(id)
+    if (method === 'ping') this.#pings.add(id)
+    const isDiscovery = method === 'initialize' || method === 'ping'
+    const { _meta: meta, ...rest } = isDiscovery ? {} as Record<string, unknown> : params ?? {}
+    await this.#inner.send({ jsonrpc: '2.0', id, method: isDiscovery ? 'server/discover' : method, params: { ...rest, _meta: { ...meta as object, ...ENVELOPE } } }, options)
+  }
+
+  async close (): Promise<void> {
+    this.#closed.abort()
+    await this.#inner.close()
+  }
+
+  #read ({ id, ...message }: Loose, extra: MessageExtraInfo | undefined): void {
+    if (typeof id === 'string' && id.startsWith('listen-') && message.method === undefined) {
+      if (message.error === undefined) this.#listenAgain()
+      return
+    }
+    const whole = { ...message, ...id !== undefined && { id } } as Loose
+    if (id !== undefined && message.method === undefined && message.result !== undefined) {
+      if (this.#handshakes.delete(id)) whole.result = handshakeOf(message.result)
+      if (this.#pings.delete(id)) whole.result = {}
+    }
+    this.onmessage?.(whole as JSONRPCMessage, extra)
+  }
+
+  /** List changes come on a stream of their own; a server that has none answers with an error, and its lists are read by age. */
+  #listen (): void {
+    const id = `listen-${++this.#listens}`
+    const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+    this.#inner.send({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications, _meta: ENVELOPE } } as JSONRPCMessage)
+      .catch((err: Error) => this.onerror?.(err))
+  }
+
+  #listenAgain (): void {
+    delay(LISTEN_AGAIN_MS, undefined, { signal: this.#closed.signal, ref: false }).then(() => this.#listen(), () => {})
+  }
+}
+
+function handshakeOf ({ supportedVersions, capabilities, instructions, _meta: meta }: Record<string, unknown>): Record<string, unknown> {
+  const serves = Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)
+  const info = (meta as Record<string, unknown> | undefined)?.[`${META}serverInfo`] ?? { name: 'unnamed', version: '0' }
+  return {
+    // the client takes no version that it does not know
+    protocolVersion: serves ? LATEST_PROTOCOL_VERSION : `none of ${JSON.stringify(supportedVersions)}`,
+    capabilities: capabilities ?? {},
+    serverInfo: info,
+    ...typeof instructions === 'string' && { instructions }
+  }
+}

@@ -1,0 +1,36 @@
+import { distance } from 'fastest-levenshtein'
+
+/** Longer names are not compared: the cost is quadratic, and nobody mistypes that much. */
+const LONGEST_COMPARED = 100
+
+/** Names told where none is near. */
+const MOST_TOLD = 10
+
+/** What to tell somebody who gave an unknown name: the one most likely meant, or some there are. */
+export function suggestion (given: string, names: readonly string[], what: string): string {
+  const near = nearest(given, names)
+  if (near !== undefined) return `did you mean ${JSON.stringify(near)}?`
+  if (names.length === 0) return `there are no ${what}`
+  const told = names.slice(0, MOST_TOLD).join(', ')
+  return `its ${what}: ${told}${names.length > MOST_TOLD ? ` and ${names.length - MOST_TOLD} more` : ''}`.replace(/^its servers/, 'configured')
+}
+
+function nearest (given: string, candidates: readonly string[]): string | undefined {
+  if (given.length > LONGEST_COMPARED) return undefined
+  let best: string | undefined
+  let bestDistance = Infinity
+  for (const candidate of candidates) {
+    if (candidate.length > LONGEST_COMPARED) continue
+    const edits = distance(given.toLowerCase(), candidate.toLowerCase())
+    if (edits < bestDistance && edits <= Math.max(2, Math.floor(candidate.length / 3)) && edits < candidate.length) {
+      best = candidate
+      bestDistance = edits
+    }
+  }
+  return best
+}
+
+/** A name in a message: quoted, and no longer than anybody reads. */
+export function shown (name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
+}

@@ -1,0 +1,182 @@
+import { negotiate } from '@fastify/accept-negotiator'
+import fp from 'fastify-plugin'
+import { Type } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { sendCallEvents } from './call-events.js'
+import { failureOf, sendFailure } from './failures.js'
+import { createGateway, type Gateway } from './gateway.js'
+import { ListBodies } from './list-body.js'
+import type { ListKind } from './lists.js'
+import { GatewayOptionsError, UnauthenticatedError } from './errors.js'
+import { InteractiveCalls } from './interactive-calls.js'
+import { toolsDocument } from './openapi.js'
+import { OpenCalls } from './open-calls.js'
+import { DEFAULTS, type GatewayOptions } from './options.js'
+import {
+  CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
+  ServerName, ServerQuery, TemplateList, ToolList
+} from './schemas.js'
+import { schemaValidator } from './validation.js'
+import { contentsBody } from './wire.js'
+
+export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
+  /** The servers, for a gateway that starts and ends with the plugin. */
+  readonly servers?: GatewayOptions['servers'] | undefined
+  /** A gateway that the application made, and closes itself; instead of `servers`. */
+  readonly gateway?: Gateway | undefined
+  /**
+   * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
+   * A call that asked for input is resumed by the caller that began it alone.
+   */
+  readonly authenticate?: ((request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>) | undefined
+  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  readonly bodyLimit?: number | undefined
+}
+
+/** Who calls, as the application names them. */
+export interface Caller { readonly owner: string }
+
+const errors = { '4xx': GatewayError, '5xx': GatewayError }
+
+/** Whoever does not say what it can answer is asked everything. */
+const ANSWERS_ALL = { elicitation: {}, sampling: {} }
+
+/** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
+const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
+  const { servers, gateway: given, authenticate, bodyLimit = DEFAULTS.bodyLimit } = options
+  if ((servers === undefined) === (given === undefined)) {
+    throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
+  }
+  const gateway = given ?? createGateway({ log: app.log, ...options, servers: servers ?? [] })
+  const calls = new OpenCalls()
+  const bodies = new ListBodies()
+  const interactive = new InteractiveCalls(gateway, options.stateKey)
+
+  // a call has a time of its own, and a stream may last; where the host sets no time, none is set, since each costs an AbortController
+  const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
+
+  app.setValidatorCompiler(schemaValidator)
+  app.setErrorHandler(sendFailure)
+  // what is sent has been made here, key by key; results of servers leave as they are
+  app.setSerializerCompiler(() => JSON.stringify)
+  const owners = new WeakMap<FastifyRequest, string>()
+  if (authenticate !== undefined) {
+    app.addHook('onRequest', async request => {
+      const caller = await authenticate(request)
+      if (caller === undefined) throw new UnauthenticatedError()
+      owners.set(request, caller.owner)
+    })
+  }
+  app.addHook('onReady', async () => { gateway.start() })
+  app.addHook('preClose', async () => {
+    interactive.close()
+    const ended = calls.end()
+    if (given === undefined) await gateway.close()
+    await ended
+  })
+
+  app.get('/mcp/servers', {
+    schema: { summary: 'State of the MCP servers', tags: ['mcp'], response: { 200: ServerList } }
+  }, async () => ({ servers: gateway.status() }) as never)
+
+  app.get('/mcp/tools', {
+    schema: { summary: 'Tools of all MCP servers', tags: ['mcp'], response: { 200: ToolList, ...errors } }
+  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools')))
+
+  app.get('/mcp/tools/:server_name', {
+    schema: { summary: 'Tools of one MCP server', tags: ['mcp'], params: ServerName, response: { 200: ToolList, ...errors } }
+  }, async (request, reply) => {
+    const { server_name: server } = request.params
+    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server))
+  })
+
+  app.post('/mcp/call', {
+    bodyLimit,
+    ...ownTime,
+    schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
+  }, async (request, reply) => {
+    const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body
+    const call = calls.begin(reply)
+    const asked = { owner: owners.get(request), server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
+    try {
+      if (!wantsEvents(request.headers.accept)) {
+        const outcome = await interactive.call(asked)
+        if ('status' in outcome) reply.code(202)
+        return outcome as never
+      }
+      return await sendCallEvents(reply, async onProgress => {
+        const outcome = await interactive.call({ ...asked, onProgress })
+        return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
+      }, err => ({ event: 'error', data: failureOf(err, request).body })) as never
+    } finally {
+      call.end()
+    }
+  })
+
+  for (const [path, kind, schema, summary] of [
+    ['/mcp/resources', 'resources', ResourceList, 'Resources of the MCP servers'],
+    ['/mcp/resources/templates', 'templates', TemplateList, 'Resource templates of the MCP servers'],
+    ['/mcp/prompts', 'prompts', PromptList, 'Prompts of the MCP servers']
+  ] as const) {
+    app.get(path, {
+      schema: { summary, tags: ['mcp'], querystring: ServerQuery, response: { 200: schema, ...errors } }
+    }, async (request, reply) => {
+      const { server } = request.query
+      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind) : await ofOne(kind, server))
+    })
+  }
+
+  app.post('/mcp/resources/read', {
+    bodyLimit,
+    schema: { summary: 'Read a resource', tags: ['mcp'], body: ReadBody, response: { 200: ReadResult, ...errors } }
+  }, async (request, reply) => {
+    const call = calls.begin(reply)
+    try {
+      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call.signal })) as never
+    } finally {
+      call.end()
+    }
+  })
+
+  app.post('/mcp/prompts/get', {
+    bodyLimit,
+    schema: { summary: 'Fill in a prompt', tags: ['mcp'], body: PromptBody, response: { 200: PromptResult, ...errors } }
+  }, async (request, reply) => {
+    const { server, prompt, arguments: args = {} } = request.body
+    const call = calls.begin(reply)
+    try {
+      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call.signal })
+      return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
+    } finally {
+      call.end()
+    }
+  })
+
+  app.get('/mcp/openapi.json', {
+    schema: { summary: 'The tools as an OpenAPI document', tags: ['mcp'], response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
+  }, async () => toolsDocument(await all('tools'), app.prefix))
+
+  async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
+    const { items, unavailable } = await gateway.list(kind)
+    for (const { server, error } of unavailable) app.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
+    return items
+  }
+
+  async function ofOne (kind: ListKind, server: string): ReturnType<typeof all> {
+    return (await gateway.get(server).list(kind)).map(item => ({ server, item }))
+  }
+}
+
+/** Whether a caller prefers events; one that takes anything gets JSON. */
+function wantsEvents (accept: string | undefined): boolean {
+  return accept !== undefined && accept.includes('text/event-stream') && negotiate(accept, ['application/json', 'text/event-stream']) === 'text/event-stream'
+}
+
+/**
+ * The plugin. Routes under the scope's prefix: the five of the service description, GET /mcp/tools, GET /mcp/tools/<server_name>,
+ * POST /mcp/call, GET /mcp/resources, POST /mcp/resources/read, and beside them /mcp/servers, /mcp/prompts, /mcp/prompts/get,
+ * /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
+ */
+export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

@@ -1,0 +1,91 @@
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { Asker, CallOptions, Question } from './call.js'
+import type { Patience } from './patience.js'
+import { Stop, type StopSignal } from './stop.js'
+
+/** A call that may be asked something. */
+export interface AskedCall {
+  readonly tool: string
+  readonly ask: Asker | undefined
+  /** The call's own time, which does not run while somebody thinks. */
+  readonly patience: Patience
+}
+
+/** Tools remembered as ones that ask. */
+const MAX_REMEMBERED = 1_000
+
+/** Questions in one answer of revision 2026-07-28. */
+const MAX_AT_ONCE = 20
+
+/** JSON-RPC code of the specification for a user who rejects sampling. */
+const REJECTED = -1
+
+/**
+ * Finds the call that a question of the server belongs to. Up to revision 2025-11-25 the question does not say so over
+ * stdio: it is the only call in flight, or the only one whose tool has asked before. Else nobody can be asked.
+ */
+export class Questions {
+  readonly #calls = new Set<AskedCall>()
+  readonly #askers = new Set<string>()
+
+  open (call: AskedCall): { end (): void } {
+    this.#calls.add(call)
+    return { end: () => { this.#calls.delete(call) } }
+  }
+
+  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. */
+  async answer (method: string, params: Record<string, unknown>, signal: StopSignal): Promise<Record<string, unknown>> {
+    if (!isQuestion(method)) throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
+    const call = this.#callAsked()
+    if (call === undefined) return decline(method)
+    if (this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
+    call.patience.pause()
+    try {
+      return await ask({ method, params }, call.ask, signal)
+    } finally {
+      call.patience.resume()
+    }
+  }
+
+  #callAsked (): AskedCall | undefined {
+    const calls = [...this.#calls]
+    if (calls.length === 1) return calls[0]
+    const known = calls.filter(({ tool }) => this.#askers.has(tool))
+    return known.length === 1 ? known[0] : undefined
+  }
+}
+
+/**
+ * The answers to a result of revision 2026-07-28 that asks for input: the parameters of the call that follows.
+ * @throws McpError where nobody can answer what has no way to be declined
+ */
+export async function answersTo ({ inputRequests, requestState }: Readonly<Record<string, unknown>>, options: CallOptions): Promise<object> {
+  const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<Question>>).slice(0, MAX_AT_ONCE)
+  const inputResponses = Object.fromEntries(await Promise.all(requests.map(async ([key, { method = '', params = {} }]) => {
+    if (!isQuestion(method)) throw new McpError(ErrorCode.MethodNotFound, `the tool asks for ${method}, which is not served here`)
+    return [key, await ask({ method, params }, options.ask, options.signal ?? new Stop())]
+  })))
+  return { ...requests.length > 0 && { inputResponses }, ...requestState !== undefined && { requestState } }
+}
+
+/** Thrown by an asker: nobody can or will answer. */
+export class Declined extends Error {}
+
+function isQuestion (method: string): boolean {
+  return method === 'elicitation/create' || method === 'sampling/createMessage'
+}
+
+async function ask (question: Question, asker: Asker | undefined, signal: StopSignal): Promise<Record<string, unknown>> {
+  if (asker === undefined) return decline(question.method)
+  try {
+    return await asker(question, signal)
+  } catch (err) {
+    if (err instanceof Declined) return decline(question.method)
+    throw err
+  }
+}
+
+function decline (method: string): Record<string, unknown> {
+  if (method === 'elicitation/create') return { action: 'decline' }
+  throw new McpError(REJECTED, 'nobody is there to answer a sampling request')
+}

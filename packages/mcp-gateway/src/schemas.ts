@@ -1,0 +1,130 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+
+const name = (description: string): TSchema & { static: string } => Type.String({ minLength: 1, maxLength: 1_000, description })
+
+/** MCP tool (service description, 2.6). */
+export const McpTool = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  inputSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the arguments' }),
+  server: Type.String({ description: 'the server that provides it' })
+}, { title: 'McpTool' })
+export type McpTool = Static<typeof McpTool>
+
+/** MCP resource (service description, 2.7). */
+export const McpResource = Type.Object({
+  uri: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  mimeType: Type.String({ description: 'empty where the server does not say' }),
+  server: Type.String({ description: 'the server that provides it' })
+}, { title: 'McpResource' })
+export type McpResource = Static<typeof McpResource>
+
+export const McpResourceTemplate = Type.Object({
+  uriTemplate: Type.String({ description: 'RFC 6570' }),
+  name: Type.String(),
+  description: Type.String(),
+  mimeType: Type.String(),
+  server: Type.String()
+}, { title: 'McpResourceTemplate' })
+
+export const McpPrompt = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  arguments: Type.Array(Type.Object({ name: Type.String(), description: Type.String(), required: Type.Boolean() })),
+  server: Type.String()
+}, { title: 'McpPrompt' })
+
+/** Content of a resource: text as it is; of anything else `blob` has the bytes in base64, and `text` is empty. */
+export const McpResourceContent = Type.Object({
+  uri: Type.Optional(Type.String()),
+  mimeType: Type.Optional(Type.String()),
+  text: Type.String(),
+  blob: Type.Optional(Type.String({ description: 'base64' }))
+}, { title: 'McpResourceContent' })
+
+export const ToolList = Type.Object({ tools: Type.Array(McpTool) })
+export const ResourceList = Type.Object({ resources: Type.Array(McpResource) })
+export const TemplateList = Type.Object({ resourceTemplates: Type.Array(McpResourceTemplate) })
+export const PromptList = Type.Object({ prompts: Type.Array(McpPrompt) })
+
+export const ServerName = Type.Object({ server_name: name('name of a configured server') })
+export const ServerQuery = Type.Object({ server: Type.Optional(name('only the entries of this server')) })
+
+export const CallBody = Type.Object({
+  server: name('name of a configured server'),
+  tool: name('name of one of its tools'),
+  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, as the tool\'s inputSchema says; default {}' })),
+  capabilities: Type.Optional(Type.Object({
+    elicitation: Type.Optional(Type.Object({})),
+    sampling: Type.Optional(Type.Object({}))
+  }, { description: 'what the caller can answer if the tool asks; default: both. {}: the tool is told that nobody answers' })),
+  requestState: Type.Optional(Type.String({ description: 'of the answer that asked for input' })),
+  inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' }))
+}, { title: 'McpCall', additionalProperties: false })
+export type CallBody = Static<typeof CallBody>
+
+export const CallResult = Type.Object({
+  result: Type.Unknown({ description: 'the server\'s whole result: content, structuredContent and what else it says' })
+}, { title: 'McpCallResult' })
+
+/** Status 202: the tool asks for input before it goes on. The same call with `requestState` and `inputResponses` resumes it. */
+export const InputRequired = Type.Object({
+  status: Type.Literal('input_required'),
+  inputRequests: Type.Record(Type.String(), Type.Object({
+    method: Type.String({ description: 'elicitation/create or sampling/createMessage' }),
+    params: Type.Record(Type.String(), Type.Unknown())
+  })),
+  requestState: Type.String()
+}, { title: 'McpInputRequired' })
+
+export const ReadBody = Type.Object({
+  server: name('name of a configured server'),
+  uri: Type.String({ minLength: 1, maxLength: 10_000, description: 'URI of one of its resources' })
+}, { title: 'McpRead', additionalProperties: false })
+
+export const ReadResult = Type.Object({ contents: Type.Array(McpResourceContent) }, { title: 'McpReadResult' })
+
+export const PromptBody = Type.Object({
+  server: name('name of a configured server'),
+  prompt: name('name of one of its prompts'),
+  arguments: Type.Optional(Type.Record(Type.String(), Type.String()))
+}, { title: 'McpPromptCall', additionalProperties: false })
+
+export const PromptResult = Type.Object({
+  description: Type.String(),
+  messages: Type.Array(Type.Unknown({ description: 'as the server wrote them: role and content' }))
+}, { title: 'McpPromptResult' })
+
+/** State of one server, for people and monitors. */
+export const McpServerStatus = Type.Object({
+  name: Type.String(),
+  transport: Type.String({ description: 'stdio or http' }),
+  state: Type.String({ description: 'starting, ready, waiting for its next start, failed or stopped' }),
+  attempt: Type.Integer({ description: 'of this start, counted from the last time it was up for a while' }),
+  crashLoop: Type.Boolean({ description: 'it has failed five times or more in a row' }),
+  restarts: Type.Integer(),
+  callsInFlight: Type.Integer(),
+  pid: Type.Optional(Type.Integer()),
+  server: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() }, { description: 'as it calls itself' })),
+  readySince: Type.Optional(Type.String()),
+  nextRetryAt: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String({ description: 'why it is not ready' })),
+  exitCode: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+  signal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  missingEnv: Type.Optional(Type.Array(Type.String(), { description: 'variables that its entry names and the service does not have' })),
+  stderr: Type.Array(Type.String(), { description: 'the last lines' })
+}, { title: 'McpServerStatus' })
+
+export const ServerList = Type.Object({ servers: Type.Array(McpServerStatus) })
+
+/** Body of every failed request (service description, 7). */
+export const GatewayError = Type.Object({
+  error: Type.String({ description: 'what went wrong and what to do' }),
+  code: Type.String({ description: 'stable, for programs' }),
+  server: Type.Optional(Type.String()),
+  tool: Type.Optional(Type.String()),
+  details: Type.Optional(Type.Unknown({ description: 'exit code, signal, last lines of stderr, attempt and next retry where they apply; a failed tool\'s whole result' }))
+}, { title: 'McpGatewayError' })
+export type GatewayError = Static<typeof GatewayError>

@@ -1,0 +1,37 @@
+import { StringDecoder } from 'node:string_decoder'
+
+/** Longest part of a line that is kept, in characters: a log line is for people. */
+const LINE_CHARS = 2_000
+
+/** The last lines that a child wrote for people. A flood costs no memory: older lines make room. */
+export class StderrRing {
+  readonly #limit: number
+  readonly #lines: string[] = []
+  readonly #decoder = new StringDecoder('utf8')
+  #partial = ''
+
+  constructor (limit: number) {
+    this.#limit = limit
+  }
+
+  push (chunk: Buffer): void {
+    const pieces = (this.#partial + this.#decoder.write(chunk)).split(/\r?\n/)
+    this.#partial = (pieces.pop() ?? '').slice(0, LINE_CHARS)
+    for (const line of pieces.slice(-this.#limit)) this.add(line)
+  }
+
+  add (line: string): void {
+    // control characters would act on the terminal of whoever reads the log
+    // eslint-disable-next-line no-control-regex
+    const text = line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ').trimEnd()
+    if (text === '') return
+    this.#lines.push(text.slice(0, LINE_CHARS))
+    if (this.#lines.length > this.#limit) this.#lines.shift()
+  }
+
+  /** Oldest first, with a last line that has no end yet. */
+  lines (): string[] {
+    const partial = this.#partial.trimEnd()
+    return partial === '' ? [...this.#lines] : [...this.#lines, partial].slice(-this.#limit)
+  }
+}

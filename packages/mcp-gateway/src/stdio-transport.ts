@@ -1,0 +1,112 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { idOfEdges, LineReader } from './line-reader.js'
+import { ServerProcess, type Command, type Exit } from './server-process.js'
+import type { OrphanWatch } from './orphan-watch.js'
+
+/** What the gateway adds to the SDK's transport. */
+export interface ConnectionEnd {
+  readonly exit?: Exit | undefined
+  readonly error?: Error | undefined
+}
+
+export interface StdioOptions {
+  readonly maxMessageBytes: number
+  /** A message was too long; the id of the request that it answers, where that can be told. */
+  readonly onOversized: (id: string | number | undefined, bytes: number) => void
+  /** A line that is no message. */
+  readonly onGarbage: (line: string) => void
+}
+
+/** Messages are written together up to about so many characters. */
+const BATCH_CHARS = 64 * 1024
+
+/** Bytes written to a child that does not read. Past this, the call fails rather than the memory. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+
+/** One JSON message per line over a child's standard streams (MCP, stdio binding). */
+export class StdioTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly #command: Command
+  readonly #watch: OrphanWatch
+  readonly #options: StdioOptions
+  #child: ServerProcess | undefined
+  #closed = false
+  #batch = ''
+  #turnBegun = false
+
+  constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
+    this.#command = command
+    this.#watch = watch
+    this.#options = options
+  }
+
+  get child (): ServerProcess | undefined { return this.#child }
+
+  async start (): Promise<void> {
+    const child = this.#child = new ServerProcess(this.#command, this.#watch)
+    const reader = new LineReader(this.#options.maxMessageBytes, {
+      line: text => this.#read(text),
+      oversized: (head, tail, bytes) => this.#options.onOversized(idOfEdges(head, tail), bytes)
+    })
+    child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk))
+    child.stdout?.on('error', err => this.onerror?.(err))
+    child.ended.then(() => this.#end(), () => {})
+  }
+
+  async send (message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin
+    if (this.#closed || stdin == null || !stdin.writable) throw new Error('the server has ended')
+    const { writableLength = 0 } = stdin as { writableLength?: number }
+    if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
+    this.#batch += `${JSON.stringify(message)}\n`
+    if (!this.#turnBegun) {
+      this.#turnBegun = true
+      setImmediate(this.#endTurn)
+      this.#flush()
+    } else if (this.#batch.length > BATCH_CHARS) this.#flush()
+  }
+
+  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
+  readonly #endTurn = (): void => {
+    this.#turnBegun = false
+    this.#flush()
+  }
+
+  #flush (): void {
+    const text = this.#batch
+    this.#batch = ''
+    // not awaited: a child that dies while a write waits would leave its caller waiting, too
+    if (text !== '') this.#child?.stdin?.write(text)
+  }
+
+  /** Ends the child and its group; resolves when they are gone. */
+  async close (): Promise<void> {
+    this.#flush()
+    await this.#child?.close()
+    this.#end()
+  }
+
+  #read (line: string): void {
+    if (line === '') return
+    let message: unknown
+    try {
+      message = JSON.parse(line)
+    } catch {
+      return this.#options.onGarbage(line)
+    }
+    // batches belong to revision 2025-03-26
+    for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
+      if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
+      else this.onmessage?.(one as JSONRPCMessage)
+    }
+  }
+
+  #end (): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.onclose?.()
+  }
+}

@@ -1,0 +1,36 @@
+/** The part of an AbortSignal that a call listens to. Any AbortSignal will do. */
+export interface StopSignal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  addEventListener (type: 'abort', listener: () => void): void
+  removeEventListener (type: 'abort', listener: () => void): void
+}
+
+/** A StopSignal and the means to fire it, once: an AbortController with one listener costs more than a short call. */
+export class Stop implements StopSignal {
+  aborted = false
+  reason: unknown
+  #listeners: Array<() => void> | undefined
+
+  abort (reason: unknown): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
+
+  throwIfAborted (): void {
+    if (this.aborted) throw this.reason
+  }
+
+  addEventListener (_type: 'abort', listener: () => void): void {
+    (this.#listeners ??= []).push(listener)
+  }
+
+  removeEventListener (_type: 'abort', listener: () => void): void {
+    const at = this.#listeners?.indexOf(listener) ?? -1
+    if (at !== -1) this.#listeners?.splice(at, 1)
+  }
+}

@@ -1,0 +1,175 @@
+import { test } from 'tap'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { bad, folder, journal, lives, published, started, textOf, until } from './fixtures/app.js'
+
+test('a tool that reports an error is a failed call, with its whole result', async t => {
+  const { call } = await started(t, [bad()])
+  t.strictSame(await call('bad', 'fail'), {
+    status: 500,
+    body: {
+      error: 'the tool "fail" failed: the disk is full',
+      code: 'MCP_TOOL_FAILED',
+      server: 'bad',
+      tool: 'fail',
+      details: { result: { content: [{ type: 'text', text: 'the disk is full' }], isError: true, structuredContent: { free: 0 } } }
+    }
+  })
+})
+
+test('a server that dies in the middle of a call is restarted, and the call fails with its exit code and last words', async t => {
+  const { call, gateway } = await started(t, [bad(), published('everything')])
+  await call('bad', 'echo', { message: 'x' })
+  const [exit, beside] = await Promise.all([call('bad', 'exit', { code: 42 }), call('everything', 'echo', { message: 'beside' })])
+  t.match(exit, { status: 500, body: { error: /exited with code 42/, code: 'MCP_SERVER_GONE', server: 'bad', tool: 'exit', details: { exitCode: 42, signal: null, stderr: ['last words'], attempt: 1 } } })
+  t.equal(textOf(beside as never), 'Echo: beside')
+  const begun = Date.now()
+  t.equal(textOf(await call('bad', 'echo', { message: 'back' })), 'back')
+  t.ok(Date.now() - begun < 2_000, 'it is back within two seconds')
+  t.match(await call('bad', 'die'), { status: 500, body: { error: /SIGKILL/, details: { exitCode: null, signal: 'SIGKILL' } } })
+  t.equal(textOf(await call('bad', 'echo', { message: 'again' })), 'again')
+  t.equal(gateway.get('bad').status().restarts, 2)
+})
+
+test('all calls in flight fail when their server dies, and none of another server', async t => {
+  const { call } = await started(t, [bad(), { ...bad(), name: 'other' }])
+  await call('bad', 'echo', { message: 'x' })
+  const calls = [call('bad', 'hang'), call('bad', 'hang'), call('other', 'slow', { ms: 300 })]
+  await delay(50)
+  await call('bad', 'exit')
+  t.strictSame((await Promise.all(calls)).map(({ status }) => status), [500, 500, 200])
+})
+
+test('an answer that comes just before the end is not lost', async t => {
+  const { call } = await started(t, [bad()])
+  t.equal(textOf(await call('bad', 'answer-and-exit')), 'bye')
+})
+
+test('a server that cannot start is retried for ever, counts as a crash loop, and hides no other', async t => {
+  const { call, get, gateway } = await started(t, [bad({ crash: 7 }), { name: 'nowhere', command: 'no-such-command-of-mine' }, published('memory')], { restartDelayMaxMs: 60 })
+  await until(() => gateway.get('bad').status().crashLoop)
+  const { body: { servers } } = await get('/mcp/servers')
+  t.match(servers, [
+    { name: 'bad', transport: 'stdio', crashLoop: true, exitCode: 7, error: /exited with code 7/, stderr: ['cannot read the settings'] },
+    { name: 'nowhere', error: /"no-such-command-of-mine" is not found/ },
+    { name: 'memory', state: 'ready', crashLoop: false, pid: Number }
+  ])
+  t.match(await call('bad', 'echo', { message: 'x' }), { status: 500, body: { code: 'MCP_SERVER_NOT_READY', error: /exited with code 7/, details: { exitCode: 7, stderr: ['cannot read the settings'], attempt: Number } } })
+  t.match(await call('nowhere', 'x'), { status: 500, body: { error: /not found/ } })
+  const { body } = await get('/mcp/tools')
+  t.ok(body.tools.length > 0)
+  t.ok(body.tools.every((tool: { server: string }) => tool.server === 'memory'))
+  const before = gateway.get('bad').status().attempt
+  await until(() => gateway.get('bad').status().attempt > before)
+})
+
+test('a server that was down at start is there as soon as it can be', async t => {
+  const dir = folder(t)
+  const flag = join(dir, 'flag')
+  const { call, gateway } = await started(t, [bad({ 'crash-until': flag }), bad({ touch: flag, slow: 200 }, { name: 'helper' })])
+  await until(() => gateway.get('bad').status().state === 'ready')
+  t.equal(textOf(await call('bad', 'echo', { message: 'there' })), 'there')
+})
+
+test('calls wait for a server that is slow to start', async t => {
+  const { call, get } = await started(t, [bad({ slow: 500 })])
+  t.equal((await get('/mcp/servers')).body.servers[0].state, 'starting')
+  t.equal(textOf(await call('bad', 'echo', { message: 'patience' })), 'patience')
+})
+
+test('a server that never answers its start is ended and tried again', async t => {
+  const { call, gateway } = await started(t, [bad({ silent: true })], { startTimeoutMs: 200, readyWaitMs: 300 })
+  await until(() => gateway.get('bad').status().attempt > 1)
+  t.match(gateway.get('bad').status().error, /did not answer within 0.2 s of its start/)
+  t.match(await call('bad', 'echo', { message: 'x' }), { status: 500, body: { code: 'MCP_SERVER_NOT_READY' } })
+})
+
+test('a call without an answer ends with its time, is cancelled at the server, and progress gives it more', async t => {
+  const file = join(folder(t), 'journal')
+  const { call } = await started(t, [bad({ journal: file }, { timeout: 0.3 })])
+  t.match(await call('bad', 'hang'), { status: 500, body: { code: 'MCP_CALL_TIMEOUT', error: /0\.3 s/, details: { state: 'ready' } } })
+  await until(() => journal(file).some(line => line.startsWith('notifications/cancelled')))
+  const begun = Date.now()
+  t.equal(textOf(await call('bad', 'progress', { steps: 4, ms: 150 })), 'done')
+  t.ok(Date.now() - begun > 450)
+})
+
+test('a call ends at the longest time, progress or not', async t => {
+  const { call } = await started(t, [bad()], { maxCallMs: 300 })
+  t.match(await call('bad', 'progress', { steps: 100, ms: 50 }), { status: 500, body: { code: 'MCP_CALL_TIMEOUT' } })
+})
+
+test('garbage on stdout is no message and does no harm; it is shown', async t => {
+  const { call, gateway } = await started(t, [bad({ noise: true })])
+  t.equal(textOf(await call('bad', 'garbage')), 'still here')
+  t.match(gateway.get('bad').status().stderr.join('\n'), /stdout: Welcome to the server!/)
+})
+
+test('a message past the limit fails its own call alone, wherever its id stands', async t => {
+  const { call, gateway } = await started(t, [bad()], { maxMessageBytes: 1024 * 1024 })
+  for (const last of [true, false]) {
+    const [slow, big] = await Promise.all([call('bad', 'slow'), call('bad', 'big', { bytes: 50 * 1024 * 1024, last })])
+    t.match(big, { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE', server: 'bad', tool: 'big', error: /1048576 are taken/ } })
+    t.equal(slow.status, 200)
+  }
+  t.equal(textOf(await call('bad', 'big', { bytes: 500_000 })).length, 500_000)
+  t.equal(gateway.get('bad').status().restarts, 0)
+})
+
+test('eight and twenty megabytes come through', async t => {
+  const { call } = await started(t, [bad()])
+  for (const bytes of [8e6, 20e6]) t.equal(textOf(await call('bad', 'big', { bytes })).length, bytes)
+})
+
+test('a flood on stderr is bounded', async t => {
+  const { call, gateway } = await started(t, [bad()], { stderrLines: 5 })
+  t.equal(textOf(await call('bad', 'flood', { lines: 50_000 })), 'flooded')
+  await until(() => gateway.get('bad').status().stderr.at(-1)?.startsWith('line 49999') === true)
+  t.equal(gateway.get('bad').status().stderr.length, 5)
+})
+
+test('unusual answers are passed on, or fail at once', async t => {
+  const { call } = await started(t, [bad()])
+  t.match((await call('bad', 'unknown')).body.result, { content: [{ type: 'hologram', data: { x: 1 } }, {}], structuredContent: { any: ['thing'] } })
+  t.match((await call('bad', 'mismatch')).body.result, { structuredContent: { m: 1 } })
+  t.match(await call('bad', 'refuse'), { status: 500, body: { code: 'MCP_CALL_FAILED', error: /not today/, details: { rpcCode: -32050, data: { why: 'rain' } } } })
+  t.match(await call('bad', 'nothing'), { status: 500, body: { code: 'MCP_CALL_FAILED' } })
+  t.match(await call('bad', 'odd-error'), { status: 500, body: { code: 'MCP_CALL_FAILED' } })
+})
+
+test('a server that hangs is ended and started again, also while calls keep coming', async t => {
+  const { call, gateway } = await started(t, [bad({}, { timeout: 0.2 })], { pingIntervalMs: 100, pingTimeoutMs: 100 })
+  await call('bad', 'echo', { message: 'x' })
+  const { pid } = gateway.get('bad').status()
+  const first = call('bad', 'freeze')
+  const stop = new AbortController()
+  const stream = (async () => { while (!stop.signal.aborted) { await Promise.race([call('bad', 'echo', { message: 'y' }), delay(50)]) } })()
+  t.match(await first, { status: 500 })
+  await until(() => { const { state, pid: now } = gateway.get('bad').status(); return state === 'ready' && now !== pid })
+  stop.abort()
+  await stream
+  t.notOk(lives(pid!))
+  t.equal(textOf(await call('bad', 'echo', { message: 'back' })), 'back')
+})
+
+test('a server with calls in flight is not ended by a missed ping', async t => {
+  const { call, gateway } = await started(t, [bad()], { pingIntervalMs: 30, pingTimeoutMs: 30 })
+  t.equal(textOf(await call('bad', 'slow', { ms: 500 })), 'slow but sure')
+  t.equal(gateway.get('bad').status().restarts, 0)
+})
+
+test('one call too many at once is refused with 503', async t => {
+  const { call } = await started(t, [bad()], { maxInFlight: 2 })
+  await call('bad', 'echo', { message: 'x' })
+  const two = [call('bad', 'slow'), call('bad', 'slow')]
+  await delay(50)
+  t.match(await call('bad', 'echo', { message: 'x' }), { status: 503, body: { code: 'MCP_SERVER_BUSY' } })
+  t.strictSame((await Promise.all(two)).map(({ status }) => status), [200, 200])
+})
+
+test('a server that is not to be restarted stays as it ended', async t => {
+  const { call, gateway } = await started(t, [bad({}, { restart: false })])
+  await call('bad', 'exit', { code: 5 })
+  await until(() => gateway.get('bad').status().state === 'failed')
+  t.match(await call('bad', 'echo', { message: 'x' }), { status: 500, body: { code: 'MCP_SERVER_NOT_READY', error: /it is not started again/, details: { exitCode: 5 } } })
+})

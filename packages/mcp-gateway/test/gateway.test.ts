@@ -1,0 +1,121 @@
+import { test } from 'tap'
+import Fastify from 'fastify'
+import mcpGateway, { createGateway, sourceName, type McpServerConfig } from '../src/index.js'
+import { bad, lives, published, started, textOf, until } from './fixtures/app.js'
+
+test('a new configuration stops and starts only what changed', async t => {
+  const { gateway, call, get } = await started(t, [bad({ one: true }, { name: 'kept' }), bad({ two: true }, { name: 'changed' }), bad({ three: true }, { name: 'gone' })])
+  await until(() => gateway.status().every(({ state }) => state === 'ready'))
+  const before = new Map(gateway.status().map(({ name, pid }) => [name, pid!]))
+  const hanging = call('gone', 'hang')
+  await until(() => gateway.get('gone').status().callsInFlight === 1)
+  await gateway.replace([{ ...bad({ four: true }), name: 'new' }, bad({ one: true }, { name: 'kept' }), bad({ other: true }, { name: 'changed' })])
+  t.match(await hanging, { status: 500, body: { server: 'gone' } })
+  await until(() => gateway.status().every(({ state }) => state === 'ready'))
+  t.strictSame(gateway.names, ['new', 'kept', 'changed'])
+  t.equal(gateway.get('kept').status().pid, before.get('kept'))
+  t.not(gateway.get('changed').status().pid, before.get('changed'))
+  t.notOk(lives(before.get('gone')!))
+  t.notOk(lives(before.get('changed')!))
+  t.match(await call('gone', 'echo'), { status: 404 })
+  t.equal(textOf(await call('changed', 'argv')), '["--other"]')
+  await t.rejects(gateway.replace([{ name: 'x' }]), { code: 'MCP_GATEWAY_OPTIONS' })
+  t.equal((await get('/mcp/tools')).status, 200)
+  t.strictSame(gateway.names, ['new', 'kept', 'changed'], 'a bad configuration changes nothing')
+})
+
+test('the tools of all servers are one source, under names of their own', async t => {
+  const { gateway } = await started(t, [published('everything'), bad({}, { name: 'a server with a name that is much longer than any model would ever take' })])
+  const source = gateway.toolSource()
+  const tools = await source.list()
+  t.ok(tools.every(({ name }) => /^[\w.-]{1,64}$/.test(name)))
+  t.equal(new Set(tools.map(({ name }) => name)).size, tools.length)
+  const echo = tools.filter(({ tool }) => tool === 'echo')
+  t.equal(echo[0]?.name, 'everything__echo')
+  const progress: unknown[] = []
+  t.match(await source.call('everything__echo', { message: 'hi' }), { content: [{ text: 'Echo: hi' }] })
+  t.match(await source.call(echo[1]!.name, { message: 'long' }), { content: [{ text: 'long' }] })
+  await source.call(tools.find(({ tool }) => tool === 'progress')!.name, {}, { onProgress: step => { progress.push(step.progress) } })
+  t.strictSame(progress, [1, 2, 3])
+  t.match(await source.call(tools.find(({ tool }) => tool === 'fail')!.name, {}), { isError: true })
+  await t.rejects(source.call('everything__ecko', {}), { code: 'MCP_TOOL_NOT_FOUND', message: /everything__echo/ })
+  const [resource] = await source.resources.list()
+  t.match(await source.resources.read(String(resource!.uri)), { contents: [{ uri: resource!.uri }] })
+  await t.rejects(source.resources.read('none://at.all'), { code: 'MCP_RESOURCE_NOT_FOUND' })
+  t.ok((await source.resources.templates()).length > 0)
+  const prompts = await source.prompts.list()
+  t.ok(prompts.some(({ name }) => name === 'everything__simple-prompt'))
+  t.match(await source.prompts.get('everything__simple-prompt', {}), { messages: [{}] })
+})
+
+test('names are the same at every start, and two long ones are not alike', t => {
+  t.equal(sourceName('a', 'b'), 'a__b')
+  t.equal(sourceName('a', 'x'.repeat(100)), sourceName('a', 'x'.repeat(100)))
+  t.not(sourceName('a', 'x'.repeat(100)), sourceName('a', 'x'.repeat(101)))
+  t.not(sourceName('a b', 'c'), sourceName('a_b', 'c'))
+  t.equal(sourceName('a', 'x'.repeat(100)).length, 64)
+  t.end()
+})
+
+test('an interpreter calls a tool, and its signal cancels', async t => {
+  const { gateway: { callTool } } = await started(t, [bad()])
+  t.match(await callTool('bad', 'echo', { message: 'x' }), { content: [{ text: 'x' }] })
+  await t.rejects(callTool('bad', 'fail', {}), { code: 'MCP_TOOL_FAILED' })
+  await t.rejects(callTool('bad', 'hang', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+  await t.rejects(callTool('bad', 'hang', {}, { signal: AbortSignal.abort(new Error('too late')) }), { message: 'too late' })
+})
+
+test('the plugin starts and ends its servers itself, keeps to its prefix and leaves the app alone', async t => {
+  const app = Fastify()
+  await app.register(mcpGateway, { prefix: '/tools', servers: [bad()] as McpServerConfig[] })
+  app.setErrorHandler((err, request, reply) => reply.code(418).send({ mine: (err as Error).message }))
+  app.post('/mine', { schema: { body: { type: 'object', properties: { n: { type: 'integer' } } } } }, async ({ body }) => body)
+  app.get('/broken', async () => { throw new Error('mine') })
+  t.strictSame((await app.inject({ method: 'POST', url: '/mine', payload: { n: '7' } })).json(), { n: 7 }, 'the app still converts')
+  t.strictSame((await app.inject('/broken')).json(), { mine: 'mine' })
+  t.equal((await app.inject('/mcp/tools')).statusCode, 404)
+  const { servers } = (await app.inject('/tools/mcp/servers')).json()
+  t.equal((await app.inject({ method: 'POST', url: '/tools/mcp/call', payload: { server: 'bad', tool: 'echo', arguments: { message: 'x' } } })).statusCode, 200)
+  await app.close()
+  t.notOk(lives(servers[0].pid))
+})
+
+test('callers are asked who they are where the application wants it, and nobody resumes the call of another', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpGateway, { servers: [bad()], authenticate: ({ headers: { authorization } }) => authorization === undefined ? undefined : { owner: authorization } })
+  const post = async (authorization: string | undefined, more = {}): Promise<{ statusCode: number, json (): any }> => await app.inject({
+    method: 'POST', url: '/mcp/call', headers: authorization === undefined ? {} : { authorization }, payload: { server: 'bad', tool: 'ask', arguments: {}, ...more }
+  })
+  t.match((await app.inject('/mcp/tools')).json(), { code: 'UNAUTHENTICATED', error: String })
+  t.equal((await post(undefined)).statusCode, 401)
+  const asked = await post('ada')
+  const { requestState } = asked.json()
+  const inputResponses = { 'input-1': { action: 'decline' } }
+  t.match((await post('eve', { requestState, inputResponses })).json(), { code: 'MCP_INVALID_STATE' })
+  t.equal((await post('ada', { requestState, inputResponses })).statusCode, 200)
+})
+
+test('the plugin is refused without servers, and without a gateway', async t => {
+  for (const options of [{}, { servers: [], gateway: createGateway({ servers: [] }) }, { servers: [{ name: 'x' }] }]) {
+    await t.rejects(async () => await Fastify().register(mcpGateway, options), { code: 'MCP_GATEWAY_OPTIONS' })
+  }
+})
+
+test('the tools are an OpenAPI document, each with its own schema', async t => {
+  const { get } = await started(t, [bad(), published('everything')])
+  const { body } = await get('/mcp/openapi.json')
+  t.equal(body.openapi, '3.1.0')
+  const { schema } = body.paths['/mcp/call'].post.requestBody.content['application/json']
+  t.ok(schema.oneOf.some(({ $ref }: { $ref: string }) => $ref === '#/components/schemas/bad__echo'))
+  t.match(body.components.schemas.bad__echo, { properties: { server: { const: 'bad' }, tool: { const: 'echo' }, arguments: { properties: { message: { type: 'string' } } } } })
+})
+
+test('a body that is too large or nested too deep is refused', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpGateway, { servers: [bad()], bodyLimit: 10_000 })
+  const post = async (args: string): Promise<{ statusCode: number, json (): any }> => await app.inject({ method: 'POST', url: '/mcp/call', headers: { 'content-type': 'application/json' }, payload: `{"server":"bad","tool":"echo","arguments":{"message":${args}}}` })
+  t.equal((await post(`"${'x'.repeat(20_000)}"`)).statusCode, 413)
+  t.match((await post(`${'['.repeat(100)}${']'.repeat(100)}`)).json(), { code: 'BAD_REQUEST', error: /deeper/ })
+})

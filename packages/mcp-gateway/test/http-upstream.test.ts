@@ -1,0 +1,173 @@
+import { test } from 'tap'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { everythingOverHttp, listening, MODERN, started, textOf, until } from './fixtures/app.js'
+
+for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as const) {
+  test(`a server over HTTP (${binding}) is listed, called and read`, async t => {
+    const { port } = await everythingOverHttp(t, binding)
+    const { call, get } = await started(t, [{ name: 'everything', url: `http://127.0.0.1:${port}${path}` }])
+    t.equal(textOf(await call('everything', 'echo', { message: 'over HTTP' })), 'Echo: over HTTP')
+    t.ok((await get('/mcp/tools')).body.tools.length > 5)
+    t.ok((await get('/mcp/resources')).body.resources.length > 0)
+    t.match((await get('/mcp/servers')).body.servers, [{ transport: 'http', state: 'ready', server: { name: String } }])
+    t.match(await call('everything', 'nothing-of-the-kind'), { status: 404 })
+  })
+}
+
+test('a server of the era without sessions is served over HTTP and stdio', async t => {
+  const { port } = await listening(t, MODERN, ['--port=0'], /listening on (\d+)/)
+  const { call, get, app } = await started(t, [{ name: 'http', url: `http://127.0.0.1:${port}/mcp` }, { name: 'stdio', command: process.execPath, args: [MODERN] }])
+  for (const server of ['http', 'stdio']) {
+    t.equal(textOf(await call(server, 'echo', { message: 'Grüße: ✓' })), 'Grüße: ✓', server)
+    t.equal(textOf(await call(server, 'slow')), 'there', server)
+    const asked = await call(server, 'city')
+    t.match(asked, { status: 202, body: { status: 'input_required', inputRequests: { 'input-1': { method: 'elicitation/create', params: { message: 'Which city?' } } }, requestState: String } })
+    const { statusCode, body } = await app.inject({
+      method: 'POST', url: '/mcp/call', payload: { server, tool: 'city', arguments: {}, requestState: asked.body.requestState, inputResponses: { 'input-1': { action: 'accept', content: { city: 'Aarhus' } } } }
+    })
+    t.equal(statusCode, 200)
+    t.match(body, /Aarhus/)
+  }
+  t.match((await get('/mcp/servers')).body.servers, [{ state: 'ready', server: { name: 'modern' } }, { state: 'ready', server: { name: 'modern' }, restarts: 1 }])
+})
+
+test('a server that was away is there again when it is back', async t => {
+  const first = await everythingOverHttp(t, 'streamableHttp')
+  const { call, gateway } = await started(t, [{ name: 'everything', url: `http://127.0.0.1:${first.port}/mcp` }])
+  t.equal((await call('everything', 'echo', { message: 'x' })).status, 200)
+  first.child.kill('SIGKILL')
+  await once(first.child, 'exit')
+  t.match(await call('everything', 'echo', { message: 'x' }), { status: 500, body: { error: String, server: 'everything' } })
+  await until(() => gateway.get('everything').status().state !== 'ready')
+  t.match(gateway.get('everything').status().error, /ECONNREFUSED|other side closed|closed/)
+  await everythingOverHttp(t, 'streamableHttp', first.port)
+  await until(async () => (await call('everything', 'echo', { message: 'x' })).status === 200, 20_000)
+})
+
+/** A hand-written server over HTTP: what it is sent, and how it answers, is the test's. */
+async function upstream (t: { teardown (work: () => void): void }, answer: (message: any, headers: IncomingHttpHeaders, res: Parameters<RequestListener>[1]) => boolean): Promise<string> {
+  const server = createServer((req, res) => {
+    let text = ''
+    req.on('data', chunk => { text += chunk })
+    req.on('end', () => {
+      if (req.method !== 'POST') return res.writeHead(405).end()
+      const message = JSON.parse(text)
+      const send = (result: object, headers = {}): unknown => res.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
+      if (answer(message, req.headers, res)) return
+      if (message.method === 'initialize') return send({ protocolVersion: message.params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'own', version: '1' } }, { 'mcp-session-id': `s${Math.random()}` })
+      if (message.id === undefined) return res.writeHead(202).end()
+      if (message.method === 'tools/list') return send({ tools: ['a', 'cut', 'big'].map(name => ({ name, inputSchema: { type: 'object' } })) })
+      send({ content: [{ type: 'text', text: 'ok' }] })
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+test('a session that the server has forgotten is begun anew, once, and the call made again', async t => {
+  let handshakes = 0
+  let forget = false
+  const url = await upstream(t, ({ method }, headers, res) => {
+    if (method === 'initialize') { handshakes++; forget = false }
+    if (method !== 'tools/call' || !forget) return false
+    res.writeHead(404).end('no such session')
+    return true
+  })
+  const { call } = await started(t, [{ name: 'own', url }])
+  t.equal((await call('own', 'a')).status, 200)
+  forget = true
+  const answers = await Promise.all([call('own', 'a'), call('own', 'a'), call('own', 'a')])
+  t.strictSame(answers.map(({ status }) => status), [200, 200, 200])
+  t.equal(handshakes, 2)
+})
+
+test('headers of the configuration are sent, the caller\'s own never are, and no redirect takes them elsewhere', async t => {
+  const seen: IncomingHttpHeaders[] = []
+  const elsewhere = await upstream(t, (message, headers) => { seen.push({ ...headers, elsewhere: 'yes' }); return false })
+  const url = await upstream(t, ({ method }, headers, res) => {
+    seen.push(headers)
+    if (method !== 'tools/call') return false
+    res.writeHead(307, { location: elsewhere }).end()
+    return true
+  })
+  const { app, gateway } = await started(t, [{ name: 'own', url, headers: { authorization: 'Bearer of-the-configuration' } }])
+  const { statusCode, body } = await app.inject({ method: 'POST', url: '/mcp/call', headers: { authorization: 'Bearer of-the-caller', cookie: 'c=1' }, payload: { server: 'own', tool: 'a', arguments: {} } })
+  t.equal(statusCode, 500)
+  t.notMatch(body, /of-the-configuration/)
+  t.ok(seen.length >= 3)
+  for (const headers of seen) {
+    t.equal(headers.authorization, 'Bearer of-the-configuration')
+    t.notOk(headers.cookie)
+    t.notOk(headers.elsewhere)
+  }
+  t.equal(gateway.get('own').status().state, 'ready')
+})
+
+test('a stream that is cut, and a message past the limit, fail their call at once and no other', async t => {
+  const url = await upstream(t, ({ method, id, params }, headers, res) => {
+    if (method !== 'tools/call' || params.name === 'a') return false
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    if (params.name === 'cut') {
+      res.write(': nothing yet\n\n')
+      setTimeout(() => res.destroy(), 50)
+    } else res.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'x'.repeat(300_000) }] } })}\n\n`)
+    return true
+  })
+  const { call } = await started(t, [{ name: 'own', url }], { maxMessageBytes: 100_000 })
+  const begun = Date.now()
+  const [cut, big, fine] = await Promise.all([call('own', 'cut'), call('own', 'big'), call('own', 'a')])
+  t.match(cut, { status: 500, body: { code: 'MCP_CALL_FAILED', error: /ended the stream without an answer/ } })
+  t.match(big, { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE' } })
+  t.equal(fine.status, 200)
+  t.ok(Date.now() - begun < 5_000)
+})
+
+test('a server that wants other credentials says so, and is tried again', async t => {
+  const url = await upstream(t, (message, headers, res) => { res.writeHead(401, { 'www-authenticate': 'Bearer' }).end('{"error":"who are you"}'); return true })
+  const { call, gateway } = await started(t, [{ name: 'own', url, headers: { authorization: 'Bearer my-wrong-token' } }])
+  await until(() => gateway.get('own').status().attempt > 1)
+  const answer = await call('own', 'a')
+  t.match(answer, { status: 500, body: { code: 'MCP_SERVER_NOT_READY', error: /who are you|401/ } })
+  t.notMatch(JSON.stringify([answer, gateway.status()]), /my-wrong-token/)
+})
+
+test('a server takes OAuth client credentials from the configuration', async t => {
+  let grants = 0
+  const issuer = createServer((req, res) => {
+    const base = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`
+    const json = (body: object): unknown => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (req.url === '/.well-known/oauth-authorization-server') return json({ issuer: base, token_endpoint: `${base}/token`, authorization_endpoint: `${base}/authorize`, response_types_supported: ['code'], grant_types_supported: ['client_credentials'], token_endpoint_auth_methods_supported: ['client_secret_basic'] })
+    if (req.url !== '/token' || req.headers.authorization !== `Basic ${Buffer.from('me:hush-hush').toString('base64')}`) return res.writeHead(404).end()
+    grants++
+    json({ access_token: 'granted', token_type: 'bearer', expires_in: 3600 })
+  }).listen(0, '127.0.0.1')
+  await once(issuer, 'listening')
+  t.teardown(() => { issuer.closeAllConnections(); issuer.close() })
+  const base = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`
+  const server = createServer((req, res) => {
+    if (req.url?.startsWith('/.well-known/oauth-protected-resource') === true) {
+      return res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ resource: own, authorization_servers: [base] }))
+    }
+    if (req.headers.authorization !== 'Bearer granted') return res.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${new URL('/.well-known/oauth-protected-resource', own).href}"` }).end()
+    if (req.method !== 'POST') return res.writeHead(405).end()
+    let text = ''
+    req.on('data', chunk => { text += chunk })
+    req.on('end', () => {
+      const { id, method, params } = JSON.parse(text)
+      if (id === undefined) return res.writeHead(202).end()
+      const result = method === 'initialize'
+        ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'own', version: '1' } }
+        : method === 'tools/list' ? { tools: [{ name: 'a', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text: 'granted' }] }
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  const { call } = await started(t, [{ name: 'own', url: own, oauth: { client_id: 'me', client_secret: 'hush-hush', issuer: base } }])
+  t.equal(textOf(await call('own', 'a')), 'granted')
+  t.equal(grants, 1)
+})

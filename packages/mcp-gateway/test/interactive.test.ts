@@ -1,0 +1,87 @@
+import { test } from 'tap'
+import { bad, published, started, textOf } from './fixtures/app.js'
+
+const accept = (content: object): object => ({ action: 'accept', content })
+
+test('a tool that asks is answered by a second call', async t => {
+  const { app, gateway } = await started(t, [published('everything')])
+  const post = async (payload: object): Promise<{ status: number, body: any }> => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url: '/mcp/call', payload })
+    return { status: statusCode, body: JSON.parse(body) }
+  }
+  const call = { server: 'everything', tool: 'trigger-elicitation-request', arguments: {} }
+  const asked = await post(call)
+  t.match(asked, { status: 202, body: { status: 'input_required', inputRequests: { 'input-1': { method: 'elicitation/create', params: { message: String, requestedSchema: { type: 'object' } } } }, requestState: /^v1\./ } })
+  const { requestState } = asked.body
+  const tampered = `${requestState.slice(0, -3)}abc`
+  t.match(await post({ ...call, requestState: tampered }), { status: 400, body: { code: 'MCP_INVALID_STATE' } })
+  t.match(await post({ ...call, tool: 'echo', requestState }), { status: 400, body: { code: 'MCP_INVALID_STATE', error: /another caller, server, tool/ } })
+  t.match(await post({ ...call, requestState, inputResponses: { 'input-1': 'yes' } }), { status: 400, body: { code: 'BAD_REQUEST' } })
+  t.match(await post({ ...call, requestState, inputResponses: { 'input-1': { action: 'maybe' } } }), { status: 400, body: { error: /accept/ } })
+  const again = await post({ ...call, requestState })
+  t.match(again, { status: 202, body: { inputRequests: { 'input-1': {} } } }, 'without an answer it asks again')
+  const answered = await post({ ...call, requestState: again.body.requestState, inputResponses: { 'input-1': accept({ name: 'Ada' }), other: {} } })
+  t.equal(answered.status, 200)
+  t.match(JSON.stringify(answered.body), /Ada/)
+  t.match(await post({ ...call, requestState: again.body.requestState }), { status: 400, body: { error: /has been used/ } })
+  const declined = await post({ ...call, capabilities: {} })
+  t.match(declined, { status: 200, body: { result: { content: [{ text: /declin/i }, {}] } } }, 'a caller that cannot answer is not asked')
+  t.equal(gateway.get('everything').status().callsInFlight, 0)
+})
+
+test('a sampling request is answered by a second call, or the call fails where nobody can', async t => {
+  const { app, call } = await started(t, [published('everything')])
+  const body = { server: 'everything', tool: 'trigger-sampling-request', arguments: { prompt: 'Hello?', maxTokens: 10 } }
+  const asked = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
+  t.match(asked.inputRequests, { 'input-1': { method: 'sampling/createMessage', params: { messages: Array } } })
+  const inputResponses = { 'input-1': { role: 'assistant', model: 'mine', content: { type: 'text', text: 'Hello yourself' } } }
+  const done = await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: asked.requestState, inputResponses } })
+  t.match(done.body, /Hello yourself/)
+  t.equal((await call('everything', 'echo', { message: 'x' })).status, 200)
+  const cannot = await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, capabilities: { elicitation: {} } } })
+  t.match(cannot.json(), { error: /nobody is there to answer/ })
+})
+
+test('a tool may ask again and again, and its own time stands still meanwhile', async t => {
+  const { app, call } = await started(t, [bad({}, { timeout: 0.3 })])
+  const body = { server: 'bad', tool: 'ask', arguments: { rounds: 3 } }
+  let answer = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
+  for (let round = 1; round <= 3; round++) {
+    t.match(Object.keys(answer.inputRequests), [`input-${round}`])
+    await new Promise(resolve => setTimeout(resolve, 250))
+    answer = (await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: answer.requestState, inputResponses: { [`input-${round}`]: accept({ city: `c${round}` }) } } })).json()
+  }
+  t.match(textOf({ body: answer }), /c3/)
+  t.equal((await call('bad', 'echo', { message: 'x' })).status, 200)
+})
+
+test('a question nobody answers is declined after its time, and a server that dies takes its questions along', async t => {
+  const { app, call, gateway } = await started(t, [bad()], { questionTtlMs: 200 })
+  const body = { server: 'bad', tool: 'ask', arguments: {} }
+  const first = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
+  t.equal(gateway.get('bad').status().callsInFlight, 1)
+  await new Promise(resolve => setTimeout(resolve, 300))
+  t.equal(gateway.get('bad').status().callsInFlight, 0)
+  t.match((await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: first.requestState } })).json(), { code: 'MCP_INVALID_STATE' })
+  const second = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
+  await call('bad', 'exit')
+  t.match((await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: second.requestState, inputResponses: { 'input-1': accept({}) } } })).json(), { error: String, code: /MCP_/ })
+})
+
+test('a question that could be of several calls is declined', async t => {
+  const { call } = await started(t, [bad()])
+  await call('bad', 'echo', { message: 'x' })
+  const [asking] = await Promise.all([call('bad', 'ask'), call('bad', 'slow')])
+  t.match(textOf(asking), /decline/)
+})
+
+test('questions past the limit are declined', async t => {
+  const { call } = await started(t, [bad({ a: true }, { name: 'a' }), bad({ b: true }, { name: 'b' })], { maxQuestions: 1 })
+  t.equal((await call('a', 'ask')).status, 202)
+  t.match(textOf(await call('b', 'ask')), /decline/)
+})
+
+test('what a server may not ask is refused in the words of the protocol', async t => {
+  const { call } = await started(t, [bad()])
+  t.match(textOf(await call('bad', 'ask', { method: 'roots/list', params: {} })), /error/)
+})

@@ -1,0 +1,68 @@
+import { test } from 'tap'
+import { realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { folder, published, started, textOf } from './fixtures/app.js'
+
+test('the tools of all servers are listed, and those of one', async t => {
+  const dir = realpathSync(folder(t))
+  const { get } = await started(t, [published('everything'), published('filesystem', dir), published('memory')])
+  const { status, body } = await get('/mcp/tools')
+  t.equal(status, 200)
+  t.strictSame([...new Set(body.tools.map((tool: { server: string }) => tool.server))], ['everything', 'filesystem', 'memory'])
+  for (const tool of body.tools) t.strictSame(Object.keys(tool), ['name', 'description', 'inputSchema', 'server'])
+  const { body: one } = await get('/mcp/tools/memory')
+  t.ok(one.tools.some((tool: { name: string }) => tool.name === 'create_entities'))
+  t.ok(one.tools.every((tool: { server: string }) => tool.server === 'memory'))
+})
+
+test('a tool is called, and the whole result comes back', async t => {
+  const dir = realpathSync(folder(t))
+  writeFileSync(join(dir, 'tide.txt'), 'The tide turns at six.')
+  const { call } = await started(t, [published('everything'), published('filesystem', dir), { ...published('memory'), env: { MEMORY_FILE_PATH: join(dir, 'memory.jsonl') } }])
+  const echo = await call('everything', 'echo', { message: 'hello' })
+  t.equal(echo.status, 200)
+  t.match(echo.body, { result: { content: [{ type: 'text', text: 'Echo: hello' }] } })
+  const structured = await call('everything', 'get-structured-content', { location: 'Chicago' })
+  t.match(structured.body.result.structuredContent, { temperature: Number })
+  const read = await call('filesystem', 'read_text_file', { path: join(dir, 'tide.txt') })
+  t.equal(textOf(read), 'The tide turns at six.')
+  await call('memory', 'create_entities', { entities: [{ name: 'Tide', entityType: 'thing', observations: ['turns'] }] })
+  t.match(textOf(await call('memory', 'read_graph')), /Tide/)
+})
+
+test('resources are listed and read', async t => {
+  const { get, app } = await started(t, [published('everything')])
+  const { body } = await get('/mcp/resources?server=everything')
+  t.ok(body.resources.length > 0)
+  for (const resource of body.resources) t.strictSame(Object.keys(resource), ['uri', 'name', 'description', 'mimeType', 'server'])
+  const { uri } = body.resources[0]
+  const read = await app.inject({ method: 'POST', url: '/mcp/resources/read', payload: { server: 'everything', uri } })
+  t.equal(read.statusCode, 200)
+  t.type(read.json().contents[0].text, 'string')
+  t.ok(read.json().contents[0].text.length > 0)
+})
+
+test('what does not exist is answered with 404 and the name most likely meant', async t => {
+  const { call, get, app } = await started(t, [published('everything')])
+  t.match(await call('everythin', 'echo'), { status: 404, body: { error: /did you mean "everything"/, code: 'MCP_SERVER_NOT_FOUND' } })
+  t.match(await call('everything', 'ecko'), { status: 404, body: { error: /did you mean "echo"/, code: 'MCP_TOOL_NOT_FOUND', server: 'everything', tool: 'ecko' } })
+  t.match(await get('/mcp/tools/nowhere'), { status: 404, body: { code: 'MCP_SERVER_NOT_FOUND', error: /configured: everything/ } })
+  t.match(await get('/mcp/resources?server=nowhere'), { status: 404 })
+  const read = await app.inject({ method: 'POST', url: '/mcp/resources/read', payload: { server: 'everything', uri: 'file:///etc/passwd' } })
+  t.equal(read.statusCode, 404)
+  t.match(read.json(), { code: 'MCP_RESOURCE_NOT_FOUND', server: 'everything' })
+})
+
+test('a body of the wrong shape is answered with 400, every problem by its path', async t => {
+  const { app } = await started(t, [published('everything')])
+  const post = async (payload: unknown, url = '/mcp/call'): Promise<{ status: number, body: any }> => {
+    const res = await app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: typeof payload === 'string' ? payload : JSON.stringify(payload) })
+    return { status: res.statusCode, body: res.json() }
+  }
+  t.match(await post({}), { status: 400, body: { error: /body\/server: is missing; body\/tool: is missing/, code: 'BAD_REQUEST' } })
+  t.match(await post({ server: 'everything', tool: 7, arguments: [] }), { status: 400, body: { error: /body\/tool: .*body\/arguments: / } })
+  t.match(await post({ server: 'everything' }, '/mcp/resources/read'), { status: 400, body: { error: /body\/uri: is missing/ } })
+  t.match(await post('{"server":'), { status: 400, body: { error: String, code: 'INVALID_JSON' } })
+  t.match(await post({ server: 'everything', tool: 'echo', arguments: {} }), { status: 400, body: { error: /arguments\/message: is missing/, code: 'MCP_INVALID_ARGUMENTS', server: 'everything', tool: 'echo' } })
+  t.match(await post({ server: 'everything', tool: 'echo', arguments: { message: 5 } }), { status: 400, body: { error: /arguments\/message: must be string/ } })
+})
