@@ -11,6 +11,7 @@ export const remedies = {
   BODY_TOO_DEEP: { seen: 'caller', means: 'The body is nested too deep.', remedy: 'Send a flatter body.' },
   REQUEST_REFUSED: { seen: 'caller', status: '4xx', means: 'A hook of the application refused the request without naming a code.', remedy: 'Read `message`; the status says the rest.' },
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
+  INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option gave a caller without an `owner`. The request is refused with 500.', remedy: 'Give `{ owner }`, or undefined for a caller who is not known.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request reached a host on loopback under a name that it does not know, as a web page does that points its own name at 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'The host has no such route.', remedy: '`GET /openapi.json` lists what there is.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Take the near match in `message`, or a name from `GET /vac`.' },

@@ -1,5 +1,5 @@
-import type { Config, Interpreter, McpServerConfig, Principal, ServiceConfig, VacConfig } from '@polyvac/core'
-import type { FastifyRequest, FastifyServerOptions } from 'fastify'
+import type { Authenticate, Config, Interpreter, McpServerConfig, ServiceConfig, VacConfig } from '@polyvac/core'
+import type { FastifyServerOptions } from 'fastify'
 
 /** What the documents packages tells of its progress, with the VAC it is for. */
 export interface IndexingProgress {
@@ -37,7 +37,7 @@ export interface HostOptions {
   /** A configuration file, or one that is read already. Default, where no `vacs` are given: `vac_config.yaml`. */
   readonly config?: string | Config | undefined
   /** Names the caller; undefined refuses the request with 401. */
-  readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
+  readonly authenticate?: Authenticate | undefined
   /** Options of the Fastify instance. */
   readonly server?: FastifyServerOptions | undefined
   /** Follow changes of document folders. Default true. */

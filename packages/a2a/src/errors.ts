@@ -27,10 +27,6 @@ export const PushNotSupportedError = createError('A2A_PUSH_NOT_SUPPORTED',
 /** The task has no such push config. No argument: see NoSuchTaskError. */
 export const NoSuchPushConfigError = createError('A2A_PUSH_CONFIG_NOT_FOUND', 'the task has no such push notification config', 404)
 
-/** `authenticate` does not know the caller. No argument. */
-export const UnauthenticatedError = createError('UNAUTHENTICATED',
-  'this service does not know the caller; send credentials, such as Authorization: Bearer …', 401)
-
 /** One caller holds as many streams as it may. Argument: the limit. */
 export const TooManyStreamsError = createError<[number]>('A2A_TOO_MANY_STREAMS',
   'this caller follows %s tasks already; end one, or use push notifications', 429)

@@ -1,6 +1,5 @@
-import type { Principal, Vacs } from '@polyvac/core'
+import type { Authenticate, Vacs } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
-import type { FastifyRequest } from 'fastify'
 import type { SigningKeys } from './push/index.js'
 
 export interface A2aOptions {
@@ -14,7 +13,7 @@ export interface A2aOptions {
    * Names the caller, whose tasks nobody else can see; undefined refuses the request with 401. Default: no check, and all callers are one
    * owner. The agent card stays public.
    */
-  readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
+  readonly authenticate?: Authenticate | undefined
   /** Address under which callers reach the scope of the plugin, for the card. Default: as the request came, forwarded headers only under Fastify's `trustProxy`. */
   readonly publicUrl?: string | undefined
   /** What the card says of the agent. Default name: the VAC's where there is one, else `Polyvac agent`. */

@@ -1,4 +1,4 @@
-import { failureOf, OpenStreams, registerStreams, type Principal } from '@polyvac/core'
+import { authenticateCallers, failureOf, OpenStreams, registerStreams } from '@polyvac/core'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -7,7 +7,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { AgentCard, agentCard } from './agent-card.js'
 import { toFrame } from './dialects/description/record.js'
 import { descriptionRoutes } from './description-routes.js'
-import { A2aOptionsError, UnauthenticatedError } from './errors.js'
+import { A2aOptionsError } from './errors.js'
 import { exposedVacs } from './exposed-vacs.js'
 import { stepAt } from './follow-task.js'
 import { ANYONE, DEFAULTS, type A2aOptions } from './options.js'
@@ -76,20 +76,11 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     })
   }
   await app.register(async scope => {
-    const principals = new WeakMap<FastifyRequest, Principal>()
-    if (authenticate !== undefined) {
-      scope.addHook('onRequest', async request => {
-        const principal = await authenticate(request) as Principal | undefined | null
-        if (principal === undefined || principal === null) throw new UnauthenticatedError()
-        // without one, all callers would share what belongs to nobody
-        if (typeof principal.owner !== 'string' || principal.owner === '') throw new A2aOptionsError('authenticate gave a principal without an `owner`')
-        principals.set(request, principal)
-      })
-    }
+    const principalOf = authenticateCallers(scope, authenticate)
     await descriptionRoutes(scope, {
       vacs: exposed,
       tasks,
-      principalOf: request => principals.get(request) ?? { owner: ANYONE },
+      principalOf: request => principalOf(request) ?? { owner: ANYONE },
       streams,
       streamCount: new StreamCount(maxStreams),
       guard,

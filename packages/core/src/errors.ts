@@ -26,3 +26,7 @@ export const BodyTooDeepError = createError<[number]>('BODY_TOO_DEEP',
   'the body is nested more than %s levels deep; send a flatter one', 400)
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',
   '%s; a turn is {role, content}, {name: Human|AI, content}, {human} and/or {ai}, or [human, ai]', 400)
+export const UnauthenticatedError = createError('UNAUTHENTICATED',
+  'this service does not know the caller; send credentials, such as Authorization: Bearer …', 401)
+export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',
+  '`authenticate` gave a principal without an `owner`; name the caller, or give undefined to refuse', 500)

@@ -23,6 +23,7 @@ export { VacConfigFile, VacConfig, ServiceConfig, McpServerConfig, MemoryEntry }
 export { sendEvents, sendText, eventText, registerStreams, streamRoute } from './send-stream.js'
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { Stop, type StopSignal } from './stop.js'
+export { authenticateCallers, type Authenticate } from './authentication.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'
@@ -33,5 +34,5 @@ export { nearest } from './nearest.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,
   CallAbortedError, ShuttingDownError, InvalidVacNameError, InvalidVacsError, InterpreterModuleError, BodyTooDeepError,
-  InvalidHistoryError
+  InvalidHistoryError, InvalidPrincipalError, UnauthenticatedError
 } from './errors.js'

@@ -14,14 +14,14 @@ const DONE = eventText({ data: '[DONE]' })
 interface OpenAiOptions {
   readonly vacs: Vacs
   readonly streams: OpenStreams
-  readonly principals: WeakMap<FastifyRequest, Principal>
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly timeoutMs: number
   readonly stallMs: number
   readonly bodyLimit: number
 }
 
 /** The OpenAI-compatible wire: `model` names the VAC. Errors leave as OpenAI's error object. */
-export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principals, timeoutMs, stallMs, bodyLimit }) => {
+export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit }) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // the models have always been there, as far as a client can tell: a time that does not change
   const created = Math.floor(Date.now() / 1000)
@@ -55,7 +55,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
     const vac = vacs.get(name)
     const question = toQuestion(body)
     const completion = new Completion(vac.name, question)
-    const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principals.get(request), ...question }
+    const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }
     if (body.stream !== true) return completion.whole(await answering(streams, request, reply, asked, vac => vac.ask()))
     const includeUsage = body.stream_options?.include_usage === true
     await answering(streams, request, reply, asked, (vac, signal) => sendEvents(reply, vac.stream(), {

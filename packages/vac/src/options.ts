@@ -1,5 +1,4 @@
-import type { Principal, Vacs } from '@polyvac/core'
-import type { FastifyRequest } from 'fastify'
+import type { Authenticate, Vacs } from '@polyvac/core'
 
 export interface VacPluginOptions {
   /** The VACs to serve. */
@@ -10,7 +9,7 @@ export interface VacPluginOptions {
    * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
    * The principal reaches interpreters as `extra.principal`.
    */
-  readonly authenticate?: ((request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>) | undefined
+  readonly authenticate?: Authenticate | undefined
   /** Total time for an interpreter in ms, where a request does not set `stream_timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
   /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected. Default 60,000. */

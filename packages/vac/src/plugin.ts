@@ -1,13 +1,13 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  Answer, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
+  Answer, authenticateCallers, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
   sendText, streamRoute, type Principal, type Vac, type Vacs
 } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './answering.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
-import { InvalidOptionsError, UnauthenticatedError } from './errors.js'
+import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { DEFAULTS, type VacPluginOptions } from './options.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
@@ -26,14 +26,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   await registerStreams(app)
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(failureHandler(({ body }) => body))
-  const principals = new WeakMap<FastifyRequest, Principal>()
-  if (authenticate !== undefined) {
-    app.addHook('onRequest', async request => {
-      const principal = await authenticate(request)
-      if (principal === undefined) throw new UnauthenticatedError()
-      principals.set(request, principal)
-    })
-  }
+  const principalOf = authenticateCallers(host, authenticate)
   app.addHook('preClose', () => streams.end())
 
   app.get('/vac', {
@@ -44,7 +37,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     bodyLimit,
     schema: { summary: 'Ask a VAC', tags: ['vac'], params: VectorName, body: VacQuery, response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody } }
   }, async (request, reply) => {
-    const asked = toAsked(request.body, vacs.get(request.params.vector_name), timeoutMs, principals.get(request))
+    const asked = toAsked(request.body, vacs.get(request.params.vector_name), timeoutMs, principalOf(request))
     return await answering(streams, request, reply, asked, vac => vac.ask())
   })
 
@@ -66,11 +59,11 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principals, timeoutMs, stallMs, bodyLimit })
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = DEFAULTS.streamWaitTime, stream_timeout: timeout, stream_only: only = false, ...query } = body
-    const asked = toAsked(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principals.get(request))
+    const asked = toAsked(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await answering(streams, request, reply, asked, async (vac, signal) => {
       const onFailure = (err: unknown): string => frames.failure(failureFor(vac.failed(err), request).body)

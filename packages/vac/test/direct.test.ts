@@ -200,3 +200,13 @@ test('callers can be named, and the unnamed refused', async t => {
   const response = await app.inject({ ...ask({ user_input: 'x' }), headers: { authorization: 'Bearer right' } })
   t.equal(response.json().answer, 'alice')
 })
+
+test('whoever is named by nothing, or without an owner, is nobody', async t => {
+  for (const [named, status] of [[null, 401], [{}, 500], [{ owner: '' }, 500]] as const) {
+    const asked: string[] = []
+    const app = await makeApp(question => { asked.push(question); return 'x' }, { plugin: { authenticate: () => named as never } })
+    t.teardown(() => app.close())
+    for (const url of ['/vac/docs', '/openai/v1/chat/completions/docs']) t.equal((await app.inject(ask({ user_input: 'x' }, url))).statusCode, status)
+    t.strictSame(asked, [])
+  }
+})
