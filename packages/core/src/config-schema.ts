@@ -29,8 +29,8 @@ export type VacConfig = Static<typeof VacConfig> & { readonly [key: string]: unk
 
 /** One external MCP server: started by `command`, or reached at `url` (contract section 4). */
 export const McpServerConfig = Type.Object({
-  name: Type.Optional(Type.String({ minLength: 1, description: 'unique identifier of the server' })),
-  command: Type.Optional(Type.String({ description: 'executable that starts the server, found on the search path' })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'unique identifier of the server' })),
+  command: Type.Optional(Type.String({ minLength: 1, description: 'executable that starts the server, found on the search path' })),
   args: Type.Optional(Type.Array(Type.String(), { description: 'arguments of the command' })),
   env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
   inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),

@@ -24,6 +24,7 @@ export { sendEvents, sendText, eventText, registerStreams, streamRoute } from '.
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { Stop, type StopSignal } from './stop.js'
 export { authenticateCallers, type Authenticate } from './authentication.js'
+export { Leaving } from './leaving.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'

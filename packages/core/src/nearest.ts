@@ -9,6 +9,7 @@ export function nearest (given: string, candidates: readonly string[]): string |
   let best: string | undefined
   let bestDistance = Infinity
   for (const candidate of candidates) {
+    if (candidate.length > LONGEST_COMPARED) continue
     const edits = distance(given.toLowerCase(), candidate.toLowerCase())
     if (edits < bestDistance && edits <= Math.max(2, Math.floor(candidate.length / 3)) && edits < candidate.length) {
       best = candidate

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
+import { Leaving } from './leaving.js'
 import { Stop, type StopSignal } from './stop.js'
-import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
 /** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
@@ -19,7 +19,7 @@ export interface OpenStream {
  */
 export class OpenStreams {
   readonly #open = new Map<FastifyReply, Stop>()
-  readonly #sockets = new WeakMap<Socket, Set<() => void>>()
+  readonly #leaving = new Leaving()
   #closing = false
 
   get size (): number { return this.#open.size }
@@ -32,7 +32,7 @@ export class OpenStreams {
   begin (reply: FastifyReply): OpenStream {
     if (this.#closing) throw new ShuttingDownError()
     const stop = new Stop()
-    const forget = this.#onLeave(reply, () => {
+    const forget = this.#leaving.watch(reply, () => {
       if (reply.raw.writableFinished) return
       reply.raw.destroy()
       stop.abort(new CallAbortedError('the client left'))
@@ -45,27 +45,6 @@ export class OpenStreams {
         forget()
       }
     }
-  }
-
-  /**
-   * Watches the socket, not the response: one that is queued behind another on its connection emits no `close`. One
-   * listener serves all answers of a socket. A stream of HTTP/2 shares its socket, so there the response is watched.
-   */
-  #onLeave ({ raw, request }: FastifyReply, left: () => void): () => void {
-    const { socket, httpVersionMajor } = request.raw
-    if (httpVersionMajor > 1) {
-      raw.once('close', left)
-      return () => { raw.off('close', left) }
-    }
-    let leaving = this.#sockets.get(socket)
-    if (leaving === undefined) {
-      const all = leaving = new Set()
-      this.#sockets.set(socket, all)
-      socket.once('close', () => { for (const leave of all) leave() })
-    }
-    leaving.add(left)
-    if (socket.destroyed) left()
-    return () => { leaving.delete(left) }
   }
 
   /** For the plugin's `preClose` hook: ends all answers and waits until they have left. May be called twice. */

@@ -25,6 +25,11 @@ export class Stop implements StopSignal {
     for (const listener of listeners) listener()
   }
 
+  /** What libraries that take an AbortSignal call first. */
+  throwIfAborted (): void {
+    if (this.aborted) throw this.reason
+  }
+
   addEventListener (_type: 'abort', listener: () => void): void {
     (this.#listeners ??= []).push(listener)
   }

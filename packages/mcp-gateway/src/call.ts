@@ -1,4 +1,4 @@
-import type { StopSignal } from './stop.js'
+import type { StopSignal } from '@polyvac/core'
 
 /** How far a call has come, as the server tells it. */
 export interface CallProgress {

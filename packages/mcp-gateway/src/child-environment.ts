@@ -1,4 +1,4 @@
-import type { McpServerConfig } from './server-config.js'
+import type { McpServerConfig } from '@polyvac/core'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -44,10 +44,6 @@ export const MessageTooLargeError = createError<[string, number, number]>('MCP_M
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
 export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503)
 
-/** `authenticate` does not know the caller. No argument. */
-export const UnauthenticatedError = createError('UNAUTHENTICATED',
-  'this service does not know the caller; send credentials, such as Authorization: Bearer …', 401)
-
 /** The caller went away. No argument. */
 export const CallAbortedError = createError('CALL_ABORTED', 'the caller left', 499)
 

@@ -4,7 +4,7 @@ import { InvalidCallError, InvalidStateError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { Declined } from './questions.js'
 import { RequestStates } from './request-state.js'
-import { Stop, type StopSignal } from './stop.js'
+import { Stop, type StopSignal } from '@polyvac/core'
 
 /** What the caller can answer; an absent key is declined. */
 export interface CallerCapabilities { readonly elicitation?: object | undefined, readonly sampling?: object | undefined }

@@ -1,18 +1,17 @@
-import type { Socket } from 'node:net'
+import { Leaving, Stop } from '@polyvac/core'
 import type { FastifyReply } from 'fastify'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
-import { Stop } from './stop.js'
 
 /** How long answers may take to leave when the application closes, in ms; then their sockets are destroyed. */
 const CLOSE_GRACE_MS = 200
 
 /**
- * The calls that requests wait for. Each has a signal that fires when its caller leaves or the application closes. The
- * socket is watched, not the response: one that is queued behind another on its connection emits no `close`.
+ * The calls that requests wait for. Each has a signal that fires when its caller leaves or the application closes. Unlike
+ * `OpenStreams` of core it waits for the calls themselves, and leaves the sockets alone.
  */
 export class OpenCalls {
   readonly #open = new Map<FastifyReply, Stop>()
-  readonly #sockets = new WeakMap<Socket, Set<() => void>>()
+  readonly #leaving = new Leaving()
   #closing = false
   #idle: (() => void) | undefined
 
@@ -20,7 +19,7 @@ export class OpenCalls {
   begin (reply: FastifyReply): { readonly signal: Stop, end (): void } {
     if (this.#closing) throw new ShuttingDownError()
     const signal = new Stop()
-    const forget = this.#onLeave(reply, () => {
+    const forget = this.#leaving.watch(reply, () => {
       if (!reply.raw.writableFinished) signal.abort(new CallAbortedError())
     })
     this.#open.set(reply, signal)
@@ -32,23 +31,6 @@ export class OpenCalls {
         forget()
       }
     }
-  }
-
-  #onLeave ({ raw, request }: FastifyReply, left: () => void): () => void {
-    const { socket, httpVersionMajor } = request.raw
-    if (httpVersionMajor > 1) {
-      raw.once('close', left)
-      return () => { raw.off('close', left) }
-    }
-    let leaving = this.#sockets.get(socket)
-    if (leaving === undefined) {
-      const all = leaving = new Set()
-      this.#sockets.set(socket, all)
-      socket.once('close', () => { for (const leave of all) leave() })
-    }
-    leaving.add(left)
-    if (socket.destroyed) left()
-    return () => { leaving.delete(left) }
   }
 
   /** Ends all calls and waits, for a moment, until their answers have left. */

@@ -1,4 +1,4 @@
-import type { McpServerConfig } from './server-config.js'
+import type { McpServerConfig } from '@polyvac/core'
 
 /** The part of a pino logger that the gateway needs. */
 export interface Log {

@@ -1,14 +1,15 @@
 import { negotiate } from '@fastify/accept-negotiator'
+import { authenticateCallers, type Authenticate } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import { sendCallEvents } from './call-events.js'
 import { failureOf, sendFailure } from './failures.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './list-body.js'
 import type { ListKind } from './lists.js'
-import { GatewayOptionsError, UnauthenticatedError } from './errors.js'
+import { GatewayOptionsError } from './errors.js'
 import { InteractiveCalls } from './interactive-calls.js'
 import { toolsDocument } from './openapi.js'
 import { OpenCalls } from './open-calls.js'
@@ -17,7 +18,7 @@ import {
   CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
-import { schemaValidator } from './validation.js'
+import { callValidator } from './validation.js'
 import { contentsBody } from './wire.js'
 
 export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
@@ -29,13 +30,10 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
    * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
    * A call that asked for input is resumed by the caller that began it alone.
    */
-  readonly authenticate?: ((request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>) | undefined
+  readonly authenticate?: Authenticate | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
 }
-
-/** Who calls, as the application names them. */
-export interface Caller { readonly owner: string }
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
@@ -57,18 +55,11 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   // a call has a time of its own, and a stream may last; where the host sets no time, none is set, since each costs an AbortController
   const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
 
-  app.setValidatorCompiler(schemaValidator)
+  app.setValidatorCompiler(callValidator)
   app.setErrorHandler(sendFailure)
   // what is sent has been made here, key by key; results of servers leave as they are
   app.setSerializerCompiler(() => JSON.stringify)
-  const owners = new WeakMap<FastifyRequest, string>()
-  if (authenticate !== undefined) {
-    app.addHook('onRequest', async request => {
-      const caller = await authenticate(request)
-      if (caller === undefined) throw new UnauthenticatedError()
-      owners.set(request, caller.owner)
-    })
-  }
+  const principalOf = authenticateCallers(host, authenticate)
   app.addHook('onReady', async () => { gateway.start() })
   app.addHook('preClose', async () => {
     interactive.close()
@@ -99,7 +90,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body
     const call = calls.begin(reply)
-    const asked = { owner: owners.get(request), server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
+    const asked = { owner: principalOf(request)?.owner, server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
     try {
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await interactive.call(asked)

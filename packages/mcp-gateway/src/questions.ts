@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { Asker, CallOptions, Question } from './call.js'
 import type { Patience } from './patience.js'
-import { Stop, type StopSignal } from './stop.js'
+import { Stop, type StopSignal } from '@polyvac/core'
 
 /** A call that may be asked something. */
 export interface AskedCall {

@@ -1,30 +1,6 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { McpServerConfig } from '@polyvac/core'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { GatewayOptionsError } from './errors.js'
-
-/** One external MCP server: started by `command`, or reached at `url`. */
-export const McpServerConfig = Type.Object({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'unique identifier of the server' })),
-  command: Type.Optional(Type.String({ minLength: 1, description: 'executable that starts the server, found on the search path' })),
-  args: Type.Optional(Type.Array(Type.String(), { description: 'arguments of the command' })),
-  env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'environment of the child, beside the safe list' })),
-  inherit_env: Type.Optional(Type.Array(Type.String(), { description: 'names of variables the child inherits; [] for none' })),
-  cwd: Type.Optional(Type.String({ description: 'folder in which the command runs' })),
-  url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
-  headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
-  oauth: Type.Optional(Type.Object({
-    client_id: Type.String({ minLength: 1 }),
-    client_secret: Type.String({ minLength: 1 }),
-    issuer: Type.Optional(Type.String({ description: 'the authorization server that may see the secret' })),
-    scope: Type.Optional(Type.String())
-  }, { additionalProperties: false, description: 'OAuth client credentials for `url`' })),
-  timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
-  allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
-  deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
-  restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
-  type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
-}, { additionalProperties: false })
-export type McpServerConfig = Static<typeof McpServerConfig>
 
 export type NamedServer = McpServerConfig & { readonly name: string }
 

@@ -11,7 +11,7 @@ import { CLIENT_CAPABILITIES, CLIENT_INFO } from './modern-era.js'
 import type { Limits } from './options.js'
 import { Patience } from './patience.js'
 import { answersTo, Questions } from './questions.js'
-import { Stop } from './stop.js'
+import { Stop } from '@polyvac/core'
 import { ToolCatalog } from './tool-catalog.js'
 
 /** Past any time of ours: the gateway's own timers end a request, since the client's know no pause. */

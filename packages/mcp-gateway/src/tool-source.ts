@@ -3,7 +3,7 @@ import type { CallOptions, ToolResult } from './call.js'
 import { ResourceNotFoundError, ToolNotFoundError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import type { Item, ListKind } from './lists.js'
-import { shown, suggestion } from './nearest.js'
+import { shown, suggestion } from './suggestion.js'
 
 /** The longest name that language models' interfaces take for a tool. */
 const MAX_NAME = 64

@@ -10,7 +10,7 @@ import {
 import type { KnownBinding } from './http-connection.js'
 import { watchHealth } from './health.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
-import { shown, suggestion } from './nearest.js'
+import { shown, suggestion } from './suggestion.js'
 import type { NamedServer } from './server-config.js'
 import type { Session } from './session.js'
 import { toolText } from './tool-text.js'

@@ -1,7 +1,4 @@
-import { distance } from 'fastest-levenshtein'
-
-/** Longer names are not compared: the cost is quadratic, and nobody mistypes that much. */
-const LONGEST_COMPARED = 100
+import { nearest } from '@polyvac/core'
 
 /** Names told where none is near. */
 const MOST_TOLD = 10
@@ -13,21 +10,6 @@ export function suggestion (given: string, names: readonly string[], what: strin
   if (names.length === 0) return `there are no ${what}`
   const told = names.slice(0, MOST_TOLD).join(', ')
   return `its ${what}: ${told}${names.length > MOST_TOLD ? ` and ${names.length - MOST_TOLD} more` : ''}`.replace(/^its servers/, 'configured')
-}
-
-function nearest (given: string, candidates: readonly string[]): string | undefined {
-  if (given.length > LONGEST_COMPARED) return undefined
-  let best: string | undefined
-  let bestDistance = Infinity
-  for (const candidate of candidates) {
-    if (candidate.length > LONGEST_COMPARED) continue
-    const edits = distance(given.toLowerCase(), candidate.toLowerCase())
-    if (edits < bestDistance && edits <= Math.max(2, Math.floor(candidate.length / 3)) && edits < candidate.length) {
-      best = candidate
-      bestDistance = edits
-    }
-  }
-  return best
 }
 
 /** A name in a message: quoted, and no longer than anybody reads. */
