@@ -1,26 +1,29 @@
+import { LiveSet, type LiveEntry } from './live-set.js'
+
 /** How often the clock is looked at, in ms: a timeout fires at most so much late. Timeouts here count in seconds. */
 const TICK_MS = 25
 /** A ticker with nothing to watch stops after so many ticks. */
 const IDLE_TICKS = 40
 
-const live = new Set<Deadline>()
+const live = new LiveSet<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 let idle = 0
 
 /** A timeout for a call. One ticker watches all of them: a timer of its own would cost a short call more than its work. */
 export class Deadline {
   readonly at: number
+  readonly #place: LiveEntry<Deadline>
 
   constructor (ms: number, readonly onTimeout: () => void) {
     this.at = performance.now() + ms
     ticker ??= setInterval(tick, TICK_MS)
     // a process that waits for a call stays; one that waits for none may end
     if (live.size === 0) ticker.ref()
-    live.add(this)
+    this.#place = live.add(this)
   }
 
   clear (): void {
-    if (live.delete(this) && live.size === 0) ticker?.unref()
+    if (this.#place.remove() && live.size === 0) ticker?.unref()
   }
 }
 
@@ -33,7 +36,7 @@ function tick (): void {
     return
   }
   const now = performance.now()
-  for (const deadline of live) {
+  for (const deadline of live.values()) {
     if (deadline.at > now) continue
     deadline.clear()
     deadline.onTimeout()

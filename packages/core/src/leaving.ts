@@ -1,3 +1,4 @@
+import { LiveSet } from './live-set.js'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
@@ -7,7 +8,7 @@ import type { FastifyReply } from 'fastify'
  * there the response is watched.
  */
 export class Leaving {
-  readonly #sockets = new WeakMap<Socket, Set<() => void>>()
+  readonly #sockets = new WeakMap<Socket, LiveSet<() => void>>()
 
   /** Calls `left` once the caller has gone, at once if it has. Call what it returns when the answer is over. */
   watch ({ raw, request }: FastifyReply, left: () => void): () => void {
@@ -18,12 +19,12 @@ export class Leaving {
     }
     let leaving = this.#sockets.get(socket)
     if (leaving === undefined) {
-      const all = leaving = new Set()
+      const all = leaving = new LiveSet()
       this.#sockets.set(socket, all)
-      socket.once('close', () => { for (const leave of all) leave() })
+      socket.once('close', () => { for (const leave of all.values()) leave() })
     }
-    leaving.add(left)
+    const place = leaving.add(left)
     if (socket.destroyed) left()
-    return () => { leaving.delete(left) }
+    return () => { place.remove() }
   }
 }

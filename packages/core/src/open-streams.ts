@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
 import { Leaving } from './leaving.js'
+import { LiveSet, type LiveEntry } from './live-set.js'
 import { Stop, type StopSignal } from './stop.js'
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 /** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
@@ -13,16 +15,36 @@ export interface OpenStream {
   end (): void
 }
 
+class Open implements OpenStream {
+  readonly signal = new Stop()
+  readonly raw: ServerResponse
+  readonly #forget: () => void
+  place: LiveEntry<Open> | undefined
+
+  constructor (reply: FastifyReply, leaving: Leaving) {
+    const { raw } = reply
+    this.raw = raw
+    this.#forget = leaving.watch(reply, () => {
+      if (raw.writableFinished) return
+      raw.destroy()
+      this.signal.abort(new CallAbortedError('the client left'))
+    })
+  }
+
+  readonly end = (): void => {
+    this.place?.remove()
+    this.#forget()
+  }
+}
+
 /**
  * The answers a plugin has in progress. `preClose` ends them: every one learns it by `signal`, sends its last event
  * and is waited for; aborting without waiting would leave `app.close()` hanging.
  */
 export class OpenStreams {
-  readonly #open = new Map<FastifyReply, Stop>()
+  readonly #open = new LiveSet<Open>()
   readonly #leaving = new Leaving()
   #closing = false
-
-  get size (): number { return this.#open.size }
 
   /**
    * Begins one answer, with a signal that fires when its client leaves (within a tick of the socket's close) or when
@@ -31,34 +53,23 @@ export class OpenStreams {
    */
   begin (reply: FastifyReply): OpenStream {
     if (this.#closing) throw new ShuttingDownError()
-    const stop = new Stop()
-    const forget = this.#leaving.watch(reply, () => {
-      if (reply.raw.writableFinished) return
-      reply.raw.destroy()
-      stop.abort(new CallAbortedError('the client left'))
-    })
-    this.#open.set(reply, stop)
-    return {
-      signal: stop,
-      end: () => {
-        this.#open.delete(reply)
-        forget()
-      }
-    }
+    const open = new Open(reply, this.#leaving)
+    open.place = this.#open.add(open)
+    return open
   }
 
   /** For the plugin's `preClose` hook: ends all answers and waits until they have left. May be called twice. */
   async end (): Promise<void> {
     this.#closing = true
-    const open = [...this.#open].filter(([{ raw }]) => !raw.destroyed)
-    const left = Promise.all(open.map(([{ raw }]) => new Promise(resolve => { raw.once('close', resolve) })))
-    for (const [, stop] of open) stop.abort(new ShuttingDownError())
+    const open = this.#open.values().filter(({ raw }) => !raw.destroyed)
+    const left = Promise.all(open.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
+    for (const { signal } of open) signal.abort(new ShuttingDownError())
     const late = new AbortController()
     try {
       await Promise.race([left, delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })])
     } finally {
       late.abort()
-      for (const [{ raw }] of open) if (!raw.writableFinished) raw.destroy()
+      for (const { raw } of open) if (!raw.writableFinished) raw.destroy()
     }
   }
 }

@@ -16,7 +16,7 @@ export function watchHealth (session: Session, { pingIntervalMs, pingTimeoutMs }
   timer.unref()
 
   async function look (): Promise<void> {
-    const { heardAt } = session.tap
+    const { heardAt } = session.requests
     // a call ran out of its time and nothing has come since
     const doubtful = session.timedOutAt > heardAt
     const silentMs = performance.now() - heardAt
@@ -28,7 +28,7 @@ export function watchHealth (session: Session, { pingIntervalMs, pingTimeoutMs }
       misses = 0
     } catch {
       // any word from it, and any answer that is an error, is a sign of life
-      if (session.tap.heardAt >= asked || !session.open) misses = 0
+      if (session.requests.heardAt >= asked || !session.open) misses = 0
       else {
         misses++
         session.suspect()

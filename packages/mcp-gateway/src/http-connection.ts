@@ -9,6 +9,7 @@ import { guardedFetch } from './guarded-fetch.js'
 import { ModernEra } from './modern-era.js'
 import { redactor, type Redact } from './redact.js'
 import { unfilledVariables, type NamedServer } from './server-config.js'
+import { wordsOf } from './requests.js'
 import { Session } from './session.js'
 
 /** How long a server may take to hear that its session ends, in ms. */
@@ -108,10 +109,10 @@ export class HttpConnection implements Connection {
   }
 
   problemOf (err: unknown): string {
-    const { message = 'no reason given', code, cause } = err as { message?: string, code?: unknown, cause?: { message?: string, code?: string } }
+    const { code, cause } = err as { code?: unknown, cause?: { message?: string, code?: string } }
     if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
     const why = cause?.message || cause?.code
-    return this.redact(`${message}${why === undefined ? '' : `: ${why}`}`.replace(/^MCP error -?\d+: /, '').slice(0, 1_000))
+    return this.redact(`${wordsOf(err)}${why === undefined ? '' : `: ${why}`}`.slice(0, 1_000))
   }
 
   isStale (err: unknown): boolean {
@@ -135,7 +136,7 @@ export class HttpConnection implements Connection {
       maxMessageBytes: limits.maxMessageBytes,
       isModern: binding === 'modern',
       schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
-      onLost: (id, message, data) => { session.tap.fail(id, message, data) },
+      onLost: (id, message, data) => { session.requests.fail(id, message, data) },
       open
     })
     const address = new URL(url ?? '')

@@ -1,47 +1,72 @@
 import { randomUUID } from 'node:crypto'
-import type { CallProgress, Question, ToolResult } from './call.js'
+import type { CallOptions, Question, ToolResult } from './call.js'
 import { InvalidCallError, InvalidStateError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { Declined } from './questions.js'
-import { RequestStates } from './request-state.js'
-import { Stop, type StopSignal } from '@polyvac/core'
+import { RequestStates, type CallIdentity } from './request-state.js'
+import type { CallBody } from './schemas.js'
+import type { Stop, StopSignal } from '@polyvac/core'
 
-/** What the caller can answer; an absent key is declined. */
-export interface CallerCapabilities { readonly elicitation?: object | undefined, readonly sampling?: object | undefined }
-
-export interface InteractiveCall {
-  /** Who calls, where that is known. */
-  readonly owner?: string | undefined
-  readonly server: string
-  readonly tool: string
-  readonly args: Readonly<Record<string, unknown>>
-  readonly capabilities: CallerCapabilities
-  readonly signal: StopSignal
-  readonly onProgress?: ((progress: CallProgress) => void) | undefined
-  readonly requestState?: string | undefined
-  readonly inputResponses?: Readonly<Record<string, unknown>> | undefined
-}
+/** Whoever does not say what it can answer is asked everything. */
+const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 
 /** A call that has ended, or one that asks for input and waits for a second call. */
 export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, Question>>, readonly requestState: string }
 
 interface Open { readonly question: Question, answer (response: Record<string, unknown>): void, decline (): void }
 
-/** A call in progress, over as many requests of its caller as it takes. */
-interface Running {
-  readonly stop: Stop
-  readonly questions: Map<string, Open>
-  readonly done: Promise<ToolResult>
-  onProgress: InteractiveCall['onProgress']
+/**
+ * A call in progress, over as many requests of its caller as it takes. An object of a class, and few literals beside it:
+ * V8 moves what a literal makes to its old space once many of them have outlived a collection, and there each of them kept
+ * a whole request until the next full one. It is also what the gateway is told of the call.
+ */
+class Running implements CallOptions {
+  /** That of its first request, for as long as the call lasts. */
+  readonly signal: Stop
+  readonly questions = new Map<string, Open>()
+  onProgress: CallOptions['onProgress']
   /** Called when a question comes. */
   onQuestion: (() => void) | undefined
-  asked: number
+  done: Promise<ToolResult> | undefined
+  readonly #capabilities: CallBody['capabilities']
+  readonly #hasRoom: () => boolean
+  #asked = 0
+
+  constructor (capabilities: CallBody['capabilities'], signal: Stop, onProgress: CallOptions['onProgress'], hasRoom: () => boolean) {
+    this.#capabilities = capabilities
+    this.signal = signal
+    this.onProgress = onProgress
+    this.#hasRoom = hasRoom
+  }
+
+  readonly ask = (question: Question, signal: StopSignal): Promise<Record<string, unknown>> => {
+    const { elicitation, sampling } = this.#capabilities ?? ANSWERS_ALL
+    const can = question.method === 'elicitation/create' ? elicitation : sampling
+    if (can === undefined || !this.#hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
+    return new Promise((resolve, reject) => {
+      const key = `input-${++this.#asked}`
+      const end = (): void => {
+        signal.removeEventListener('abort', gone)
+        this.signal.removeEventListener('abort', gone)
+      }
+      const gone = (): void => {
+        this.questions.delete(key)
+        end()
+        reject(new Declined())
+      }
+      signal.addEventListener('abort', gone)
+      this.signal.addEventListener('abort', gone)
+      this.questions.set(key, { question, answer: response => { end(); resolve(response) }, decline: gone })
+      this.onQuestion?.()
+    })
+  }
 }
 
 /** Calls that may ask their caller something in between: the caller is answered with the question, the call waits here. */
 export class InteractiveCalls {
   readonly #gateway: Gateway
   readonly #states: RequestStates
+  readonly #hasRoom = (): boolean => this.#parked.size < this.#gateway.limits.maxQuestions
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
 
   constructor (gateway: Gateway, key: Buffer | string | undefined) {
@@ -49,26 +74,41 @@ export class InteractiveCalls {
     this.#states = new RequestStates(key)
   }
 
-  /** Calls a tool, or goes on with a call that asked. @throws what befalls a call, MCP_INVALID_STATE */
-  async call (call: InteractiveCall): Promise<Outcome> {
-    const running = call.requestState === undefined ? this.#begin(call) : this.#resume(call, call.requestState)
-    const leave = (): void => running.stop.abort(call.signal.reason)
-    running.onProgress = call.onProgress
-    call.signal.addEventListener('abort', leave)
-    if (call.signal.aborted) leave()
-    try {
-      return await new Promise<Outcome>((resolve, reject) => {
-        running.onQuestion = () => {
-          // those that come together are told together
-          setImmediate(() => { if (running.questions.size > 0) resolve(this.#park(running, call)) })
-        }
-        running.done.then(result => resolve({ result }), reject)
-        if (running.questions.size > 0) running.onQuestion()
-      })
-    } finally {
-      running.onQuestion = running.onProgress = undefined
-      call.signal.removeEventListener('abort', leave)
+  /**
+   * Calls a tool, or goes on with a call that asked.
+   * @param signal that of the request; that of a call's first request lives as long as the call
+   * @throws what befalls a call, MCP_INVALID_STATE
+   */
+  async call (body: CallBody, owner: string | undefined, signal: Stop, onProgress?: CallOptions['onProgress']): Promise<Outcome> {
+    const { server, tool, arguments: args = {}, capabilities, requestState } = body
+    if (requestState === undefined) {
+      const running = new Running(capabilities, signal, onProgress, this.#hasRoom)
+      running.done = this.#gateway.call(server, tool, args, running)
+      return await this.#outcome(running, body, owner)
     }
+    const running = this.#resume(body, owner, requestState)
+    const leave = (): void => running.signal.abort(signal.reason)
+    running.onProgress = onProgress
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    try {
+      return await this.#outcome(running, body, owner)
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  /** The end of a call, or its next questions. */
+  #outcome (running: Running, body: CallBody, owner: string | undefined): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      running.onQuestion = () => {
+        // those that come together are told together
+        setImmediate(() => { if (running.questions.size > 0) resolve(this.#park(running, body, owner)) })
+      }
+      // a call that fails while nobody waits for it has failed for the second request
+      running.done?.then(result => resolve({ result }), reject)
+      if (running.questions.size > 0) running.onQuestion()
+    })
   }
 
   /** Declines all that is open. */
@@ -76,31 +116,12 @@ export class InteractiveCalls {
     for (const id of [...this.#parked.keys()]) this.#expire(id)
   }
 
-  #begin ({ server, tool, args, capabilities }: InteractiveCall): Running {
-    const stop = new Stop()
-    const running: Running = {
-      stop,
-      questions: new Map(),
-      onProgress: undefined,
-      onQuestion: undefined,
-      asked: 0,
-      done: this.#gateway.call(server, tool, args, {
-        signal: stop,
-        onProgress: progress => { running.onProgress?.(progress) },
-        ask: (question, signal) => this.#ask(running, question, signal, capabilities)
-      })
-    }
-    // a call that fails while nobody waits for it has failed for the second request
-    running.done.catch(() => {})
-    return running
-  }
-
-  #resume (call: InteractiveCall, state: string): Running {
-    const id = this.#states.read(state, call)
+  #resume (body: CallBody, owner: string | undefined, state: string): Running {
+    const id = this.#states.read(state, identityOf(body, owner))
     const parked = this.#parked.get(id)
     if (parked === undefined) throw new InvalidStateError('its requestState has been used, or its server has ended the question')
     const { running, timer } = parked
-    const answers = Object.entries(call.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
+    const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
     for (const [key, answer] of answers) checkAnswer(key, answer, running.questions.get(key)!.question)
     clearTimeout(timer)
     this.#parked.delete(id)
@@ -111,39 +132,16 @@ export class InteractiveCalls {
     return running
   }
 
-  #ask (running: Running, question: Question, signal: StopSignal, { elicitation, sampling }: CallerCapabilities): Promise<Record<string, unknown>> {
-    const can = question.method === 'elicitation/create' ? elicitation : sampling
-    if (can === undefined || this.#parked.size >= this.#gateway.limits.maxQuestions || running.stop.aborted) return Promise.reject(new Declined())
-    return new Promise((resolve, reject) => {
-      const key = `input-${++running.asked}`
-      const gone = (): void => {
-        running.questions.delete(key)
-        reject(new Declined())
-      }
-      signal.addEventListener('abort', gone)
-      running.stop.addEventListener('abort', gone)
-      const end = (): void => {
-        signal.removeEventListener('abort', gone)
-        running.stop.removeEventListener('abort', gone)
-      }
-      running.questions.set(key, {
-        question,
-        answer: response => { end(); resolve(response) },
-        decline: () => { end(); reject(new Declined()) }
-      })
-      running.onQuestion?.()
-    })
-  }
-
-  #park (running: Running, call: InteractiveCall): Outcome {
+  #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
+    running.onQuestion = running.onProgress = undefined
     const id = randomUUID()
     const { questionTtlMs } = this.#gateway.limits
     const timer = setTimeout(() => this.#expire(id), questionTtlMs)
     timer.unref()
     this.#parked.set(id, { running, timer })
-    running.done.then(() => this.#expire(id), () => {})
+    running.done?.then(() => this.#expire(id), () => {})
     const inputRequests = Object.fromEntries([...running.questions].map(([key, { question }]) => [key, question]))
-    return { status: 'input_required', inputRequests, requestState: this.#states.sign(id, call, questionTtlMs) }
+    return { status: 'input_required', inputRequests, requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
   }
 
   /** Nobody came back: the questions are declined, and the call goes on as it will. */
@@ -152,9 +150,12 @@ export class InteractiveCalls {
     if (parked === undefined) return
     clearTimeout(parked.timer)
     this.#parked.delete(id)
-    for (const question of parked.running.questions.values()) question.decline()
-    parked.running.questions.clear()
+    for (const question of [...parked.running.questions.values()]) question.decline()
   }
+}
+
+function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: string | undefined): CallIdentity {
+  return { owner, server, tool, args }
 }
 
 /** @throws BAD_REQUEST; the state stays good */

@@ -37,9 +37,6 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** Whoever does not say what it can answer is asked everything. */
-const ANSWERS_ALL = { elicitation: {}, sampling: {} }
-
 /** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
@@ -88,17 +85,16 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     ...ownTime,
     schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
-    const { server, tool, arguments: args = {}, capabilities = ANSWERS_ALL, requestState, inputResponses } = request.body
     const call = calls.begin(reply)
-    const asked = { owner: principalOf(request)?.owner, server, tool, args, capabilities, requestState, inputResponses, signal: call.signal }
     try {
+      const owner = principalOf(request)?.owner
       if (!wantsEvents(request.headers.accept)) {
-        const outcome = await interactive.call(asked)
+        const outcome = await interactive.call(request.body, owner, call)
         if ('status' in outcome) reply.code(202)
         return outcome as never
       }
       return await sendCallEvents(reply, async onProgress => {
-        const outcome = await interactive.call({ ...asked, onProgress })
+        const outcome = await interactive.call(request.body, owner, call, onProgress)
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
       }, err => ({ event: 'error', data: failureOf(err, request).body })) as never
     } finally {
@@ -125,7 +121,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = calls.begin(reply)
     try {
-      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call.signal })) as never
+      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call })) as never
     } finally {
       call.end()
     }
@@ -138,7 +134,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     const { server, prompt, arguments: args = {} } = request.body
     const call = calls.begin(reply)
     try {
-      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call.signal })
+      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()

@@ -1,15 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { Asker, CallOptions, Question } from './call.js'
-import type { Patience } from './patience.js'
-import { Stop, type StopSignal } from '@polyvac/core'
-
-/** A call that may be asked something. */
-export interface AskedCall {
-  readonly tool: string
-  readonly ask: Asker | undefined
-  /** The call's own time, which does not run while somebody thinks. */
-  readonly patience: Patience
-}
+import type { TimedRequest } from './timed-request.js'
+import { Stop, type LiveSet, type StopSignal } from '@polyvac/core'
 
 /** Tools remembered as ones that ask. */
 const MAX_REMEMBERED = 1_000
@@ -25,12 +17,12 @@ const REJECTED = -1
  * stdio: it is the only call in flight, or the only one whose tool has asked before. Else nobody can be asked.
  */
 export class Questions {
-  readonly #calls = new Set<AskedCall>()
+  readonly #calls: LiveSet<TimedRequest>
   readonly #askers = new Set<string>()
 
-  open (call: AskedCall): { end (): void } {
-    this.#calls.add(call)
-    return { end: () => { this.#calls.delete(call) } }
+  /** @param calls those in flight */
+  constructor (calls: LiveSet<TimedRequest>) {
+    this.#calls = calls
   }
 
   /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. */
@@ -38,19 +30,20 @@ export class Questions {
     if (!isQuestion(method)) throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
     const call = this.#callAsked()
     if (call === undefined) return decline(method)
-    if (this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
-    call.patience.pause()
+    if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
+    // its time does not run while somebody thinks
+    call.pause()
     try {
-      return await ask({ method, params }, call.ask, signal)
+      return await ask({ method, params }, call.options.ask, signal)
     } finally {
-      call.patience.resume()
+      call.resume()
     }
   }
 
-  #callAsked (): AskedCall | undefined {
-    const calls = [...this.#calls]
+  #callAsked (): TimedRequest | undefined {
+    const calls = this.#calls.values()
     if (calls.length === 1) return calls[0]
-    const known = calls.filter(({ tool }) => this.#askers.has(tool))
+    const known = calls.filter(({ tool = '' }) => this.#askers.has(tool))
     return known.length === 1 ? known[0] : undefined
   }
 }

@@ -1,21 +1,19 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { ErrorCode, McpError, ProgressNotificationSchema, ResultSchema, type Result } from '@modelcontextprotocol/sdk/types.js'
-import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js'
+import { ErrorCode, McpError, type Result } from '@modelcontextprotocol/sdk/types.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { CallOptions, CallProgress, ToolResult } from './call.js'
-import { CallAbortedError, CallTimeoutError } from './errors.js'
+import type { CallOptions, ToolResult } from './call.js'
 import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
-import { MessageTap } from './message-tap.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO } from './modern-era.js'
 import type { Limits } from './options.js'
-import { Patience } from './patience.js'
+import { LiveSet } from '@polyvac/core'
 import { answersTo, Questions } from './questions.js'
-import { Stop } from '@polyvac/core'
+import { Requests } from './requests.js'
+import { TimedRequest, type TimedRequestParts } from './timed-request.js'
 import { ToolCatalog } from './tool-catalog.js'
 
-/** Past any time of ours: the gateway's own timers end a request, since the client's know no pause. */
-const NEVER_MS = 2 ** 31 - 1
+const CALL = 'tools/call'
+const PING = 'ping'
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -42,13 +40,15 @@ export interface SessionOptions {
 
 /** A connection to one server, from its handshake to its end: requests, lists, questions. */
 export class Session {
-  readonly tap: MessageTap
+  readonly requests: Requests
   readonly #client: Client
   readonly #options: SessionOptions
   readonly #lists: ListCache
   readonly #questions: Questions
   #catalog: { readonly items: readonly Item[], readonly catalog: ToolCatalog } | undefined
-  #calls = 0
+  /** Calls in flight. */
+  readonly #calls = new LiveSet<TimedRequest>()
+  readonly #parts: TimedRequestParts
   #ended: (() => void) | undefined
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>
@@ -56,10 +56,17 @@ export class Session {
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
-    this.tap = new MessageTap(transport, options.onCancelled)
+    this.requests = new Requests(transport, options.onCancelled)
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
-    this.#questions = new Questions()
+    this.#questions = new Questions(this.#calls)
+    this.#parts = {
+      server: options.name,
+      requests: this.requests,
+      maxMs: options.limits.maxCallMs,
+      calls: this.#calls,
+      onLate: ({ method }) => { if (method !== PING) this.timedOutAt = performance.now() }
+    }
     this.#client.onclose = () => {
       this.#open = false
       this.#ended?.()
@@ -71,33 +78,26 @@ export class Session {
       if (kinds.includes('tools')) this.#catalog = undefined
       if (kinds.length > 0) options.onChange(kinds)
     }
-    // the client's own handler would refuse what is not exactly as specified
-    this.#client.setNotificationHandler(ProgressNotificationSchema, ({ params: { progressToken, ...progress } }) => {
-      this.#progress.get(progressToken)?.(progress)
-    })
     const listens = (kind: ListKind): boolean => options.tellsChanges && (this.#client.getServerCapabilities()?.[LISTS[kind].capability] as { listChanged?: boolean } | undefined)?.listChanged === true
     this.#lists = new ListCache((method, params) => this.request(method, params), kind => listens(kind) ? Infinity : options.limits.listTtlMs)
   }
-
-  readonly #progress = new Map<string | number, (progress: CallProgress) => void>()
-  #token = 0
 
   /** When a call last ran out of its time. */
   timedOutAt = -Infinity
   #suspectedAt = -Infinity
 
   /** Whether the server hangs, as far as one can tell: it was asked for a sign of life and has said nothing since. */
-  get suspected (): boolean { return this.#suspectedAt > this.tap.heardAt }
+  get suspected (): boolean { return this.#suspectedAt > this.requests.heardAt }
   suspect (): void { this.#suspectedAt = performance.now() }
 
   get open (): boolean { return this.#open }
-  get calls (): number { return this.#calls }
+  get calls (): number { return this.#calls.size }
   get serverInfo (): { name: string, version: string } | undefined { return this.#client.getServerVersion() }
   get instructions (): string | undefined { return this.#client.getInstructions() }
 
   /** The handshake. */
   async connect (timeoutMs: number): Promise<void> {
-    await this.#client.connect(this.tap, { timeout: timeoutMs })
+    await this.#client.connect(this.requests, { timeout: timeoutMs })
   }
 
   offers (kind: ListKind): boolean {
@@ -143,13 +143,13 @@ export class Session {
 
   /** A request that is no call: its time is fixed. */
   async request (method: string, params: object, options: CallOptions = {}): Promise<Record<string, unknown>> {
-    return await this.#timed(method, params, options)
+    return await this.#timed(this.#options.callTimeoutMs, method, params, options)
   }
 
   async call (tool: string, args: unknown, options: CallOptions): Promise<ToolResult> {
     let answers = {}
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const result = await this.#timed('tools/call', { name: tool, arguments: args, ...answers }, options)
+      const result = await this.#timed(this.#options.callTimeoutMs, CALL, { name: tool, arguments: args, ...answers }, options, tool)
       if (result.resultType !== 'input_required') return result
       answers = await answersTo(result, options)
     }
@@ -157,7 +157,7 @@ export class Session {
   }
 
   async ping (timeoutMs: number): Promise<void> {
-    await this.#client.ping({ timeout: timeoutMs })
+    await this.#timed(timeoutMs, PING, {}, {})
   }
 
   /** Counts as ended, and stays open for the answers that are on their way. */
@@ -169,44 +169,13 @@ export class Session {
     this.#open = false
     await this.#client.close()
     // a client whose handshake failed has let go of its transport
-    await this.tap.close()
+    await this.requests.close()
     this.#ended?.()
   }
 
-  /** Sends a request and waits: for its answer, for its time to pass without progress, for its caller to leave. */
-  async #timed (method: string, params: object, { signal, onProgress, ask }: CallOptions): Promise<Record<string, unknown>> {
+  async #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
+    const { signal } = options
     if (signal?.aborted === true) throw signal.reason
-    const { limits, name, callTimeoutMs } = this.#options
-    const stop = new Stop()
-    const begun = performance.now()
-    const leave = (): void => stop.abort(signal?.reason ?? new CallAbortedError())
-    const patience = new Patience(callTimeoutMs, () => {
-      this.timedOutAt = performance.now()
-      stop.abort(new CallTimeoutError(name, callTimeoutMs / 1000))
-    })
-    const progressToken = ++this.#token
-    this.#progress.set(progressToken, progress => {
-      if (stop.aborted) return
-      if (performance.now() - begun > limits.maxCallMs) return stop.abort(new CallTimeoutError(name, limits.maxCallMs / 1000))
-      patience.refresh()
-      onProgress?.(progress)
-    })
-    const isCall = method === 'tools/call'
-    const asking = isCall ? this.#questions.open({ tool: (params as { name: string }).name, ask, patience }) : undefined
-    signal?.addEventListener('abort', leave)
-    if (isCall) this.#calls++
-    try {
-      return await this.#client.request({ method, params: { ...params, _meta: { progressToken } } }, ResultSchema, {
-        timeout: NEVER_MS, signal: stop as unknown as RequestOptions['signal'] & AbortSignal
-      }) as Record<string, unknown>
-    } catch (err) {
-      throw stop.aborted ? stop.reason : err
-    } finally {
-      if (isCall) this.#calls--
-      patience.end()
-      signal?.removeEventListener('abort', leave)
-      this.#progress.delete(progressToken)
-      asking?.end()
-    }
+    return await TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
   }
 }

@@ -42,7 +42,7 @@ export class StdioConnection implements Connection {
       {
         maxMessageBytes: limits.maxMessageBytes,
         onOversized: (id, bytes) => {
-          const found = this.session.tap.fail(id, 'the message is too long', { oversized: bytes })
+          const found = this.session.requests.fail(id, 'the message is too long', { oversized: bytes })
           log.warn({ mcpServer: config.name, bytes, limit: limits.maxMessageBytes, found }, 'an MCP server sent a message that is too long; it was dropped')
         },
         onGarbage: line => {

@@ -35,7 +35,7 @@ export class StdioTransport implements Transport {
   #child: ServerProcess | undefined
   #closed = false
   #batch = ''
-  #turnBegun = false
+  #isDue = false
 
   constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
     this.#command = command
@@ -62,16 +62,16 @@ export class StdioTransport implements Transport {
     const { writableLength = 0 } = stdin as { writableLength?: number }
     if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
     this.#batch += `${JSON.stringify(message)}\n`
-    if (!this.#turnBegun) {
-      this.#turnBegun = true
+    if (this.#batch.length > BATCH_CHARS) this.#flush()
+    else if (!this.#isDue) {
+      this.#isDue = true
       setImmediate(this.#endTurn)
-      this.#flush()
-    } else if (this.#batch.length > BATCH_CHARS) this.#flush()
+    }
   }
 
-  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
+  /** What is sent in one turn of the event loop leaves together: a write costs more than a message. */
   readonly #endTurn = (): void => {
-    this.#turnBegun = false
+    this.#isDue = false
     this.#flush()
   }
 

@@ -10,6 +10,7 @@ import {
 import type { KnownBinding } from './http-connection.js'
 import { watchHealth } from './health.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
+import { wordsOf } from './requests.js'
 import { shown, suggestion } from './suggestion.js'
 import type { NamedServer } from './server-config.js'
 import type { Session } from './session.js'
@@ -293,7 +294,7 @@ export class Upstream {
   }
 
   #words (err: McpError): string {
-    return this.#redact(err.message.replace(/^MCP error -?\d+: /, ''))
+    return this.#redact(wordsOf(err))
   }
 
   #redact (text: string): string {

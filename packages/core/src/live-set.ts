@@ -1,0 +1,51 @@
+/** A member of a LiveSet, until it is removed. */
+export class LiveEntry<T> {
+  readonly value: T
+  /** Its neighbours in the ring; itself once it is removed, so that what is left of it holds no other. */
+  previous: LiveEntry<T> = this
+  next: LiveEntry<T> = this
+  #set: LiveSet<T> | undefined
+
+  constructor (value: T, set?: LiveSet<T>) {
+    this.value = value
+    this.#set = set
+  }
+
+  /** Whether it was still there. */
+  remove (): boolean {
+    if (this.#set === undefined) return false
+    this.#set.size--
+    this.#set = undefined
+    this.previous.next = this.next
+    this.next.previous = this.previous
+    this.previous = this.next = this
+    return true
+  }
+}
+
+/**
+ * What comes and goes with every request: open calls, open answers. A Map or Set grows by a new table, to which V8 lets the
+ * one before it point; once a table is old, all tables after it, and what was in them, live until the next full
+ * collection. Under load that made the garbage collector the dearest part of a short call (20 µs of 120).
+ */
+export class LiveSet<T> {
+  size = 0
+  readonly #ring = new LiveEntry<T | undefined>(undefined)
+
+  add (value: T): LiveEntry<T> {
+    const entry = new LiveEntry(value, this)
+    this.size++
+    const ring = this.#ring as LiveEntry<T>
+    entry.previous = ring.previous
+    entry.next = ring
+    ring.previous = ring.previous.next = entry
+    return entry
+  }
+
+  /** Whoever is in it now; members may be removed meanwhile. */
+  values (): T[] {
+    const values: T[] = []
+    for (let entry = this.#ring.next; entry !== this.#ring; entry = entry.next) values.push(entry.value as T)
+    return values
+  }
+}
