@@ -32,17 +32,26 @@ const DEFAULT_STALL_MS = 60_000
 const BATCH_CHARS = 16 * 1024
 
 /**
- * Options of every route that may stream: the handler decides, no heartbeat of its own, no timeout of a host's cuts it,
- * and a HEAD request does not run it. The serializer is named, since a host with the same SSE plugin would bring its own.
+ * Options of every route that may stream: the handler decides, no heartbeat of its own, and a HEAD request does not run it.
+ * The serializer is named, since a host with the same SSE plugin would bring its own.
  */
 export const streamRoute = {
   sse: { kind: 'manual', heartbeat: false, serializer: JSON.stringify },
-  handlerTimeout: 2 ** 31 - 1,
   exposeHeadRoute: false
 } as const
 
-/** Makes `sendEvents` work in a plugin's scope. Nothing is added where the host has the SSE plugin already. */
+/**
+ * Options of a route whose calls have a time of their own, and may outlast the host's `handlerTimeout`. Where the host sets
+ * none, none is set: it costs every request an AbortController and a timer.
+ */
+export function ownTime (app: FastifyInstance): { handlerTimeout?: number } {
+  const { handlerTimeout = 0 } = app.initialConfig as { handlerTimeout?: number }
+  return handlerTimeout > 0 ? { handlerTimeout: 2 ** 31 - 1 } : {}
+}
+
+/** Makes `sendEvents` and the routes that stream work in a plugin's scope. The SSE plugin is added where the host has none. */
 export async function registerStreams (app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', route => { if (route.sse === streamRoute.sse) Object.assign(route, ownTime(app)) })
   if (!app.hasPlugin('@fastify/sse')) await app.register(fastifySSE)
 }
 

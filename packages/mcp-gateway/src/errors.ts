@@ -12,9 +12,6 @@ export const PromptNotFoundError = createError<[string, string, string]>('MCP_PR
 /** The server does not know the resource. Arguments: server, URI, what the server says. */
 export const ResourceNotFoundError = createError<[string, string, string]>('MCP_RESOURCE_NOT_FOUND', 'the MCP server %s has no resource %s: %s', 404)
 
-/** The request has the wrong shape. Argument: every problem by its path. */
-export const InvalidCallError = createError<[string]>('BAD_REQUEST', '%s', 400)
-
 /** The arguments do not fit the tool's input schema. Arguments: tool, every problem by its path. */
 export const InvalidArgumentsError = createError<[string, string]>('MCP_INVALID_ARGUMENTS', 'the arguments do not fit the input schema of %s: %s', 400)
 

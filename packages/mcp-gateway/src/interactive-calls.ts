@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { CallOptions, Question, ToolResult } from './call.js'
-import { InvalidCallError, InvalidStateError } from './errors.js'
+import { InvalidStateError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { Declined } from './questions.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from './schemas.js'
-import type { Stop, StopSignal } from '@polyvac/core'
+import { InvalidRequestError, type Stop, type StopSignal } from '@polyvac/core'
 
 /** Whoever does not say what it can answer is asked everything. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }
@@ -161,8 +161,12 @@ function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: st
 /** @throws BAD_REQUEST; the state stays good */
 function checkAnswer (key: string, answer: unknown, { method }: Question): void {
   const { action } = (answer ?? {}) as { action?: unknown }
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw new InvalidCallError(`body/inputResponses/${key}: expected object`)
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')
   if (method === 'elicitation/create' && !['accept', 'decline', 'cancel'].includes(String(action))) {
-    throw new InvalidCallError(`body/inputResponses/${key}/action: expected "accept", "decline" or "cancel"`)
+    throw invalid(`${key}/action`, 'expected "accept", "decline" or "cancel"')
   }
+}
+
+function invalid (path: string, message: string): Error {
+  return new InvalidRequestError([{ path: `body/inputResponses/${path}`, message }])
 }

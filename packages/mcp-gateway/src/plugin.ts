@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, type Authenticate } from '@polyvac/core'
+import { authenticateCallers, ownTime, schemaValidator, type Authenticate } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -18,7 +18,6 @@ import {
   CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
-import { callValidator } from './validation.js'
 import { contentsBody } from './wire.js'
 
 export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
@@ -49,10 +48,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway, options.stateKey)
 
-  // a call has a time of its own, and a stream may last; where the host sets no time, none is set, since each costs an AbortController
-  const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
-
-  app.setValidatorCompiler(callValidator)
+  app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
   // what is sent has been made here, key by key; results of servers leave as they are
   app.setSerializerCompiler(() => JSON.stringify)
@@ -82,7 +78,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.post('/mcp/call', {
     bodyLimit,
-    ...ownTime,
+    ...ownTime(host),
     schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
     const call = calls.begin(reply)

@@ -117,5 +117,5 @@ test('a body that is too large or nested too deep is refused', async t => {
   await app.register(mcpGateway, { servers: [bad()], bodyLimit: 10_000 })
   const post = async (args: string): Promise<{ statusCode: number, json (): any }> => await app.inject({ method: 'POST', url: '/mcp/call', headers: { 'content-type': 'application/json' }, payload: `{"server":"bad","tool":"echo","arguments":{"message":${args}}}` })
   t.equal((await post(`"${'x'.repeat(20_000)}"`)).statusCode, 413)
-  t.match((await post(`${'['.repeat(100)}${']'.repeat(100)}`)).json(), { code: 'BAD_REQUEST', error: /deeper/ })
+  t.match((await post(`${'['.repeat(100)}${']'.repeat(100)}`)).json(), { code: 'BODY_TOO_DEEP', error: /64 levels deep/ })
 })

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,6 +64,8 @@ test('a body of the wrong shape is answered with 400, every problem by its path'
   t.match(await post({ server: 'everything', tool: 7, arguments: [] }), { status: 400, body: { error: /body\/tool: .*body\/arguments: / } })
   t.match(await post({ server: 'everything' }, '/mcp/resources/read'), { status: 400, body: { error: /body\/uri: is missing/ } })
   t.match(await post('{"server":'), { status: 400, body: { error: String, code: 'INVALID_JSON' } })
+  const packed = await app.inject({ method: 'POST', url: '/mcp/call', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, payload: gzipSync('{}') })
+  t.match([packed.statusCode, packed.json()], [415, { error: /Content-Encoding: gzip/, code: 'UNSUPPORTED_MEDIA_TYPE' }])
   t.match(await post({ server: 'everything', tool: 'echo', arguments: {} }), { status: 400, body: { error: /arguments\/message: is missing/, code: 'MCP_INVALID_ARGUMENTS', server: 'everything', tool: 'echo' } })
   t.match(await post({ server: 'everything', tool: 'echo', arguments: { message: 5 } }), { status: 400, body: { error: /arguments\/message: must be string/ } })
 })
