@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { banner } from '../src/banner.js'
 import { createHost, type HostOptions } from '../src/index.js'
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
@@ -68,7 +69,7 @@ test('callers of the gateway are asked who they are, like those of every protoco
   t.equal((await app.inject({ url: '/mcp/tools', headers: { authorization: 'x' } })).statusCode, 200)
 })
 
-test('a server whose credential is missing is told of in /mcp/servers and /ready, and everything else is up', async t => {
+test('a server whose credential is missing is told of in /mcp/servers, the banner and /ready, and everything else is up', async t => {
   const yaml = `kind: vacConfig
 service:
   stream_interpreter: echo
@@ -85,6 +86,7 @@ vac:
   await app.ready()
   await until(() => app.polyvac.gateway?.get('everything').status().state === 'ready')
   t.match((await app.inject('/mcp/servers')).json().servers, [{ name: 'github', state: 'failed', missingEnv: ['POLYVAC_TEST_NO_SUCH_TOKEN'] }, { name: 'everything', state: 'ready' }])
+  t.match(banner(app, config, 'http://host'), /^ {2}server {3}github {2}\(.*POLYVAC_TEST_NO_SUCH_TOKEN.*\)\n {2}server {3}everything {2}\(is ready\)$/m)
   const ready = await app.inject('/ready')
   t.equal(ready.statusCode, 200)
   t.match(ready.json(), { status: 'ready', reasons: [{ part: 'mcp.github', reason: /POLYVAC_TEST_NO_SUCH_TOKEN/ }] })
