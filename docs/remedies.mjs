@@ -67,6 +67,8 @@ export const remedies = {
   A2A_SKILL_NOT_FOUND: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The agent has no skill of that name.', remedy: 'Take a name from the agent card.' },
   A2A_INPUT_INVALID: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The input does not fit the skill.', remedy: 'Mend the fields that `error.message` names; the agent card has the schema.' },
 
+  MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not say that it answers such questions.', remedy: 'Declare the capability that `message` names, or take another tool.' },
+
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are told at once, each with file, line and column.', remedy: 'Mend them; `polyvac check` tells the same without starting.' },
   INVALID_VACS: { seen: 'start', means: 'A VAC has no interpreter, or `parts` names a VAC that is not there.', remedy: 'Give `streamInterpreter` a function; compare the names.' },
   INVALID_VAC_NAME: { seen: 'start', means: 'A VAC has a name that cannot stand in a path.', remedy: 'Use 1 to 64 letters, digits, `_`, `-` or `.`.' },
@@ -88,6 +90,7 @@ export const remedies = {
   TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store is out of its range.', remedy: 'The message names the range.' },
   TASKS_UNAVAILABLE: { seen: 'start', means: 'Tasks cannot be kept where the configuration says. The host does not take another place instead.', remedy: 'Set `service.tasks.path` to a file that this process can write, or `service.tasks.store` to `memory`.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'The A2A plugin is given an option that it cannot use.', remedy: 'The message names it.' },
+  MCP_SERVER_OPTIONS: { seen: 'start', means: 'The MCP server plugin is given an option that it cannot use.', remedy: 'The message names it.' },
   MCP_GATEWAY_OPTIONS: { seen: 'start', means: 'The MCP servers are not configured properly, or the gateway plugin is given an option that it cannot use.', remedy: 'The message names every problem.' },
   NO_MCP_SERVERS: { seen: 'start', means: '`polyvac tools` or `polyvac call` was asked, and the configuration names no MCP servers.', remedy: 'Add them under `service.mcp_servers`.' },
   PUSH_ALLOW_ENTRY: { seen: 'start', means: 'An entry of the list of allowed receivers cannot be read.', remedy: 'Give a host name, `host:port`, an address, or a range such as 10.0.0.0/8.' },

@@ -1,0 +1,59 @@
+/** The codes of JSON-RPC 2.0 and of the specification, by revision 2026-07-28; the last is of the revisions before it. */
+export const CODES = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+  legacyResourceNotFound: -32002
+} as const
+
+export type CodeName = keyof typeof CODES
+
+/** JSON-RPC ids are texts or numbers; null stands for a request whose id cannot be read. */
+export type RequestId = string | number
+
+/** An answer of the protocol that is an error. Its text is for the caller. */
+export class RpcError extends Error {
+  readonly code: number
+
+  constructor (code: CodeName, message: string, readonly data?: unknown, readonly status?: number) {
+    super(message)
+    this.code = CODES[code]
+  }
+}
+
+export interface Request { readonly jsonrpc: '2.0', readonly id: RequestId, readonly method: string, readonly params?: Params | undefined }
+export interface Notification { readonly jsonrpc: '2.0', readonly method: string, readonly params?: Params | undefined }
+export interface Response { readonly jsonrpc: '2.0', readonly id: RequestId, readonly result?: Params, readonly error?: { readonly code: number, readonly message: string, readonly data?: unknown } }
+export type Params = Readonly<Record<string, unknown>>
+
+/** Results are passed on as JSON text, since most of them are made once. */
+export function resultText (id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
+}
+
+export function errorText (id: RequestId | null, { code, message, data }: { readonly code: number, readonly message: string, readonly data?: unknown }): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
+}
+
+export function isRecord (value: unknown): value is Params {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What kind of message a JSON value is. @throws RpcError -32600 where it is none */
+export function messageKind (value: unknown): 'request' | 'notification' | 'response' {
+  if (!isRecord(value) || value.jsonrpc !== '2.0') throw new RpcError('invalidRequest', 'the body is no JSON-RPC 2.0 message: `jsonrpc` must be "2.0"', undefined, 400)
+  const { id, method, params } = value
+  if (id !== undefined && typeof id !== 'string' && !Number.isFinite(id)) throw new RpcError('invalidRequest', '`id` must be a string or a number', undefined, 400)
+  if (method === undefined) {
+    if (id === undefined || isRecord(value.error) === isRecord(value.result)) throw new RpcError('invalidRequest', 'a message has a `method`, or an `id` with either `result` or `error`', undefined, 400)
+    return 'response'
+  }
+  if (typeof method !== 'string') throw new RpcError('invalidRequest', '`method` must be a string', undefined, 400)
+  if (params !== undefined && !isRecord(params)) throw new RpcError('invalidRequest', '`params` must be an object', undefined, 400)
+  return id === undefined ? 'notification' : 'request'
+}

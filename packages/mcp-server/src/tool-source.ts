@@ -1,0 +1,175 @@
+import type { Log, Principal, StopSignal } from '@polyvac/core'
+
+/** What a server offers: its tools, and where it has them resources and prompts. The seam to VACs, to a gateway, to tools of your own. */
+export interface ToolSource {
+  /** All tools, in a fixed order. Asked for again after `onChange` named `tools`; what is returned must not be changed. */
+  list (): Promise<readonly ToolDefinition[]> | readonly ToolDefinition[]
+  /**
+   * Calls a tool that `list` names, with arguments that fit its input schema. A failure is a result with `isError`, or
+   * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone.
+   */
+  call (name: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult> | ToolResult
+  readonly resources?: ResourceSource | undefined
+  readonly prompts?: PromptSource | undefined
+  /** Proposes values for an argument of a prompt or of a resource template, at most 100. */
+  complete? (ref: CompletionRef, argument: CompletionArgument, context: CallContext): Promise<Completion> | Completion
+  /** Tells when a list has changed. What it returns ends that. A source without it never changes. */
+  onChange? (listener: (kinds: readonly ListKind[]) => void): () => void
+}
+
+export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
+
+export interface ToolDefinition {
+  /** 1 to 128 of `A-Za-z0-9_.-`; language models take 64. */
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  /** JSON Schema 2020-12 of an object; a TypeBox object is one. */
+  readonly inputSchema: object
+  /** JSON Schema of `structuredContent`. */
+  readonly outputSchema?: object | undefined
+  readonly annotations?: object | undefined
+  readonly icons?: readonly object[] | undefined
+  readonly _meta?: object | undefined
+  /** Whether a call may, must or must not become a task, for callers that can. Default `forbidden`. */
+  readonly taskSupport?: TaskSupport | undefined
+}
+
+export type TaskSupport = 'forbidden' | 'optional' | 'required'
+
+/** Content blocks are text, image, audio, resource_link and resource, as the specification has them. */
+export interface ToolResult {
+  readonly content: ReadonlyArray<Readonly<Record<string, unknown>>>
+  /** What the output schema describes. Repeat it as text in `content` for older clients. */
+  readonly structuredContent?: unknown
+  readonly isError?: boolean | undefined
+  readonly _meta?: object | undefined
+}
+
+export interface ResourceSource {
+  list (): Promise<readonly ResourceDefinition[]> | readonly ResourceDefinition[]
+  templates? (): Promise<readonly TemplateDefinition[]> | readonly TemplateDefinition[]
+  /** Undefined, or an error with `statusCode` 404, says that there is no such resource. */
+  read (uri: string, context: CallContext): Promise<ResourceContents | undefined> | ResourceContents | undefined
+  /** Calls `changed` whenever the resource does. What it returns ends that. */
+  subscribe? (uri: string, changed: () => void): (() => void) | Promise<() => void>
+}
+
+export interface ResourceDefinition {
+  readonly uri: string
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly size?: number | undefined
+  readonly annotations?: object | undefined
+  readonly icons?: readonly object[] | undefined
+  readonly _meta?: object | undefined
+}
+
+export interface TemplateDefinition extends Omit<ResourceDefinition, 'uri' | 'size'> {
+  /** RFC 6570. */
+  readonly uriTemplate: string
+}
+
+export interface ResourceContents {
+  /** Each with `uri`, `mimeType?` and either `text` or `blob` (base64). */
+  readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly _meta?: object | undefined
+}
+
+export interface PromptSource {
+  list (): Promise<readonly PromptDefinition[]> | readonly PromptDefinition[]
+  get (name: string, args: Readonly<Record<string, string>>, context: CallContext): Promise<PromptResult> | PromptResult
+}
+
+export interface PromptDefinition {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly arguments?: ReadonlyArray<{ readonly name: string, readonly title?: string | undefined, readonly description?: string | undefined, readonly required?: boolean | undefined }> | undefined
+  readonly icons?: readonly object[] | undefined
+  readonly _meta?: object | undefined
+}
+
+export interface PromptResult {
+  readonly description?: string | undefined
+  readonly messages: ReadonlyArray<{ readonly role: string, readonly content: unknown }>
+  readonly _meta?: object | undefined
+}
+
+export type CompletionRef = { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
+
+export interface CompletionArgument {
+  readonly name: string
+  readonly value: string
+  /** Arguments that have a value already. */
+  readonly given: Readonly<Record<string, string>>
+}
+
+export interface Completion { readonly values: readonly string[], readonly total?: number | undefined, readonly hasMore?: boolean | undefined }
+
+/** What a call has from the wire. What costs something is made when it is first used. */
+export interface CallContext {
+  /** Fires when the caller leaves or cancels, and when the application closes. */
+  readonly signal: StopSignal
+  /** Who calls, where the application asks. */
+  readonly principal: Principal | undefined
+  readonly log: Log
+  readonly capabilities: ClientCapabilities
+  readonly era: Era
+  readonly protocolVersion: string
+  /** How far the work is; `progress` must grow. A promise is there to be awaited: the caller does not read as fast. Nothing happens where nobody wants to know. */
+  progress (progress: CallProgress): Promise<void> | undefined
+  /** A log message for the caller, where it wants any. */
+  message (message: LogMessage): Promise<void> | undefined
+  /**
+   * Asks the caller, all questions at once; resolves to the answers under the keys of the questions.
+   * Up to revision 2025-11-25 the caller is asked while the call goes on. From 2026-07-28 on the call ends here, and
+   * **is run again from its beginning** once the answers are there: `ask` throws the first time, and resolves in the
+   * run after. So ask before you change anything, and let keys be the same in every run.
+   * @throws MCP_CANNOT_ASK where the caller did not declare the capability, or its session cannot be asked
+   */
+  ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>>
+  /**
+   * Ends the connection of a call that takes long, where its caller can come back for the rest of the stream (sessions
+   * up to 2025-11-25). `retryMs` is when. Elsewhere nothing happens.
+   */
+  disconnect (retryMs?: number): void
+}
+
+/** `modern` is revision 2026-07-28 and later: each request stands alone. `legacy` is what was before. */
+export type Era = 'legacy' | 'modern'
+
+export interface ClientCapabilities {
+  readonly elicitation?: { readonly form?: object | undefined, readonly url?: object | undefined } | undefined
+  readonly sampling?: { readonly tools?: object | undefined, readonly context?: object | undefined } | undefined
+  readonly roots?: object | undefined
+  readonly extensions?: Readonly<Record<string, object>> | undefined
+  readonly [other: string]: unknown
+}
+
+export interface CallProgress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
+export type LogLevel = typeof LOG_LEVELS[number]
+
+export interface LogMessage {
+  readonly level: LogLevel
+  readonly logger?: string | undefined
+  /** Any JSON value. */
+  readonly data: unknown
+}
+
+/** `elicitation/create`, `sampling/createMessage` or `roots/list`, with its parameters. */
+export interface Question {
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** An elicitation's `{ action, content? }`, a sampled message, or `{ roots }`. */
+export type Answer = Readonly<Record<string, unknown>>
