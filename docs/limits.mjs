@@ -114,7 +114,7 @@ export const limits = {
     ['Entries of one list', `${gateway}/lists.ts`, 'MAX_ITEMS', 'entries', 'The others are left out.'],
     ['Pages of one list', `${gateway}/lists.ts`, 'MAX_PAGES', 'pages', 'The others are left out.'],
     ['Age of a list whose server tells no changes', `${gateway}/options.ts`, 'listTtlMs', 'ms', 'It is read anew. Set it with `listTtlMs`.'],
-    ['Length of an input schema that is checked', `${gateway}/tool-catalog.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
+    ['Length of an input schema that is checked', `${core}/json-schema.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
     ['Questions of tools that are open', `${gateway}/options.ts`, 'maxQuestions', '', 'The next one is declined. Set it with `maxQuestions`.'],
     ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on as it will. Set it with `questionTtlMs`.'],
     ['Questions of one call, one after the other', `${gateway}/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],

@@ -67,6 +67,8 @@ export const remedies = {
   A2A_SKILL_NOT_FOUND: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The agent has no skill of that name.', remedy: 'Take a name from the agent card.' },
   A2A_INPUT_INVALID: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The input does not fit the skill.', remedy: 'Mend the fields that `error.message` names; the agent card has the schema.' },
 
+  MCP_ASK_REFUSED: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client answered with an error, which `message` quotes.', remedy: 'Look into the client.' },
+  MCP_ASK_TIMEOUT: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and nobody answered in time.', remedy: 'Call again and answer, or raise `limits.questionTtlMs`.' },
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not say that it answers such questions.', remedy: 'Declare the capability that `message` names, or take another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are told at once, each with file, line and column.', remedy: 'Mend them; `polyvac check` tells the same without starting.' },

@@ -46,7 +46,7 @@ export function failureOf (err: unknown, request: FastifyRequest): Failure {
 
 /** Whether an error's text was written for callers: a coded error of this project, not one that merely has a status. */
 function isOwn (err: unknown): boolean {
-  return err instanceof Error && /^(VAC_|SHUTTING_DOWN$|INVALID_HISTORY$|BODY_TOO_DEEP$)/.test((err as Partial<FastifyError>).code ?? '')
+  return err instanceof Error && /^(VAC_|MCP_|SHUTTING_DOWN$|INVALID_HISTORY$|BODY_TOO_DEEP$)/.test((err as Partial<FastifyError>).code ?? '')
 }
 
 /** Seconds to wait, for the `Retry-After` header, where trying again is worth it. */

@@ -33,6 +33,7 @@ export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
 export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'
 export { loadInterpreters, moduleUrl, type Interpreters } from './interpreter-module.js'
 export { nearest } from './nearest.js'
+export { SignedStates, type StateFault } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,
   CallAbortedError, ShuttingDownError, InvalidVacNameError, InvalidVacsError, InterpreterModuleError, BodyTooDeepError,

@@ -1,3 +1,5 @@
+import { JsonSchema } from '@polyvac/core/json-schema'
+import { mirroredParameters, type MirroredParameter } from './mirrored-parameters.js'
 import type { ListKind, PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition, ToolSource } from './tool-source.js'
 
 export interface Definitions {
@@ -17,21 +19,45 @@ export const LISTS = {
 
 export const LIST_KINDS = Object.keys(LISTS) as ListKind[]
 
-/** One entry of a list, and where it comes from. */
-export interface Entry<D> { readonly definition: D, readonly source: ToolSource }
+/** One entry of a list, and where it comes from. What calls need of its schema is made by need and goes with it. */
+export class Entry<D extends object> {
+  readonly definition: D
+  readonly source: ToolSource
+  #schema: JsonSchema | undefined
+  #mirrored: readonly MirroredParameter[] | undefined
+
+  constructor (definition: D, source: ToolSource) {
+    this.definition = definition
+    this.source = source
+  }
+
+  /** The input schema of a tool. */
+  get schema (): JsonSchema {
+    this.#schema ??= new JsonSchema((this.definition as Partial<ToolDefinition>).inputSchema)
+    return this.#schema
+  }
+
+  /** The arguments of a tool that its callers repeat as headers. */
+  get mirrored (): readonly MirroredParameter[] {
+    this.#mirrored ??= mirroredParameters((this.definition as Partial<ToolDefinition>).inputSchema)
+    return this.#mirrored
+  }
+}
 
 /** One list as of one moment. It is never changed, only replaced. */
 export class Catalog<K extends ListKind> {
+  readonly kind: K
   readonly entries: ReadonlyArray<Entry<Definitions[K]>>
   readonly #byId: ReadonlyMap<string, Entry<Definitions[K]>>
 
   constructor (kind: K, entries: ReadonlyArray<Entry<Definitions[K]>>) {
     const byId = new Map<string, Entry<Definitions[K]>>()
     for (const entry of entries) {
-      const id = (entry.definition as unknown as Record<string, string>)[LISTS[kind].id]!
+      const id = idOf(kind, entry.definition)
       // the first of two with one name counts
       if (!byId.has(id)) byId.set(id, entry)
     }
+    this.kind = kind
     this.#byId = byId
     this.entries = [...byId.values()]
   }
@@ -43,4 +69,8 @@ export class Catalog<K extends ListKind> {
   get ids (): string[] {
     return [...this.#byId.keys()]
   }
+}
+
+export function idOf<K extends ListKind> (kind: K, definition: Definitions[K]): string {
+  return (definition as unknown as Record<string, string>)[LISTS[kind].id]!
 }

@@ -1,9 +1,9 @@
 export { mcpServerPlugin, mcpServerPlugin as default } from './plugin.js'
-export type { McpServerOptions } from './options.js'
+export type { Limits, McpServerOptions } from './options.js'
 export { LOG_LEVELS } from './tool-source.js'
 export type {
   Answer, CallContext, CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, ListKind, LogLevel, LogMessage,
   PromptDefinition, PromptResult, PromptSource, Question, ResourceContents, ResourceDefinition, ResourceSource, TaskSupport, TemplateDefinition,
   ToolDefinition, ToolResult, ToolSource
 } from './tool-source.js'
-export { CannotAskError, McpServerOptionsError } from './errors.js'
+export { AskRefusedError, AskTimeoutError, CannotAskError, McpServerOptionsError } from './errors.js'

@@ -6,17 +6,87 @@ export interface McpServerOptions {
   readonly sources: readonly ToolSource[]
   /** What clients show as the server's name. Default `polyvac`. */
   readonly name?: string | undefined
+  /** The same for people. */
+  readonly title?: string | undefined
   /** Default: the version of this package. */
   readonly version?: string | undefined
   /** What a language model should know about the tools as a whole. */
   readonly instructions?: string | undefined
   /** Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides. */
   readonly authenticate?: Authenticate | undefined
+  /**
+   * Host names that requests may be sent to, without the port. It keeps web pages from reaching a server on the reader's
+   * own machine (DNS rebinding). Default: the names of this machine where it listens on a loopback address, else all.
+   */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** Origins of web pages that may call, such as `https://app.example.com`. Default: pages of this machine where it listens on a loopback address, else all. */
+  readonly allowedOrigins?: readonly string[] | undefined
+  /**
+   * Whether clients up to 2025-11-25 get a session: questions, resumable streams, resource subscriptions and log levels need one.
+   * Without sessions each of their requests stands alone, which any number of processes can answer. Default true.
+   */
+  readonly sessions?: boolean | undefined
+  /** Signs what clients of 2026-07-28 hold between two requests. Processes that share it can answer one another's. Default: random. */
+  readonly stateKey?: Buffer | string | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
+  /** Bounds, where they should be others than the defaults. */
+  readonly limits?: Partial<Limits> | undefined
+}
+
+/** Every bound of the plugin. */
+export interface Limits {
+  /** Sessions at once. Past them the one that has been idle longest ends; if none is idle, a new one is refused with 503. */
+  readonly maxSessions: number
+  /** Time without a request or an open stream after which a session ends, in ms. */
+  readonly sessionTtlMs: number
+  /** Streams without a call at once: GET streams and `subscriptions/listen`. Past them 503. */
+  readonly maxStreams: number
+  /** Events kept for readers that come back, of one stream. */
+  readonly maxStreamEvents: number
+  /** The same over all streams. */
+  readonly maxEvents: number
+  /** Text of all kept events, in characters. */
+  readonly maxEventChars: number
+  /** Messages of one JSON-RPC batch (2025-03-26). */
+  readonly maxBatch: number
+  /** Calls in progress of one session. */
+  readonly maxSessionCalls: number
+  /** Questions in one call to `ask`, and open ones of a session. */
+  readonly maxQuestions: number
+  /** Time that a session's caller has to answer a question, in ms. */
+  readonly questionTtlMs: number
+  /** Resources that one session or listen stream may subscribe to. */
+  readonly maxSubscriptions: number
+  /** Time that a `requestState` is good for, in ms. */
+  readonly stateTtlMs: number
+  /** Longest `requestState`, in characters: earlier answers of the same call are in it. */
+  readonly maxStateChars: number
+  /** Entries of one page of a list. */
+  readonly pageSize: number
+  /** Time in ms for which clients of 2026-07-28 may keep a list; changes are told where they listen. */
+  readonly listTtlMs: number
 }
 
 export const DEFAULTS = {
   name: 'polyvac',
   bodyLimit: 4 * 1024 * 1024
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  maxSessions: 10_000,
+  sessionTtlMs: 30 * 60_000,
+  maxStreams: 1_000,
+  maxStreamEvents: 500,
+  maxEvents: 20_000,
+  maxEventChars: 32 * 1024 * 1024,
+  maxBatch: 50,
+  maxSessionCalls: 100,
+  maxQuestions: 20,
+  questionTtlMs: 10 * 60_000,
+  maxSubscriptions: 100,
+  stateTtlMs: 15 * 60_000,
+  maxStateChars: 256 * 1024,
+  pageSize: 500,
+  listTtlMs: 60_000
 }

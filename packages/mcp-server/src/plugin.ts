@@ -1,69 +1,103 @@
-import { authenticateCallers, Stop } from '@polyvac/core'
+import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, retryAfter } from '@polyvac/core'
 import fp from 'fastify-plugin'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { McpServerOptionsError } from './errors.js'
-import { DEFAULTS, type McpServerOptions } from './options.js'
-import { Registry } from './registry.js'
-import { isLegacy, NEWEST_LEGACY } from './revisions.js'
-import { errorText, messageKind, resultText, RpcError, type Params, type Request } from './rpc.js'
-import type { CallContext, ToolSource } from './tool-source.js'
+import { originGuard } from './guard.js'
+import { Legacy } from './legacy.js'
+import { Modern, speaksModern } from './modern.js'
+import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
+import { errorText, isRecord, RpcError, type RequestId } from './rpc.js'
+import { Server } from './server.js'
+import { Sessions } from './sessions.js'
+import type { ToolSource } from './tool-source.js'
 import { version as ownVersion } from './version.js'
 
-/** An MCP server at /mcp. */
+/** An MCP server of both eras at /mcp. Errors leave as JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { sources, name = DEFAULTS.name, version = ownVersion, instructions, authenticate, bodyLimit = DEFAULTS.bodyLimit } = options
+  const {
+    sources, name = DEFAULTS.name, title, version = ownVersion, instructions, authenticate, allowedHosts, allowedOrigins, sessions: hasSessions = true,
+    stateKey, bodyLimit = DEFAULTS.bodyLimit
+  } = options
   if (!Array.isArray(sources) || sources.some(source => typeof (source as ToolSource | undefined)?.list !== 'function')) {
     throw new McpServerOptionsError('the mcp-server plugin needs `sources`: a list of tool sources, such as [vacTools(vacs)]')
   }
-  const registry = new Registry(sources, app.log)
+  const limits = limitsOf(options.limits)
+  app.setErrorHandler(sendFailure)
+  const guard = originGuard(app, { allowedHosts, allowedOrigins })
+  app.addHook('onRequest', async request => { guard(request) })
   const principalOf = authenticateCallers(app, authenticate)
-  app.addHook('onClose', async () => { registry.close() })
 
-  app.post('/mcp', { bodyLimit }, async (request, reply) => {
-    if (messageKind(request.body) !== 'request') return reply.code(202).send()
-    const { id, method, params = {} } = request.body as Request
-    reply.type('application/json; charset=utf-8')
+  const server = new Server({
+    sources, info: { name, ...title !== undefined && { title }, version }, instructions, log: app.log, limits, stateKey, isPrivate: authenticate !== undefined, principalOf
+  })
+  const sessions = hasSessions ? new Sessions(limits) : undefined
+  const legacy = new Legacy(server, sessions)
+  const modern = new Modern(server)
+  app.addHook('preClose', async () => {
+    await server.calls.close()
+    sessions?.close()
+    server.close()
+  })
+
+  // streams last as long as they like; where the host sets no time, none is set, since each costs an AbortController
+  const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
+  const route = { ...ownTime, exposeHeadRoute: false }
+
+  app.post('/mcp', { ...route, bodyLimit, onRequest: async request => { acceptsBoth(request) } }, (request, reply) => {
+    const { body } = request
     try {
-      return resultText(id, JSON.stringify(await answer(method, params, request)))
+      if (isTooDeep(body)) throw new RpcError('invalidRequest', `the body is nested deeper than ${MAX_BODY_DEPTH} levels; send a flatter one`, undefined, 400)
+      if (speaksModern(request, body)) modern.post(request, reply, body)
+      else legacy.post(request, reply, body)
     } catch (err) {
-      if (err instanceof RpcError) return errorText(id, err)
-      throw err
+      if (!(err instanceof RpcError)) throw err
+      sendRpcError(reply, err, isRecord(body) ? body.id : null)
     }
   })
 
-  async function answer (method: string, params: Params, request: FastifyRequest): Promise<unknown> {
-    switch (method) {
-      case 'initialize': return {
-        protocolVersion: isLegacy(params.protocolVersion) ? params.protocolVersion : NEWEST_LEGACY,
-        capabilities: { tools: {} },
-        serverInfo: { name, version },
-        instructions
-      }
-      case 'ping': return {}
-      case 'tools/list': return { tools: (await registry.catalog('tools')).entries.map(({ definition }) => definition) }
-      case 'tools/call': {
-        const entry = (await registry.catalog('tools')).get(String(params.name))
-        if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${JSON.stringify(params.name)}`)
-        return await entry.source.call(entry.definition.name, params.arguments as Params ?? {}, contextOf(request))
-      }
-      default: throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
-    }
-  }
+  app.get('/mcp', route, (request, reply) => {
+    if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
+    if (request.headers.accept?.includes('text/event-stream') !== true) throw new RpcError('invalidRequest', 'a GET opens a stream; send Accept: text/event-stream', undefined, 406)
+    legacy.get(request, reply)
+  })
 
-  function contextOf (request: FastifyRequest): CallContext {
-    return {
-      signal: new Stop(),
-      principal: principalOf(request),
-      log: request.log,
-      capabilities: {},
-      era: 'legacy',
-      protocolVersion: NEWEST_LEGACY,
-      progress: () => undefined,
-      message: () => undefined,
-      ask: async () => { throw new RpcError('internalError', 'nobody can be asked') },
-      disconnect: () => {}
-    }
+  app.delete('/mcp', route, (request, reply) => {
+    if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
+    legacy.delete(request, reply)
+  })
+}
+
+/** Clients must take either form of an answer. @throws RpcError with status 406 */
+function acceptsBoth ({ headers: { accept } }: FastifyRequest): void {
+  if (accept === undefined || accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
+  throw new RpcError('invalidRequest', 'send Accept: application/json, text/event-stream', undefined, 406)
+}
+
+/** What goes wrong before a message is read, and what nobody expected. */
+function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (err instanceof RpcError) return sendRpcError(reply, err, null)
+  const { status, body: { error } } = failureOf(err, request)
+  if (status >= 500) request.log.error({ err }, 'an MCP request failed')
+  const code = error.code === 'INVALID_JSON' ? 'parseError' : status >= 500 ? 'internalError' : 'invalidRequest'
+  sendRpcError(reply, new RpcError(code, error.message, { code: error.code, requestId: error.requestId }, status), null)
+}
+
+function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
+  const { status = 200 } = err
+  if (status === 405) reply.header('allow', 'POST')
+  const seconds = retryAfter(status)
+  if (seconds !== undefined) reply.header('retry-after', seconds)
+  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(errorText(typeof id === 'string' || Number.isFinite(id) ? id as RequestId : null, err))
+}
+
+/** @throws MCP_SERVER_OPTIONS */
+function limitsOf (given: Partial<Limits> = {}): Limits {
+  for (const [key, value] of Object.entries(given)) {
+    if (!(key in DEFAULT_LIMITS)) throw new McpServerOptionsError(`limits has no ${key}; there are ${Object.keys(DEFAULT_LIMITS).join(', ')}`)
+    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0)) throw new McpServerOptionsError(`limits.${key} must be a whole number above 0`)
   }
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
 }
 
 /** The plugin. Route under the scope's prefix: /mcp. It adds no hook, parser or error handler to the scope around it. */

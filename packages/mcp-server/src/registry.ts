@@ -1,5 +1,5 @@
 import type { Log } from '@polyvac/core'
-import { Catalog, LIST_KINDS, type Definitions, type Entry } from './catalog.js'
+import { Catalog, Entry, LIST_KINDS, type Definitions } from './catalog.js'
 import type { ListKind, ToolSource } from './tool-source.js'
 
 /** The lists of all sources as one. They are read when first asked for and kept until a source says that they changed. */
@@ -27,8 +27,10 @@ export class Registry {
   catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
     let catalog = this.#catalogs.get(kind)
     if (catalog === undefined) {
-      catalog = this.#read(kind) as unknown as Promise<Catalog<ListKind>>
-      this.#catalogs.set(kind, catalog)
+      const reading = catalog = this.#read(kind, () => {
+        if (this.#catalogs.get(kind) === reading) this.#catalogs.delete(kind)
+      }) as unknown as Promise<Catalog<ListKind>>
+      this.#catalogs.set(kind, reading)
     }
     return catalog as unknown as Promise<Catalog<K>>
   }
@@ -50,19 +52,19 @@ export class Registry {
   }
 
   /** A source that fails is left out, for this once: the others' lists are worth having. */
-  async #read<K extends ListKind> (kind: K): Promise<Catalog<K>> {
+  async #read<K extends ListKind> (kind: K, incomplete: () => void): Promise<Catalog<K>> {
     let complete = true
     const lists = await Promise.all(this.sources.map(async source => {
       try {
         const definitions = await readerOf(kind, source)?.() ?? []
-        return definitions.map((definition): Entry<Definitions[K]> => ({ definition, source }))
+        return definitions.map(definition => new Entry(definition, source))
       } catch (err) {
         complete = false
         this.#log.error({ err, list: kind }, 'a tool source is left out of a list')
         return []
       }
     }))
-    if (!complete) this.#catalogs.delete(kind)
+    if (!complete) incomplete()
     return new Catalog(kind, lists.flat())
   }
 }

@@ -5,7 +5,9 @@ export const LEGACY_REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024
 /** The revisions without sessions, newest first. */
 export const MODERN_REVISIONS = ['2026-07-28'] as const
 
-export type Revision = typeof LEGACY_REVISIONS[number] | typeof MODERN_REVISIONS[number]
+export type LegacyRevision = typeof LEGACY_REVISIONS[number]
+export type ModernRevision = typeof MODERN_REVISIONS[number]
+export type Revision = LegacyRevision | ModernRevision
 
 export const NEWEST_LEGACY = LEGACY_REVISIONS[0]
 export const NEWEST_MODERN = MODERN_REVISIONS[0]
@@ -13,11 +15,11 @@ export const NEWEST_MODERN = MODERN_REVISIONS[0]
 /** A client that names no version after its handshake speaks this one (specification of 2025-06-18, transports). */
 export const ASSUMED_REVISION = '2025-03-26'
 
-export function isLegacy (version: unknown): version is typeof LEGACY_REVISIONS[number] {
+export function isLegacy (version: unknown): version is LegacyRevision {
   return LEGACY_REVISIONS.includes(version as never)
 }
 
-export function isModern (version: unknown): version is typeof MODERN_REVISIONS[number] {
+export function isModern (version: unknown): version is ModernRevision {
   return MODERN_REVISIONS.includes(version as never)
 }
 

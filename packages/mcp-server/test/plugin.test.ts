@@ -11,9 +11,12 @@ test('a tool of a source is listed and called', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(mcpServerPlugin, { sources: [echo] })
+  let session: string | undefined
   const ask = async (method: string, params: object): Promise<Record<string, unknown>> => {
-    const { body } = await app.inject({ method: 'POST', url: '/mcp', payload: { jsonrpc: '2.0', id: 1, method, params } })
-    return (JSON.parse(body) as { result: Record<string, unknown> }).result
+    const headers = { accept: 'application/json, text/event-stream', ...session !== undefined && { 'mcp-session-id': session } }
+    const response = await app.inject({ method: 'POST', url: '/mcp', headers, payload: { jsonrpc: '2.0', id: 1, method, params } })
+    session ??= response.headers['mcp-session-id'] as string
+    return (JSON.parse(response.body) as { result: Record<string, unknown> }).result
   }
   t.match(await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }), { protocolVersion: '2025-06-18' })
   t.match(await ask('tools/list', {}), { tools: [{ name: 'echo' }] })

@@ -1,0 +1,14 @@
+const PREFIX = 'io.modelcontextprotocol/'
+
+/** The keys of `_meta` that revision 2026-07-28 reserves. */
+export const MODERN_META = {
+  protocolVersion: `${PREFIX}protocolVersion`,
+  clientCapabilities: `${PREFIX}clientCapabilities`,
+  clientInfo: `${PREFIX}clientInfo`,
+  serverInfo: `${PREFIX}serverInfo`,
+  logLevel: `${PREFIX}logLevel`,
+  subscriptionId: `${PREFIX}subscriptionId`
+} as const
+
+/** The extension for tasks of revision 2026-07-28. */
+export const TASKS_EXTENSION = `${PREFIX}tasks`

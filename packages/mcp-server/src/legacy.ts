@@ -1,0 +1,161 @@
+import { CallAbortedError } from '@polyvac/core'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Answer } from './answer.js'
+import { LISTS } from './catalog.js'
+import { LegacyCall } from './legacy-call.js'
+import { legacyMethods } from './methods/legacy.js'
+import { ASSUMED_REVISION, isLegacy, LEGACY_REVISIONS, NEWEST_LEGACY, type LegacyRevision } from './revisions.js'
+import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type Response } from './rpc.js'
+import { runCall } from './run-call.js'
+import type { Server } from './server.js'
+import type { Session } from './session.js'
+import { parseEventId } from './session-stream.js'
+import type { Sessions } from './sessions.js'
+import type { ClientCapabilities, ListKind } from './tool-source.js'
+
+/** The revisions up to 2025-11-25: `initialize`, then sessions, or requests that stand alone where there are none. */
+export class Legacy {
+  readonly #server: Server
+  readonly #sessions: Sessions | undefined
+
+  constructor (server: Server, sessions: Sessions | undefined) {
+    this.#server = server
+    this.#sessions = sessions
+    server.registry.onChange(kinds => this.#tellChange(kinds))
+  }
+
+  /** A POST. @throws RpcError with a status */
+  post (request: FastifyRequest, reply: FastifyReply, body: unknown): void {
+    if (Array.isArray(body)) return this.#batch(request, reply, body)
+    const kind = messageKind(body)
+    if (kind === 'request' && (body as Request).method === 'initialize') return this.#initialize(request, reply, body as Request)
+    const session = this.#session(request)
+    const revision = revisionOf(request, session)
+    if (kind === 'request') return this.#call(body as Request, new Answer(reply, opener(session)), revision, session)
+    this.#take(kind, body as Notification | Response, session)
+    reply.code(202).send()
+  }
+
+  /** A GET: the stream for messages that belong to no call, or the rest of another one. @throws RpcError with a status */
+  get (request: FastifyRequest, reply: FastifyReply): void {
+    const session = this.#session(request)
+    if (session === undefined) throw new RpcError('invalidRequest', 'this server has no streams to open', undefined, 405)
+    const last = request.headers['last-event-id']
+    const release = this.#server.places.take()
+    try {
+      if (typeof last !== 'string' || last === '') session.standalone.attach(reply)
+      else {
+        const at = parseEventId(last)
+        const stream = at === undefined ? undefined : session.stream(at.stream)
+        if (at === undefined || stream === undefined || !stream.has(at.seq)) {
+          throw new RpcError('invalidRequest', 'Last-Event-ID names an event that is not kept; open a stream without it', undefined, 400)
+        }
+        stream.attach(reply, at.seq)
+      }
+    } catch (err) {
+      release()
+      throw err
+    }
+    reply.raw.once('close', () => {
+      release()
+      session.lastUsed = Date.now()
+    })
+  }
+
+  /** A DELETE. @throws RpcError with a status */
+  delete (request: FastifyRequest, reply: FastifyReply): void {
+    const session = this.#session(request)
+    if (session === undefined) throw new RpcError('invalidRequest', 'this server has no sessions to end', undefined, 405)
+    this.#sessions?.end(session)
+    reply.code(204).send()
+  }
+
+  #initialize (request: FastifyRequest, reply: FastifyReply, { id, params = {} }: Request): void {
+    const { protocolVersion, capabilities, clientInfo } = params
+    if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
+      throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
+    }
+    const revision = isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY
+    const { info, instructions, principalOf } = this.#server
+    const session = this.#sessions?.create({ owner: principalOf(request)?.owner, revision, capabilities: capabilities as ClientCapabilities })
+    if (session !== undefined) reply.header('mcp-session-id', session.id)
+    reply.header('content-type', 'application/json; charset=utf-8')
+      .send(resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities('legacy'), serverInfo: info, instructions })))
+  }
+
+  #batch (request: FastifyRequest, reply: FastifyReply, messages: readonly unknown[]): void {
+    const session = this.#session(request)
+    const revision = revisionOf(request, session)
+    if (revision !== '2025-03-26') throw new RpcError('invalidRequest', `revision ${revision} has no batches; send one message`, undefined, 400)
+    const { maxBatch } = this.#server.limits
+    if (messages.length === 0 || messages.length > maxBatch) throw new RpcError('invalidRequest', `a batch has 1 to ${maxBatch} messages`, undefined, 400)
+    const kinds = messages.map(messageKind)
+    if (messages.some(message => (message as Request).method === 'initialize')) throw new RpcError('invalidRequest', 'initialize cannot be part of a batch', undefined, 400)
+    const requests = messages.filter((_message, at) => kinds[at] === 'request') as Request[]
+    messages.forEach((message, at) => {
+      const kind = kinds[at]!
+      if (kind !== 'request') this.#take(kind, message as Notification | Response, session)
+    })
+    if (requests.length === 0) {
+      reply.code(202).send()
+      return
+    }
+    const answer = new Answer(reply, opener(session), requests.length)
+    for (const one of requests) this.#call(one, answer, revision, session)
+  }
+
+  #call ({ id, method, params = {} }: Request, answer: Answer, revision: LegacyRevision, session: Session | undefined): void {
+    const { reply } = answer
+    const handler = legacyMethods.get(method)
+    if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
+    const { leaving, limits, principalOf } = this.#server
+    const call = new LegacyCall({ request: reply.request, answer, id, method, params, principal: principalOf(reply.request), leaving }, revision, session, limits)
+    try {
+      session?.begin(call)
+    } catch (err) {
+      return call.fail(err as RpcError)
+    }
+    if (session === undefined) runCall(this.#server, call, handler)
+    else runCall(this.#server, call, handler).finally(() => { session.end(call) })
+  }
+
+  /** A message that gets no response. */
+  #take (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
+    if (kind === 'response') return session?.answer(message as Response)
+    const { method, params = {} } = message as Notification
+    if (method === 'notifications/cancelled') session?.calls.get(params.requestId as string)?.cancel(new CallAbortedError('its caller cancelled it'))
+  }
+
+  /** The session that a request names; undefined where there are none. @throws RpcError */
+  #session (request: FastifyRequest): Session | undefined {
+    if (this.#sessions === undefined) return undefined
+    const id = request.headers['mcp-session-id']
+    if (typeof id !== 'string' || id === '') throw new RpcError('invalidRequest', 'the header Mcp-Session-Id is missing; begin with initialize', undefined, 400)
+    const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
+    if (session === undefined) throw new RpcError('invalidRequest', 'there is no such session, or it has ended; begin with initialize', undefined, 404)
+    return session
+  }
+
+  #tellChange (kinds: readonly ListKind[]): void {
+    const methods = new Set(kinds.map(kind => LISTS[kind].changed))
+    for (const session of this.#sessions?.all() ?? []) for (const method of methods) session.notify(method)
+  }
+}
+
+function opener (session: Session | undefined): ConstructorParameters<typeof Answer>[1] {
+  if (session === undefined) return undefined
+  return reply => {
+    const stream = session.openStream()
+    stream.attach(reply)
+    return stream
+  }
+}
+
+/** The revision that a request speaks. @throws RpcError with status 400 */
+function revisionOf ({ headers }: FastifyRequest, session: Session | undefined): LegacyRevision {
+  const named = headers['mcp-protocol-version']
+  if (named !== undefined && !isLegacy(named)) {
+    throw new RpcError('invalidRequest', `MCP-Protocol-Version ${JSON.stringify(String(named).slice(0, 40))} is not served; take one of ${LEGACY_REVISIONS.join(', ')}`, undefined, 400)
+  }
+  return session?.revision ?? named ?? ASSUMED_REVISION
+}

@@ -1,0 +1,38 @@
+import type { Call } from '../call.js'
+import { isRecord, RpcError } from '../rpc.js'
+import type { Server } from '../server.js'
+import type { Completion, CompletionRef, ToolSource } from '../tool-source.js'
+import { isTexts } from './prompts.js'
+import { shown } from './tools.js'
+
+/** Values in one answer, by the specification. */
+const MAX_VALUES = 100
+
+/** `completion/complete`. */
+export async function complete (server: Server, call: Call): Promise<string> {
+  const { ref, argument, context } = call.params
+  if (!isRecord(argument) || typeof argument.name !== 'string' || typeof argument.value !== 'string') {
+    throw new RpcError('invalidParams', '`argument` must have `name` and `value`, both strings')
+  }
+  const given = isRecord(context) ? context.arguments ?? {} : {}
+  if (!isTexts(given)) throw new RpcError('invalidParams', '`context.arguments` must be an object of strings')
+  const source = await sourceOf(server, ref)
+  const { name, value } = argument
+  const { values, total, hasMore }: Completion = await source.complete?.(ref as CompletionRef, { name, value, given }, call) ?? { values: [] }
+  const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
+  return server.texts.complete(call.protocolVersion, { completion })
+}
+
+async function sourceOf ({ registry }: Server, ref: unknown): Promise<ToolSource> {
+  if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
+    const entry = (await registry.catalog('prompts')).get(ref.name)
+    if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(ref.name)}`)
+    return entry.source
+  }
+  if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
+    const entry = (await registry.catalog('templates')).get(ref.uri) ?? (await registry.catalog('resources')).get(ref.uri)
+    if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${shown(ref.uri)}`)
+    return entry.source
+  }
+  throw new RpcError('invalidParams', '`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')
+}

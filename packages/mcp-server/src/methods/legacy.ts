@@ -1,0 +1,33 @@
+import type { LegacyCall } from '../legacy-call.js'
+import { RpcError } from '../rpc.js'
+import type { Server } from '../server.js'
+import { LOG_LEVELS, type LogLevel } from '../tool-source.js'
+import { sharedMethods, type Method } from './shared.js'
+
+type LegacyMethod = (server: Server, call: LegacyCall) => Promise<string>
+
+const EMPTY = '{}'
+
+/** The methods up to revision 2025-11-25, `initialize` aside. */
+export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ...sharedMethods,
+  ['ping', async () => EMPTY],
+  ['logging/setLevel', (async (_server, { params: { level }, session }) => {
+    if (!LOG_LEVELS.includes(level as LogLevel)) throw new RpcError('invalidParams', `\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
+    if (session !== undefined) session.logLevel = level as LogLevel
+    return EMPTY
+  }) satisfies LegacyMethod as Method],
+  ['resources/subscribe', (async ({ watch, limits: { maxSubscriptions } }, { params: { uri }, session }) => {
+    if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
+    if (session === undefined) throw new RpcError('methodNotFound', 'subscriptions need a session, and this server has none')
+    if (session.subscriptions.has(uri)) return EMPTY
+    if (session.subscriptions.size >= maxSubscriptions) throw new RpcError('invalidParams', `a session may subscribe to ${maxSubscriptions} resources; end one with resources/unsubscribe`)
+    session.subscriptions.set(uri, watch.add(uri, changed => { session.notify('notifications/resources/updated', { uri: changed }) }))
+    return EMPTY
+  }) satisfies LegacyMethod as Method],
+  ['resources/unsubscribe', (async (_server, { params: { uri }, session }) => {
+    session?.subscriptions.get(uri as string)?.()
+    session?.subscriptions.delete(uri as string)
+    return EMPTY
+  }) satisfies LegacyMethod as Method]
+])

@@ -1,0 +1,22 @@
+import type { Call } from '../call.js'
+import { isRecord, RpcError } from '../rpc.js'
+import type { Server } from '../server.js'
+import { shown, suggestion } from './tools.js'
+
+/** `prompts/get`. */
+export async function getPrompt (server: Server, call: Call): Promise<string> {
+  const { name, arguments: args = {} } = call.params
+  if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
+  if (!isTexts(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')
+  const prompts = await server.registry.catalog('prompts')
+  const entry = prompts.get(name)
+  if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(name)}${suggestion(name, prompts.ids)}`)
+  const missing = (entry.definition.arguments ?? []).filter(argument => argument.required === true && args[argument.name] === undefined)
+  if (missing.length > 0) throw new RpcError('invalidParams', `the prompt ${name} needs ${missing.map(argument => argument.name).join(', ')}`)
+  const { description, messages, _meta } = await entry.source.prompts!.get(name, args, call)
+  return server.texts.complete(call.protocolVersion, { description, messages, _meta })
+}
+
+export function isTexts (value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every(text => typeof text === 'string')
+}

@@ -1,0 +1,36 @@
+import type { Call } from '../call.js'
+import { saysNotFound } from '../failures.js'
+import { isRecord, RpcError } from '../rpc.js'
+import type { Server } from '../server.js'
+import type { ResourceContents, ToolSource } from '../tool-source.js'
+import { shown } from './tools.js'
+
+/** `resources/read`: the source that lists the resource is asked, else all in turn, since templates stand for more than is listed. */
+export async function readResource (server: Server, call: Call): Promise<string> {
+  const { uri } = call.params
+  if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
+  const listed = (await server.registry.catalog('resources')).get(uri)
+  const sources = listed === undefined ? server.registry.sources : [listed.source]
+  for (const source of sources) {
+    const found = await readFrom(source, uri, call)
+    if (found !== undefined) {
+      const { contents, _meta } = found
+      return server.texts.complete(call.protocolVersion, { contents, _meta }, server.readHint)
+    }
+  }
+  throw notFound(uri, call)
+}
+
+async function readFrom ({ resources }: ToolSource, uri: string, call: Call): Promise<ResourceContents | undefined> {
+  try {
+    const found: unknown = await resources?.read(uri, call)
+    return isRecord(found) && Array.isArray(found.contents) ? found as unknown as ResourceContents : undefined
+  } catch (err) {
+    if (saysNotFound(err)) return undefined
+    throw err
+  }
+}
+
+function notFound (uri: string, { era }: Call): RpcError {
+  return new RpcError(era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${shown(uri)}`, { uri })
+}

@@ -1,0 +1,75 @@
+import { Leaving, SignedStates, type Log, type Principal } from '@polyvac/core'
+import type { FastifyRequest } from 'fastify'
+import { LISTS } from './catalog.js'
+import { ListPages } from './list-pages.js'
+import { OpenCalls } from './open-calls.js'
+import type { Limits } from './options.js'
+import { Registry } from './registry.js'
+import { ResourceWatch } from './resource-watch.js'
+import { ResultTexts, type CacheHint } from './result-text.js'
+import { StreamPlaces } from './stream-places.js'
+import type { Era, ListKind, ToolSource } from './tool-source.js'
+
+export interface ServerParts {
+  readonly sources: readonly ToolSource[]
+  readonly info: Readonly<Record<string, unknown>> & { readonly name: string, readonly version: string }
+  readonly instructions: string | undefined
+  readonly log: Log
+  readonly limits: Limits
+  readonly stateKey: Buffer | string | undefined
+  /** Whether callers differ in what they may see. */
+  readonly isPrivate: boolean
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
+}
+
+/** What the requests of both eras share. */
+export class Server {
+  readonly info: ServerParts['info']
+  readonly instructions: string | undefined
+  readonly limits: Limits
+  readonly log: Log
+  readonly principalOf: ServerParts['principalOf']
+  readonly registry: Registry
+  readonly texts: ResultTexts
+  readonly lists: ListPages
+  readonly states: SignedStates
+  readonly listHint: CacheHint
+  readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
+  readonly leaving = new Leaving()
+  readonly calls = new OpenCalls()
+  readonly places: StreamPlaces
+  readonly watch: ResourceWatch
+
+  constructor ({ sources, info, instructions, log, limits, stateKey, isPrivate, principalOf }: ServerParts) {
+    this.info = info
+    this.instructions = instructions
+    this.limits = limits
+    this.log = log
+    this.principalOf = principalOf
+    this.registry = new Registry(sources, log)
+    this.texts = new ResultTexts(info)
+    this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
+    this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: false })
+    this.states = new SignedStates(stateKey, limits.maxStateChars)
+    this.places = new StreamPlaces(limits.maxStreams)
+    this.watch = new ResourceWatch(sources, log)
+  }
+
+  /** What the server declares. */
+  capabilities (_era: Era): Record<string, unknown> {
+    const { sources } = this.registry
+    const changes = sources.some(({ onChange }) => onChange !== undefined)
+    const capabilities: Record<string, Record<string, unknown>> = { logging: {} }
+    for (const kind of Object.keys(LISTS) as ListKind[]) {
+      if (this.registry.offers(kind)) capabilities[LISTS[kind].capability] = { listChanged: changes }
+    }
+    if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
+    if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
+    return capabilities
+  }
+
+  close (): void {
+    this.registry.close()
+    this.watch.close()
+  }
+}

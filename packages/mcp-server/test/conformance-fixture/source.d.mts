@@ -1,0 +1,3 @@
+import type { ToolSource } from '../../src/index.js'
+
+export function fixtureSource (): ToolSource
