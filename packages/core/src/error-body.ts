@@ -23,7 +23,7 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
  * What to tell a caller about an error. Coded errors of this project speak for themselves; other errors below 500 keep
  * their text, since whoever set a status wrote it for callers; the rest is only named. 5xx belong in the log as well.
  */
-export function failureOf (err: unknown, request: FastifyRequest): Failure {
+export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'headers'>): Failure {
   const requestId = request.id
   const { code, statusCode, message } = (err ?? {}) as Partial<FastifyError>
   if (err instanceof InvalidRequestError) {

@@ -17,6 +17,7 @@ export interface CallParts {
   readonly params: Params
   readonly principal: Principal | undefined
   readonly leaving: Leaving
+  readonly sessionId?: string | undefined
 }
 
 /** One request of a caller while it is answered. Signal and watch are made by need: most calls are over before. */
@@ -30,13 +31,15 @@ export abstract class Call implements CallContext {
   abstract readonly era: Era
   abstract readonly protocolVersion: Revision
   abstract readonly capabilities: ClientCapabilities
+  /** The session that the call belongs to, where there is one. */
+  readonly sessionId: string | undefined
   readonly #leaving: Leaving
   #stop: Stop | undefined
   #forget: (() => void) | undefined
   #progress = -Infinity
   #isOver = false
 
-  constructor ({ request, answer, id, method, params, principal, leaving }: CallParts) {
+  constructor ({ request, answer, id, method, params, principal, leaving, sessionId }: CallParts) {
     this.request = request
     this.answer = answer
     this.id = id
@@ -44,6 +47,7 @@ export abstract class Call implements CallContext {
     this.params = params
     this.principal = principal
     this.#leaving = leaving
+    this.sessionId = sessionId
   }
 
   get log (): Log { return this.request.log }

@@ -10,5 +10,8 @@ export const MODERN_META = {
   subscriptionId: `${PREFIX}subscriptionId`
 } as const
 
+/** Names the task of a result in revision 2025-11-25. */
+export const RELATED_TASK = `${PREFIX}related-task`
+
 /** The extension for tasks of revision 2026-07-28. */
 export const TASKS_EXTENSION = `${PREFIX}tasks`

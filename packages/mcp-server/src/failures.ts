@@ -1,9 +1,16 @@
-import { failureOf } from '@polyvac/core'
+import { failureOf, type Log } from '@polyvac/core'
 import type { Call } from './call.js'
 import { RpcError } from './rpc.js'
 
+/** The call that failed. */
+export interface Failing {
+  readonly request: Parameters<typeof failureOf>[1]
+  readonly isOver: boolean
+  readonly log: Log
+}
+
 /** A failure as its caller may read it. What is nobody's business but ours goes to the log. */
-export function wordsFor (err: unknown, call: Call, what: string): string {
+export function wordsFor (err: unknown, call: Failing, what: string): string {
   const { status, body } = failureOf(err, call.request)
   if (status >= 500 && !call.isOver) call.log.error({ err, ...what !== '' && { tool: what } }, 'an MCP call failed')
   return status >= 500 ? `${body.error.message} (${body.error.requestId})` : body.error.message

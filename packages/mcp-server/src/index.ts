@@ -1,5 +1,6 @@
 export { mcpServerPlugin, mcpServerPlugin as default } from './plugin.js'
 export type { Limits, McpServerOptions } from './options.js'
+export { RpcError, type CodeName } from './rpc.js'
 export { LOG_LEVELS } from './tool-source.js'
 export type {
   Answer, CallContext, CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, ListKind, LogLevel, LogMessage,

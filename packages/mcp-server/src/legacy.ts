@@ -80,7 +80,7 @@ export class Legacy {
     const session = this.#sessions?.create({ owner: principalOf(request)?.owner, revision, capabilities: capabilities as ClientCapabilities })
     if (session !== undefined) reply.header('mcp-session-id', session.id)
     reply.header('content-type', 'application/json; charset=utf-8')
-      .send(resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities('legacy'), serverInfo: info, instructions })))
+      .send(resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities(revision), serverInfo: info, instructions })))
   }
 
   #batch (request: FastifyRequest, reply: FastifyReply, messages: readonly unknown[]): void {
@@ -109,7 +109,7 @@ export class Legacy {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
     const { leaving, limits, principalOf } = this.#server
-    const call = new LegacyCall({ request: reply.request, answer, id, method, params, principal: principalOf(reply.request), leaving }, revision, session, limits)
+    const call = new LegacyCall({ request: reply.request, answer, id, method, params, principal: principalOf(reply.request), leaving, sessionId: session?.id }, revision, session, limits)
     try {
       session?.begin(call)
     } catch (err) {

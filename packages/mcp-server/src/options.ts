@@ -1,4 +1,5 @@
 import type { Authenticate } from '@polyvac/core'
+import type { TaskStore } from '@polyvac/tasks'
 import type { ToolSource } from './tool-source.js'
 
 export interface McpServerOptions {
@@ -28,6 +29,11 @@ export interface McpServerOptions {
   readonly sessions?: boolean | undefined
   /** Signs what clients of 2026-07-28 hold between two requests. Processes that share it can answer one another's. Default: random. */
   readonly stateKey?: Buffer | string | undefined
+  /**
+   * Lets tools with `taskSupport` go on as tasks: an open store of its own, such as sqliteTaskStore({ path }), since all tasks in it
+   * are executed here. The application closes it.
+   */
+  readonly tasks?: TaskStore | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
   /** Bounds, where they should be others than the defaults. */
@@ -62,6 +68,14 @@ export interface Limits {
   readonly stateTtlMs: number
   /** Longest `requestState`, in characters: earlier answers of the same call are in it. */
   readonly maxStateChars: number
+  /** Tasks executed at once. */
+  readonly taskConcurrency: number
+  /** Longest time of one run of a task, in ms. */
+  readonly taskTimeoutMs: number
+  /** How long callers are told that a task is kept, in ms; the store must keep it so long. */
+  readonly taskTtlMs: number
+  /** How often callers are told to look after a task, in ms. */
+  readonly taskPollMs: number
   /** Entries of one page of a list. */
   readonly pageSize: number
   /** Time in ms for which clients of 2026-07-28 may keep a list; changes are told where they listen. */
@@ -87,6 +101,10 @@ export const DEFAULT_LIMITS: Limits = {
   maxSubscriptions: 100,
   stateTtlMs: 15 * 60_000,
   maxStateChars: 256 * 1024,
+  taskConcurrency: 16,
+  taskTimeoutMs: 60 * 60_000,
+  taskTtlMs: 60 * 60_000,
+  taskPollMs: 1_000,
   pageSize: 500,
   listTtlMs: 60_000
 }

@@ -1,4 +1,5 @@
 import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, retryAfter } from '@polyvac/core'
+import type { TaskStore } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { McpServerOptionsError } from './errors.js'
@@ -16,11 +17,12 @@ import { version as ownVersion } from './version.js'
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const {
     sources, name = DEFAULTS.name, title, version = ownVersion, instructions, authenticate, allowedHosts, allowedOrigins, sessions: hasSessions = true,
-    stateKey, bodyLimit = DEFAULTS.bodyLimit
+    stateKey, tasks, bodyLimit = DEFAULTS.bodyLimit
   } = options
   if (!Array.isArray(sources) || sources.some(source => typeof (source as ToolSource | undefined)?.list !== 'function')) {
     throw new McpServerOptionsError('the mcp-server plugin needs `sources`: a list of tool sources, such as [vacTools(vacs)]')
   }
+  if (tasks !== undefined && typeof (tasks as Partial<TaskStore>).create !== 'function') throw new McpServerOptionsError('`tasks` must be an open store of its own, such as sqliteTaskStore({ path })')
   const limits = limitsOf(options.limits)
   app.setErrorHandler(sendFailure)
   const guard = originGuard(app, { allowedHosts, allowedOrigins })
@@ -28,13 +30,14 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const principalOf = authenticateCallers(app, authenticate)
 
   const server = new Server({
-    sources, info: { name, ...title !== undefined && { title }, version }, instructions, log: app.log, limits, stateKey, isPrivate: authenticate !== undefined, principalOf
+    sources, info: { name, ...title !== undefined && { title }, version }, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf
   })
   const sessions = hasSessions ? new Sessions(limits) : undefined
   const legacy = new Legacy(server, sessions)
   const modern = new Modern(server)
+  app.addHook('onReady', async () => { server.tasks?.start() })
   app.addHook('preClose', async () => {
-    await server.calls.close()
+    await Promise.all([server.calls.close(), server.tasks?.stop()])
     sessions?.close()
     server.close()
   })

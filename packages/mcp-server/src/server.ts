@@ -1,14 +1,18 @@
 import { Leaving, SignedStates, type Log, type Principal } from '@polyvac/core'
+import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
 import { LISTS } from './catalog.js'
+import { TASKS_EXTENSION } from './envelope.js'
 import { ListPages } from './list-pages.js'
 import { OpenCalls } from './open-calls.js'
 import type { Limits } from './options.js'
 import { Registry } from './registry.js'
 import { ResourceWatch } from './resource-watch.js'
 import { ResultTexts, type CacheHint } from './result-text.js'
+import type { Revision } from './revisions.js'
 import { StreamPlaces } from './stream-places.js'
-import type { Era, ListKind, ToolSource } from './tool-source.js'
+import { ToolTasks } from './tasks/tool-tasks.js'
+import type { ListKind, ToolSource } from './tool-source.js'
 
 export interface ServerParts {
   readonly sources: readonly ToolSource[]
@@ -17,6 +21,7 @@ export interface ServerParts {
   readonly log: Log
   readonly limits: Limits
   readonly stateKey: Buffer | string | undefined
+  readonly tasks: TaskStore | undefined
   /** Whether callers differ in what they may see. */
   readonly isPrivate: boolean
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
@@ -39,8 +44,9 @@ export class Server {
   readonly calls = new OpenCalls()
   readonly places: StreamPlaces
   readonly watch: ResourceWatch
+  readonly tasks: ToolTasks | undefined
 
-  constructor ({ sources, info, instructions, log, limits, stateKey, isPrivate, principalOf }: ServerParts) {
+  constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: ServerParts) {
     this.info = info
     this.instructions = instructions
     this.limits = limits
@@ -49,14 +55,15 @@ export class Server {
     this.registry = new Registry(sources, log)
     this.texts = new ResultTexts(info)
     this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
-    this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: false })
+    this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: tasks !== undefined })
     this.states = new SignedStates(stateKey, limits.maxStateChars)
     this.places = new StreamPlaces(limits.maxStreams)
     this.watch = new ResourceWatch(sources, log)
+    this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
   }
 
   /** What the server declares. */
-  capabilities (_era: Era): Record<string, unknown> {
+  capabilities (revision: Revision): Record<string, unknown> {
     const { sources } = this.registry
     const changes = sources.some(({ onChange }) => onChange !== undefined)
     const capabilities: Record<string, Record<string, unknown>> = { logging: {} }
@@ -65,6 +72,8 @@ export class Server {
     }
     if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
+    if (this.tasks !== undefined && revision === '2025-11-25') capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+    if (this.tasks !== undefined && revision >= '2026-07-28') capabilities.extensions = { [TASKS_EXTENSION]: {} }
     return capabilities
   }
 

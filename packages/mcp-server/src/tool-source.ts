@@ -9,6 +9,11 @@ export interface ToolSource {
    * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone.
    */
   call (name: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult> | ToolResult
+  /**
+   * Makes the arguments of a call ready, before it is run or becomes a task; what it asks is asked at once, not within the
+   * task. It returns the arguments that `call` gets.
+   */
+  prepare? (name: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** Proposes values for an argument of a prompt or of a resource template, at most 100. */

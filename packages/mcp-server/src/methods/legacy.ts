@@ -2,6 +2,7 @@ import type { LegacyCall } from '../legacy-call.js'
 import { RpcError } from '../rpc.js'
 import type { Server } from '../server.js'
 import { LOG_LEVELS, type LogLevel } from '../tool-source.js'
+import { legacyTaskMethods } from './legacy-tasks.js'
 import { sharedMethods, type Method } from './shared.js'
 
 type LegacyMethod = (server: Server, call: LegacyCall) => Promise<string>
@@ -11,6 +12,7 @@ const EMPTY = '{}'
 /** The methods up to revision 2025-11-25, `initialize` aside. */
 export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ...sharedMethods,
+  ...legacyTaskMethods,
   ['ping', async () => EMPTY],
   ['logging/setLevel', (async (_server, { params: { level }, session }) => {
     if (!LOG_LEVELS.includes(level as LogLevel)) throw new RpcError('invalidParams', `\`level\` must be one of ${LOG_LEVELS.join(', ')}`)

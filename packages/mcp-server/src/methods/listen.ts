@@ -3,6 +3,9 @@ import { LIST_KINDS, LISTS } from '../catalog.js'
 import { MODERN_META } from '../envelope.js'
 import { isRecord, RpcError, type Params } from '../rpc.js'
 import type { Server } from '../server.js'
+import { detailedTaskOf } from '../tasks/task-view.js'
+import type { ToolTasks } from '../tasks/tool-tasks.js'
+import { tasksFor } from './modern-tasks.js'
 
 /**
  * `subscriptions/listen`: one long answer with the changes that were asked for. The acknowledgement, which names what
@@ -11,26 +14,34 @@ import type { Server } from '../server.js'
 export async function listen (server: Server, call: Call): Promise<string> {
   const wanted = call.params.notifications
   if (!isRecord(wanted)) throw new RpcError('invalidParams', '`notifications` must be an object')
-  const uris = urisOf(server, wanted)
+  const uris = namesIn(server, wanted, 'resourceSubscriptions')
+  const taskIds = namesIn(server, wanted, 'taskIds')
+  const tasks = taskIds.length === 0 ? undefined : tasksFor(server, call)
   const release = server.places.take()
   const stops: Array<() => void> = []
   try {
     const { signal } = call
-    const declared = server.capabilities('modern') as Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>
+    const declared = server.capabilities(call.protocolVersion) as Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>
     const kinds = LIST_KINDS.filter(kind => wanted[LISTS[kind].wanted] === true && declared[LISTS[kind].capability]?.listChanged === true)
     const watched = declared.resources?.subscribe === true ? uris : []
+    const followed = tasks === undefined ? [] : await owned(tasks, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
     const tell = (method: string, params: Params): void => { call.notify(method, { _meta, ...params }) }
     tell('notifications/subscriptions/acknowledged', {
       notifications: {
         ...Object.fromEntries(kinds.map(kind => [LISTS[kind].wanted, true])),
-        ...watched.length > 0 && { resourceSubscriptions: watched }
+        ...watched.length > 0 && { resourceSubscriptions: watched },
+        ...followed.length > 0 && { taskIds: followed }
       }
     })
     stops.push(server.registry.onChange(changed => {
       for (const method of new Set(changed.filter(kind => kinds.includes(kind)).map(kind => LISTS[kind].changed))) tell(method, {})
     }))
     for (const uri of watched) stops.push(server.watch.add(uri, changed => { tell('notifications/resources/updated', { uri: changed }) }))
+    for (const taskId of followed) {
+      tasks?.follow(call, taskId, task => { tell('notifications/tasks', detailedTaskOf(task, tasks.times, call.protocolVersion)) })
+        .catch((err: unknown) => { call.log.warn({ err, taskId }, 'a task cannot be followed any more') })
+    }
     await new Promise<void>(resolve => {
       signal.addEventListener('abort', resolve)
       if (signal.aborted) resolve()
@@ -43,8 +54,15 @@ export async function listen (server: Server, call: Call): Promise<string> {
 }
 
 /** @throws RpcError -32602 */
-function urisOf ({ limits: { maxSubscriptions } }: Server, { resourceSubscriptions = [] }: Params): readonly string[] {
-  if (!Array.isArray(resourceSubscriptions) || resourceSubscriptions.some(uri => typeof uri !== 'string')) throw new RpcError('invalidParams', '`resourceSubscriptions` must be a list of URIs')
-  if (resourceSubscriptions.length > maxSubscriptions) throw new RpcError('invalidParams', `one stream may subscribe to ${maxSubscriptions} resources`)
-  return [...new Set(resourceSubscriptions as string[])]
+function namesIn ({ limits: { maxSubscriptions } }: Server, wanted: Params, key: string): readonly string[] {
+  const { [key]: names = [] } = wanted
+  if (!Array.isArray(names) || names.some(name => typeof name !== 'string')) throw new RpcError('invalidParams', `\`${key}\` must be a list of strings`)
+  if (names.length > maxSubscriptions) throw new RpcError('invalidParams', `one stream may subscribe to ${maxSubscriptions} of \`${key}\``)
+  return [...new Set(names as string[])]
+}
+
+/** Those of the ids that are tasks of the caller. */
+async function owned (tasks: ToolTasks, call: Call, taskIds: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(taskIds.map(async id => await tasks.has(call, id) ? id : undefined))
+  return found.filter(id => id !== undefined)
 }

@@ -1,11 +1,13 @@
 import { nearest } from '@polyvac/core'
+import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../call.js'
-import type { Entry } from '../catalog.js'
-import { wordsFor } from '../failures.js'
 import { projectResult } from '../projection.js'
-import { isRecord, RpcError, type Params } from '../rpc.js'
+import { isRecord, RpcError } from '../rpc.js'
+import { failedResult, prepareTool, runTool } from '../run-tool.js'
 import type { Server } from '../server.js'
+import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
+import { declaresTasks, missingTasks } from './modern-tasks.js'
 
 /** Names in messages to callers are cut after so many characters. */
 const MAX_SHOWN = 100
@@ -19,30 +21,40 @@ export async function callTool (server: Server, call: Call): Promise<string> {
   const entry = tools.get(name)
   if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${shown(name)}${suggestion(name, tools.ids)}`)
   call.checkTool(entry)
+  const becomesTask = taskWanted(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')
   if (problems !== '') {
     // from 2025-11-25 on a model may read what is wrong and try again
     if (call.protocolVersion < '2025-11-25') throw new RpcError('invalidParams', `the arguments do not fit the input schema of ${name}: ${problems}`)
-    return server.texts.complete(call.protocolVersion, failedResult(`the arguments do not fit the input schema of ${name}: ${problems}`))
+    return resultText(server, call, failedResult(`the arguments do not fit the input schema of ${name}: ${problems}`))
   }
-  const result = await runTool(entry, args, call)
-  return server.texts.complete(call.protocolVersion, projectResult(result, call.protocolVersion))
+  const prepared = await prepareTool(entry, args, call)
+  if ('failed' in prepared) return resultText(server, call, prepared.failed)
+  if (becomesTask && server.tasks !== undefined) return taskText(server, call, await server.tasks.create(call, name, prepared.args))
+  return resultText(server, call, await runTool(entry, prepared.args, call))
 }
 
-/** Calls the tool; a failure inside it becomes a result. @throws RpcError where the tool speaks the protocol's own errors */
-export async function runTool ({ definition: { name }, source }: Entry<ToolDefinition>, args: Params, call: Call): Promise<ToolResult> {
-  try {
-    const result: unknown = await source.call(name, args, call)
-    if (!isRecord(result)) throw new TypeError(`the tool ${name} gave no result object`)
-    return result as unknown as ToolResult
-  } catch (err) {
-    if (err instanceof RpcError || call.waits) throw err
-    return failedResult(wordsFor(err, call, name))
+/** Whether the call is to become a task. @throws RpcError where caller and tool do not agree */
+function taskWanted ({ tasks }: Server, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
+  if (tasks === undefined) return false
+  if (call.era === 'modern') {
+    if (taskSupport === 'required' && !declaresTasks(call)) throw missingTasks()
+    return taskSupport !== 'forbidden' && declaresTasks(call)
   }
+  if (call.protocolVersion !== '2025-11-25') return false
+  const isAsked = isRecord(call.params.task)
+  if (isAsked && taskSupport === 'forbidden') throw new RpcError('methodNotFound', `the tool ${name} cannot become a task; call it without \`task\``)
+  if (!isAsked && taskSupport === 'required') throw new RpcError('methodNotFound', `the tool ${name} is always a task; call it with \`task\``)
+  return isAsked
 }
 
-function failedResult (text: string): ToolResult & Params {
-  return { content: [{ type: 'text', text }], isError: true }
+function resultText ({ texts }: Server, { protocolVersion }: Call, result: ToolResult): string {
+  return texts.complete(protocolVersion, projectResult(result, protocolVersion))
+}
+
+function taskText ({ tasks, texts }: Server, { era }: Call, task: TaskRecord): string {
+  const { times } = tasks!
+  return era === 'modern' ? texts.other('task', taskOf(task, times)) : JSON.stringify({ task: legacyTaskOf(task, times) })
 }
 
 export function shown (name: string): string {

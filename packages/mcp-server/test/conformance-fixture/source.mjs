@@ -1,5 +1,5 @@
 import { embedded, image, PNG, text } from './content.mjs'
-import { contentOf, form, says, tool, tools } from './tools.mjs'
+import { askName, contentOf, form, says, tool, tools } from './tools.mjs'
 
 const speaks = words => ({ messages: [{ role: 'user', content: text(words) }] })
 const argument = name => ({ name, description: `The argument ${name}`, required: true })
@@ -72,6 +72,11 @@ export function fixtureSource () {
   }
   return {
     list: () => all.map(({ run, ...definition }) => definition),
+    async prepare (name, args, context) {
+      if (name !== 'test_tool_with_task') return args
+      const { user_name: answer } = await context.ask({ user_name: askName })
+      return { user_name: contentOf(answer).name }
+    },
     call: (name, args, context) => byName.get(name).run(args, context),
     resources,
     prompts: {

@@ -1,3 +1,4 @@
+import { RpcError } from '@polyvac/mcp-server'
 import { setTimeout as delay } from 'node:timers/promises'
 import { embedded, image, text, WAV } from './content.mjs'
 
@@ -12,7 +13,7 @@ export const form = (message, properties, required) => ({
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties, required } }
 })
 const sampling = (words, maxTokens) => ({ method: 'sampling/createMessage', params: { messages: [{ role: 'user', content: text(words) }], maxTokens } })
-const askName = form('What is your name?', { name: { type: 'string' } }, ['name'])
+export const askName = form('What is your name?', { name: { type: 'string' } }, ['name'])
 export const contentOf = answer => answer.content ?? {}
 
 const contentTools = [
@@ -174,6 +175,13 @@ const taskTools = [
     await delay(1_000)
     return { ...says('The job failed.'), isError: true }
   }, { taskSupport: 'required' }),
+  tool('protocol_error_job', 'Fails in the protocol.', async () => {
+    await delay(100)
+    throw new RpcError('internalError', 'the job broke')
+  }, { taskSupport: 'optional' }),
+  tool('test_tool_with_task', 'Asks, then goes on as a task.', ({ user_name: name }) => says(`The task ran for ${String(name)}.`), {
+    inputSchema: { type: 'object', properties: {} }, taskSupport: 'required'
+  }),
   tool('confirm_delete', 'Asks before it pretends to delete.', async ({ filename }, context) => {
     const { confirm: { action } } = await context.ask({ confirm: form(`Delete ${String(filename)}?`, { confirm: { type: 'boolean' } }, ['confirm']) })
     return says(action === 'accept' ? `${String(filename)} is deleted` : `${String(filename)} stays`)

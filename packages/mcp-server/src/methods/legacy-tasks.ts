@@ -1,0 +1,52 @@
+import type { Call } from '../call.js'
+import { RELATED_TASK } from '../envelope.js'
+import { projectResult } from '../projection.js'
+import { RpcError } from '../rpc.js'
+import type { Server } from '../server.js'
+import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
+import type { ToolTasks } from '../tasks/tool-tasks.js'
+import type { Method } from './shared.js'
+
+/** The methods for tasks of revision 2025-11-25. */
+export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
+  ['tasks/get', async (server, call) => {
+    const tasks = tasksFor(server, call)
+    return JSON.stringify(legacyTaskOf(await tasks.get(call, call.params.taskId), tasks.times))
+  }],
+  ['tasks/list', async (server, call) => {
+    const owned = tasksFor(server, call)
+    const { tasks, nextCursor } = await owned.list(call, call.params.cursor)
+    return JSON.stringify({ tasks: tasks.map(task => legacyTaskOf(task, owned.times)), nextCursor })
+  }],
+  ['tasks/cancel', async (server, call) => {
+    const tasks = tasksFor(server, call)
+    const { task, isCancelled } = await tasks.cancel(call, call.params.taskId)
+    if (!isCancelled) throw new RpcError('invalidParams', 'the task has ended and cannot be cancelled')
+    return JSON.stringify(legacyTaskOf(task, tasks.times))
+  }],
+  ['tasks/result', async (server, call) => {
+    const tasks = tasksFor(server, call)
+    for (;;) {
+      const task = await tasks.settled(call, call.params.taskId)
+      const _meta = { [RELATED_TASK]: { taskId: task.id } }
+      switch (task.state) {
+        case 'input-required':
+          // whoever waits for the result is asked
+          await tasks.answer(call, task.id, await call.ask(questionsOf(task)))
+          break
+        case 'completed': {
+          const result = resultOf(task)
+          return JSON.stringify(projectResult({ ...result, _meta: { ...result._meta, ..._meta } }, call.protocolVersion))
+        }
+        case 'canceled': throw new RpcError('internalError', 'the task was cancelled', _meta)
+        default: throw Object.assign(new RpcError('internalError', errorOf(task).message, _meta), { code: errorOf(task).code })
+      }
+    }
+  }]
+]
+
+/** @throws RpcError -32601 where there are no tasks */
+function tasksFor ({ tasks }: Server, { protocolVersion, method }: Call): ToolTasks {
+  if (tasks === undefined || protocolVersion !== '2025-11-25') throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
+  return tasks
+}

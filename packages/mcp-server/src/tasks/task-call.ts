@@ -1,0 +1,63 @@
+import type { Log, Principal, StopSignal } from '@polyvac/core'
+import { isAnswerTo, missingFor } from '../capabilities.js'
+import { CannotAskError } from '../errors.js'
+import { eraOf, type Revision } from '../revisions.js'
+import type { Answer, CallContext, ClientCapabilities, Era, Question } from '../tool-source.js'
+
+export interface TaskCallParts {
+  /** Stands for the request in messages and logs. */
+  readonly request: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
+  readonly signal: StopSignal
+  readonly principal: Principal | undefined
+  readonly log: Log
+  readonly capabilities: ClientCapabilities
+  readonly protocolVersion: Revision
+  readonly answers: Readonly<Record<string, Answer>>
+}
+
+/** Ends a run that has to wait for its caller. */
+class InputRequired extends Error {}
+
+/** A call while it is a task: nobody listens, and its questions wait with it. */
+export class TaskCall implements CallContext {
+  readonly request: TaskCallParts['request']
+  readonly signal: StopSignal
+  readonly principal: Principal | undefined
+  readonly log: Log
+  readonly capabilities: ClientCapabilities
+  readonly protocolVersion: Revision
+  readonly #answers: Readonly<Record<string, Answer>>
+  /** What the caller has to answer before the next run. */
+  questions: Readonly<Record<string, Question>> | undefined
+
+  constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers }: TaskCallParts) {
+    this.request = request
+    this.signal = signal
+    this.principal = principal
+    this.log = log
+    this.capabilities = capabilities
+    this.protocolVersion = protocolVersion
+    this.#answers = answers
+  }
+
+  get era (): Era { return eraOf(this.protocolVersion) }
+  get waits (): boolean { return this.questions !== undefined }
+  get isOver (): boolean { return this.signal.aborted }
+
+  progress (): undefined {}
+
+  message (): undefined {}
+
+  async ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>> {
+    const asked = Object.entries(questions) as Array<[K, Question]>
+    for (const [, question] of asked) {
+      if (missingFor(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
+    }
+    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
+    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
+    this.questions = { ...this.questions, ...Object.fromEntries(open) }
+    throw new InputRequired(`the task waits for ${open.map(([key]) => key).join(', ')}`)
+  }
+
+  disconnect (): void {}
+}

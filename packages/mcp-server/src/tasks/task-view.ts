@@ -1,0 +1,69 @@
+import type { TaskRecord } from '@polyvac/tasks'
+import { projectResult } from '../projection.js'
+import { CODES } from '../rpc.js'
+import type { Revision } from '../revisions.js'
+import type { Question, ToolResult } from '../tool-source.js'
+import { dialogueOf } from './task-questions.js'
+
+/** The artifact that holds the result of a tool. */
+export const RESULT = 'result'
+
+export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+
+export interface TaskTimes { readonly ttlMs: number, readonly pollMs: number }
+
+/** The status of a task, in both dialects. A task that runs again to ask for the rest still asks. */
+export function statusOf (task: TaskRecord): TaskStatus {
+  switch (task.state) {
+    case 'completed': return 'completed'
+    case 'canceled': return 'cancelled'
+    case 'failed': case 'rejected': return 'failed'
+    default: return dialogueOf(task).open.size > 0 ? 'input_required' : 'working'
+  }
+}
+
+/** A task as the extension of 2026-07-28 tells it, without what it led to. */
+export function taskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): Record<string, unknown> {
+  return { ...commonOf(task), ttlMs, pollIntervalMs: pollMs }
+}
+
+/** The same with its questions, its result or its error. */
+export function detailedTaskOf (task: TaskRecord, times: TaskTimes, revision: Revision): Record<string, unknown> {
+  const detailed = taskOf(task, times)
+  switch (detailed.status as TaskStatus) {
+    case 'input_required': return { ...detailed, inputRequests: questionsOf(task) }
+    case 'completed': return { ...detailed, result: { resultType: 'complete', ...projectResult(resultOf(task), revision) } }
+    case 'failed': return { ...detailed, error: errorOf(task) }
+    default: return detailed
+  }
+}
+
+/** A task as revision 2025-11-25 tells it. */
+export function legacyTaskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): Record<string, unknown> {
+  return { ...commonOf(task), ttl: ttlMs, pollInterval: pollMs }
+}
+
+export function questionsOf (task: TaskRecord): Record<string, Question> {
+  return Object.fromEntries([...dialogueOf(task).open].map(([wire, { question: { method, params = {} } }]) => [wire, { method, params }]))
+}
+
+export function resultOf ({ artifacts }: TaskRecord): ToolResult {
+  return artifacts.find(({ name }) => name === RESULT)?.content as ToolResult | undefined ?? { content: [] }
+}
+
+/** A task that failed, as a JSON-RPC error. Codes of the protocol were kept as text. */
+export function errorOf ({ error }: TaskRecord): { readonly code: number, readonly message: string } {
+  const code = Number(error?.code)
+  return { code: Number.isInteger(code) && code !== 0 ? code : CODES.internalError, message: error?.message ?? 'the task failed' }
+}
+
+function commonOf (task: TaskRecord): Record<string, unknown> {
+  const { id, createdAt, updatedAt, error } = task
+  return {
+    taskId: id,
+    status: statusOf(task),
+    ...error !== null && { statusMessage: error.message },
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString()
+  }
+}
