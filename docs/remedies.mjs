@@ -69,6 +69,7 @@ export const remedies = {
 
   MCP_ASK_REFUSED: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client answered with an error, which `message` quotes.', remedy: 'Look into the client.' },
   MCP_ASK_TIMEOUT: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and nobody answered in time.', remedy: 'Call again and answer, or raise `limits.questionTtlMs`.' },
+  MCP_INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The credentials are good, and lack a scope that the MCP server wants. `WWW-Authenticate` names it.', remedy: 'Get a token with that scope.' },
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not say that it answers such questions.', remedy: 'Declare the capability that `message` names, or take another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are told at once, each with file, line and column.', remedy: 'Mend them; `polyvac check` tells the same without starting.' },

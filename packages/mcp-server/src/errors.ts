@@ -3,6 +3,9 @@ import createError from '@fastify/error'
 /** The plugin is given something that it cannot use. Argument: what and why. */
 export const McpServerOptionsError = createError<[string]>('MCP_SERVER_OPTIONS', '%s', 500)
 
+/** The caller may not. Argument: the scopes that are missing. */
+export const InsufficientScopeError = createError<[string]>('MCP_INSUFFICIENT_SCOPE', 'the credentials lack %s; get some with that scope', 403)
+
 /** The caller cannot be asked. Arguments: the method of the question, why. */
 export const CannotAskError = createError<[string, string]>('MCP_CANNOT_ASK', 'the caller cannot be asked for %s: %s', 400)
 

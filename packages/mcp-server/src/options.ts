@@ -1,5 +1,6 @@
 import type { Authenticate } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
+import type { ProtectedResource } from './protected-resource.js'
 import type { ToolSource } from './tool-source.js'
 
 export interface McpServerOptions {
@@ -15,6 +16,8 @@ export interface McpServerOptions {
   readonly instructions?: string | undefined
   /** Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides. */
   readonly authenticate?: Authenticate | undefined
+  /** How callers get a token, told at /.well-known/oauth-protected-resource and with each 401; for hosts with `authenticate`. */
+  readonly protectedResource?: ProtectedResource | undefined
   /**
    * Host names that requests may be sent to, without the port. It keeps web pages from reaching a server on the reader's
    * own machine (DNS rebinding). Default: the names of this machine where it listens on a loopback address, else all.

@@ -1,12 +1,13 @@
-import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, retryAfter } from '@polyvac/core'
+import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, retryAfter, type Principal } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { McpServerOptionsError } from './errors.js'
+import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
 import { originGuard } from './guard.js'
 import { Legacy } from './legacy.js'
 import { Modern, speaksModern } from './modern.js'
 import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
+import { challenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
 import { errorText, isRecord, RpcError, type RequestId } from './rpc.js'
 import { Server } from './server.js'
 import { Sessions } from './sessions.js'
@@ -15,59 +16,81 @@ import { version as ownVersion } from './version.js'
 
 /** An MCP server of both eras at /mcp. Errors leave as JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const {
-    sources, name = DEFAULTS.name, title, version = ownVersion, instructions, authenticate, allowedHosts, allowedOrigins, sessions: hasSessions = true,
-    stateKey, tasks, bodyLimit = DEFAULTS.bodyLimit
-  } = options
+  const { sources, tasks, authenticate, protectedResource, allowedHosts, allowedOrigins, bodyLimit = DEFAULTS.bodyLimit } = options
+  checkOptions(options)
+  if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
+
+  await app.register(async scope => {
+    scope.setErrorHandler((err, request, reply) => {
+      const { statusCode } = err as { statusCode?: number }
+      if (statusCode === 401 || (statusCode === 403 && authenticate !== undefined)) challenge(app, request, reply, statusCode, protectedResource)
+      sendFailure(err, request, reply)
+    })
+    const guard = originGuard(scope, { allowedHosts, allowedOrigins })
+    scope.addHook('onRequest', async request => { guard(request) })
+    const principalOf = authenticateCallers(scope, authenticate)
+    if (protectedResource?.scopes !== undefined) scope.addHook('onRequest', async request => { checkScopes(principalOf(request), protectedResource) })
+
+    const { name = DEFAULTS.name, title, version = ownVersion, instructions, stateKey } = options
+    const limits = limitsOf(options.limits)
+    const info = { name, ...title !== undefined && { title }, version }
+    const server = new Server({ sources, info, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf })
+    const sessions = options.sessions === false ? undefined : new Sessions(limits)
+    const legacy = new Legacy(server, sessions)
+    const modern = new Modern(server)
+    scope.addHook('onReady', async () => { server.tasks?.start() })
+    scope.addHook('preClose', async () => {
+      await Promise.all([server.calls.close(), server.tasks?.stop()])
+      sessions?.close()
+      server.close()
+    })
+
+    // streams last as long as they like; where the host sets no time, none is set, since each costs an AbortController
+    const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
+    const route = { ...ownTime, exposeHeadRoute: false }
+
+    scope.post('/mcp', { ...route, bodyLimit, onRequest: async request => { acceptsBoth(request) } }, (request, reply) => {
+      const { body } = request
+      try {
+        if (isTooDeep(body)) throw new RpcError('invalidRequest', `the body is nested deeper than ${MAX_BODY_DEPTH} levels; send a flatter one`, undefined, 400)
+        if (speaksModern(request, body)) modern.post(request, reply, body)
+        else legacy.post(request, reply, body)
+      } catch (err) {
+        if (!(err instanceof RpcError)) throw err
+        sendRpcError(reply, err, isRecord(body) ? body.id : null)
+      }
+    })
+
+    scope.get('/mcp', route, (request, reply) => {
+      if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
+      if (request.headers.accept?.includes('text/event-stream') !== true) throw new RpcError('invalidRequest', 'a GET opens a stream; send Accept: text/event-stream', undefined, 406)
+      legacy.get(request, reply)
+    })
+
+    scope.delete('/mcp', route, (request, reply) => {
+      if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
+      legacy.delete(request, reply)
+    })
+  })
+}
+
+/** @throws MCP_SERVER_OPTIONS */
+function checkOptions ({ sources, tasks, authenticate, protectedResource }: McpServerOptions): void {
   if (!Array.isArray(sources) || sources.some(source => typeof (source as ToolSource | undefined)?.list !== 'function')) {
     throw new McpServerOptionsError('the mcp-server plugin needs `sources`: a list of tool sources, such as [vacTools(vacs)]')
   }
-  if (tasks !== undefined && typeof (tasks as Partial<TaskStore>).create !== 'function') throw new McpServerOptionsError('`tasks` must be an open store of its own, such as sqliteTaskStore({ path })')
-  const limits = limitsOf(options.limits)
-  app.setErrorHandler(sendFailure)
-  const guard = originGuard(app, { allowedHosts, allowedOrigins })
-  app.addHook('onRequest', async request => { guard(request) })
-  const principalOf = authenticateCallers(app, authenticate)
+  if (tasks !== undefined && typeof (tasks as Partial<TaskStore>).create !== 'function') {
+    throw new McpServerOptionsError('`tasks` must be an open store of its own, such as sqliteTaskStore({ path })')
+  }
+  if (protectedResource?.scopes !== undefined && authenticate === undefined) {
+    throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which says what scopes a caller has')
+  }
+}
 
-  const server = new Server({
-    sources, info: { name, ...title !== undefined && { title }, version }, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf
-  })
-  const sessions = hasSessions ? new Sessions(limits) : undefined
-  const legacy = new Legacy(server, sessions)
-  const modern = new Modern(server)
-  app.addHook('onReady', async () => { server.tasks?.start() })
-  app.addHook('preClose', async () => {
-    await Promise.all([server.calls.close(), server.tasks?.stop()])
-    sessions?.close()
-    server.close()
-  })
-
-  // streams last as long as they like; where the host sets no time, none is set, since each costs an AbortController
-  const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
-  const route = { ...ownTime, exposeHeadRoute: false }
-
-  app.post('/mcp', { ...route, bodyLimit, onRequest: async request => { acceptsBoth(request) } }, (request, reply) => {
-    const { body } = request
-    try {
-      if (isTooDeep(body)) throw new RpcError('invalidRequest', `the body is nested deeper than ${MAX_BODY_DEPTH} levels; send a flatter one`, undefined, 400)
-      if (speaksModern(request, body)) modern.post(request, reply, body)
-      else legacy.post(request, reply, body)
-    } catch (err) {
-      if (!(err instanceof RpcError)) throw err
-      sendRpcError(reply, err, isRecord(body) ? body.id : null)
-    }
-  })
-
-  app.get('/mcp', route, (request, reply) => {
-    if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
-    if (request.headers.accept?.includes('text/event-stream') !== true) throw new RpcError('invalidRequest', 'a GET opens a stream; send Accept: text/event-stream', undefined, 406)
-    legacy.get(request, reply)
-  })
-
-  app.delete('/mcp', route, (request, reply) => {
-    if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
-    legacy.delete(request, reply)
-  })
+/** @throws MCP_INSUFFICIENT_SCOPE (403) */
+function checkScopes (principal: Principal | undefined, { scopes = [] }: ProtectedResource): void {
+  const missing = scopes.filter(scope => principal?.scopes?.includes(scope) !== true)
+  if (missing.length > 0) throw new InsufficientScopeError(missing.join(', '))
 }
 
 /** Clients must take either form of an answer. @throws RpcError with status 406 */
@@ -103,5 +126,8 @@ function limitsOf (given: Partial<Limits> = {}): Limits {
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
 }
 
-/** The plugin. Route under the scope's prefix: /mcp. It adds no hook, parser or error handler to the scope around it. */
+/**
+ * The plugin. Routes under the scope's prefix: /mcp, and /.well-known/oauth-protected-resource where callers need a token. It adds no hook,
+ * parser or error handler to the scope around it.
+ */
 export const mcpServerPlugin = fp(routes, { name: '@polyvac/mcp-server', fastify: '5.x', encapsulate: true })

@@ -1,0 +1,88 @@
+// `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this plugin with the
+// tools that the suites call by name. Ends with a line per run and `conformance: N passed, N failed`.
+// `--gateway` runs them through the gateway as well; a folder as argument keeps the suites there between runs.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Pinned: the figures in the documentation are theirs. */
+const RUNS = [
+  { version: '0.1.16', arguments: ['--suite', 'all'], title: '0.1.16, all' },
+  { version: '0.2.0-alpha.12', arguments: ['--requirements', '2025-11-25'], title: '0.2.0-alpha.12, 2025-11-25' },
+  { version: '0.2.0-alpha.12', arguments: ['--requirements', '2026-07-28'], title: '0.2.0-alpha.12, 2026-07-28' }
+]
+const LONGEST_RUN_MS = 180_000
+
+const given = process.argv.slice(2)
+const servers = ['server.mjs', ...given.includes('--gateway') ? ['gateway.mjs'] : []]
+const kept = given.find(argument => !argument.startsWith('--'))
+const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'polyvac-conformance-')) : resolve(kept)
+const totals = { passed: 0, failed: 0 }
+try {
+  const suites = new Map()
+  for (const { version } of RUNS) if (!suites.has(version)) suites.set(version, await install(version))
+  for (const server of servers) await against(server, suites)
+} finally {
+  if (kept === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+}
+process.stdout.write(`conformance: ${totals.passed} passed, ${totals.failed} failed\n`)
+process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1
+
+/** Installs one version of the suite; resolves to its entry. */
+async function install (version) {
+  const home = join(folder, version)
+  const entry = join(home, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
+  await mkdir(home, { recursive: true })
+  await writeFile(join(home, 'package.json'), '{ "private": true }\n')
+  await run('npm', ['install', `@modelcontextprotocol/conformance@${version}`, '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'], { cwd: home })
+  // it imports a function that Node.js 20 does not have, for a command that is not used here
+  const text = await readFile(entry, 'utf8')
+  await writeFile(entry, text.replace(/globSync as ([A-Za-z_$]+)/g, 'readdirSync as $1'))
+  return entry
+}
+
+async function against (server, suites) {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(`../packages/mcp-server/test/conformance-fixture/${server}`, import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const [url] = await once(createInterface({ input: child.stdout }), 'line')
+    for (const { version, arguments: words, title } of RUNS) {
+      const out = await mkdtemp(join(folder, 'out-'))
+      try {
+        await run(process.execPath, [suites.get(version), 'server', '--url', `${url}/mcp`, ...words, '-o', out], { timeout: LONGEST_RUN_MS, maxBuffer: 64 * 1024 * 1024 })
+      } catch {
+        // its own verdict leaves out what it does not score; ours is in the checks
+      }
+      report(`${server === 'server.mjs' ? 'direct' : 'through the gateway'}, ${title}`, await checksIn(out))
+      await rm(out, { recursive: true, force: true })
+    }
+  } finally {
+    child.kill()
+  }
+}
+
+async function checksIn (out) {
+  const checks = []
+  for (const scenario of await readdir(out)) {
+    for (const check of JSON.parse(await readFile(join(out, scenario, 'checks.json'), 'utf8'))) checks.push({ ...check, scenario })
+  }
+  return checks
+}
+
+function report (title, checks) {
+  const having = (...statuses) => checks.filter(({ status }) => statuses.includes(status))
+  // a warning is a SHOULD that is not kept
+  const failed = having('FAILURE', 'WARNING')
+  const passed = having('SUCCESS').length
+  for (const { scenario, id, status, errorMessage } of failed) process.stdout.write(`${status.toLowerCase()}: ${scenario.replace(/^server-|-\d{4}-.*$/g, '')} ${id}: ${errorMessage}\n`)
+  if (passed === 0) process.stdout.write('failure: the suite ran no checks\n')
+  process.stdout.write(`${title}: ${passed} passed, ${failed.length} failed, ${having('SKIPPED').length} skipped\n`)
+  totals.passed += passed
+  totals.failed += failed.length + (passed === 0 ? 1 : 0)
+}
