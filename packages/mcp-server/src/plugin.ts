@@ -26,6 +26,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       if (statusCode === 401 || (statusCode === 403 && authenticate !== undefined)) challenge(app, request, reply, statusCode, protectedResource)
       sendFailure(err, request, reply)
     })
+    // a page can send forms and plain text to other sites without asking; JSON it cannot
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'))
     const guard = originGuard(scope, { allowedHosts, allowedOrigins })
     scope.addHook('onRequest', async request => { guard(request) })
     const principalOf = authenticateCallers(scope, authenticate)

@@ -1,0 +1,96 @@
+import { test } from 'tap'
+import { initialize, LegacySession, modern, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
+
+const source = sourceOf({ who: { run: (_args, { principal }) => says(principal?.owner ?? 'nobody') } })
+const authenticate = ({ headers }: { headers: { authorization?: string | undefined } }): { owner: string, scopes: string[] } | undefined => {
+  const [owner, ...scopes] = headers.authorization?.replace('Bearer ', '').split('+') ?? []
+  return owner === undefined ? undefined : { owner, scopes }
+}
+const as = (owner: string): Record<string, string> => ({ authorization: `Bearer ${owner}` })
+
+test('on a loopback address, other hosts and pages of other sites are refused', async t => {
+  const app = await serve(t, { sources: [source] })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const ask = async (headers: Record<string, string>): Promise<{ status: number | undefined, text: string }> => {
+    const wire = new Wire(app, initialize('2025-11-25'), headers)
+    const { statusCode } = await wire.head
+    await wire.ended
+    return { status: statusCode, text: wire.text }
+  }
+  t.equal((await ask({})).status, 200)
+  t.equal((await ask({ host: 'localhost:1234' })).status, 200)
+  t.equal((await ask({ host: '[::1]:1234' })).status, 200)
+  t.equal((await ask({ origin: 'http://localhost:3000' })).status, 200)
+  for (const headers of [{ host: 'evil.example.com' }, { host: 'localhost.evil.example.com' }, { origin: 'https://evil.example.com' }, { origin: 'null' }] as Array<Record<string, string>>) {
+    const { status, text } = await ask(headers)
+    t.equal(status, 403, JSON.stringify(headers))
+    t.match(JSON.parse(text), { jsonrpc: '2.0', id: null, error: { code: -32600 } })
+  }
+})
+
+test('allowed hosts and origins are those that are named', async t => {
+  const app = await serve(t, { sources: [source], allowedHosts: ['mcp.example.com'], allowedOrigins: ['https://app.example.com'] })
+  const ask = async (headers: Record<string, string>): Promise<number> => (await post(app, initialize('2025-11-25'), headers)).status
+  t.equal(await ask({ host: 'mcp.example.com' }), 200)
+  t.equal(await ask({ host: 'MCP.example.com:8443', origin: 'https://app.example.com' }), 200)
+  t.equal(await ask({ host: 'localhost' }), 403)
+  t.equal(await ask({ host: 'mcp.example.com', origin: 'https://app.example.com.evil.example.com' }), 403)
+})
+
+test('a session belongs to the caller that began it', async t => {
+  const app = await serve(t, { sources: [source], authenticate: request => authenticate(request) })
+  t.equal((await post(app, initialize('2025-11-25'))).status, 401)
+  const session = await LegacySession.open(app, { headers: as('ann') })
+  t.match((await session.request('tools/call', { name: 'who' })).json.result, says('ann'))
+  const foreign = { ...session.headers, ...as('bob') }
+  t.equal((await post(app, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'who' } }, foreign)).status, 404)
+  t.equal((await app.inject({ method: 'DELETE', url: '/mcp', headers: foreign })).statusCode, 404)
+  t.equal((await app.inject({ method: 'GET', url: '/mcp', headers: { ...foreign, accept: 'text/event-stream' } })).statusCode, 404)
+  t.equal((await session.request('ping')).status, 200)
+  t.equal((await app.inject({ method: 'DELETE', url: '/mcp', headers: session.headers })).statusCode, 204)
+  t.equal((await session.request('ping')).status, 404)
+})
+
+test('callers learn where to get a token', async t => {
+  const app = await serve(t, {
+    sources: [source],
+    authenticate: request => authenticate(request),
+    protectedResource: { authorizationServers: ['https://login.example.com'], resource: 'https://mcp.example.com/mcp', scopes: ['mcp'] }
+  })
+  const refused = await modern(app, 'tools/call', { name: 'who' })
+  t.equal(refused.status, 401)
+  t.equal(refused.json.error?.data.code, 'UNAUTHENTICATED')
+  t.equal(refused.headers['www-authenticate'], 'Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp", scope="mcp"')
+  const lacking = await modern(app, 'tools/call', { name: 'who' }, { headers: as('ann') })
+  t.equal(lacking.status, 403)
+  t.match(lacking.headers['www-authenticate'], /^Bearer error="insufficient_scope"/)
+  t.match((await modern(app, 'tools/call', { name: 'who' }, { headers: as('ann+mcp') })).json.result, says('ann'))
+  for (const url of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp']) {
+    t.match((await app.inject(url)).json(), { resource: 'https://mcp.example.com/mcp', authorization_servers: ['https://login.example.com'], scopes_supported: ['mcp'] })
+  }
+})
+
+test('a page can send no form in a reader\'s name', async t => {
+  const app = await serve(t, { sources: [source] })
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+    t.equal((await post(app, initialize('2025-11-25'), { 'content-type': type })).status, 415, type)
+  }
+})
+
+test('lists are shared between callers only where nobody is asked who calls', async t => {
+  const open = await serve(t, { sources: [source] })
+  t.match((await modern(open, 'tools/list')).json.result, { cacheScope: 'public', ttlMs: 60_000 })
+  const closed = await serve(t, { sources: [source], authenticate: request => authenticate(request) })
+  t.match((await modern(closed, 'tools/list', {}, { headers: as('ann') })).json.result, { cacheScope: 'private' })
+})
+
+test('an option that cannot be used stops the start', async t => {
+  for (const [options, words] of [
+    [{ sources: undefined }, /needs `sources`/],
+    [{ sources: [{}] }, /needs `sources`/],
+    [{ sources: [source], tasks: {} }, /`tasks` must be/],
+    [{ sources: [source], limits: { maxSession: 1 } }, /limits has no maxSession; there are maxSessions/],
+    [{ sources: [source], limits: { maxSessions: 0 } }, /limits.maxSessions must be/],
+    [{ sources: [source], protectedResource: { authorizationServers: [], scopes: ['a'] } }, /needs `authenticate`/]
+  ] as Array<[never, RegExp]>) await t.rejects(serve(t, options), { code: 'MCP_SERVER_OPTIONS', message: words })
+})
