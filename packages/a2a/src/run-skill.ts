@@ -1,10 +1,8 @@
 import {
-  findSkill, inputProblems, isAnswer, MEMORY_DEFAULTS, nearestSkill, normaliseHistory, StreamSettings, type Answer, type ChatTurn, type Hit, type Log,
-  type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type Skill, type StreamInput, type StreamResult, type VacCall, VacTimeoutError
+  findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
+  type ChatTurn, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
-import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { ExposedVacs } from './exposed-vacs.js'
 import { ANYONE } from './options.js'
 
@@ -34,13 +32,6 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): {
   return { code: 'A2A_INPUT_INVALID', message: `the input does not fit the skill ${name}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}` }
 }
 
-const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
-
-/** The times that an input sets. None where they break their schema: only streaming skills have it, and their task fails. */
-export function streamSettings (input: unknown): StreamSettings {
-  return settingsCheck.Check(input) ? input.stream_settings : {}
-}
-
 /** Executes tasks of every dialect: a task's skill names the VAC, its input is the question. */
 export function skillRunner ({ vacs, timeoutMs, log }: SkillOptions): TaskHandler {
   return async (task, context) => {
@@ -67,7 +58,7 @@ export function skillRunner ({ vacs, timeoutMs, log }: SkillOptions): TaskHandle
 type RunOptions = Pick<SkillOptions, 'timeoutMs' | 'log'>
 
 async function run (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
-  if (skill.kind === 'memory') return await searchMemory(skill, task, context, options)
+  if (skill.kind === 'memory') return await findInMemory(skill, task, context, options)
   return await (skill.kind === 'stream' ? streamAnswer : askOnce)(skill, task, context, options)
 }
 
@@ -93,23 +84,8 @@ async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContex
   return 'ended'
 }
 
-async function searchMemory (skill: Skill, task: TaskRecord, context: TaskContext, { timeoutMs }: RunOptions): Promise<string> {
-  const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = task.input as MemorySearchInput
-  const stop = new AbortController()
-  const abort = (): void => { stop.abort(context.signal.reason) }
-  const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(skill.vac.name), timeoutMs / 1000)) }, timeoutMs)
-  context.signal.addEventListener('abort', abort, { once: true })
-  // a memory that ignores its signal is left behind
-  const aborted = new Promise<never>((_resolve, reject) => { stop.signal.addEventListener('abort', () => { reject(stop.signal.reason) }, { once: true }) })
-  let hits: Hit[]
-  try {
-    hits = await Promise.race([skill.vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? [], aborted])
-  } finally {
-    clearTimeout(timer)
-    context.signal.removeEventListener('abort', abort)
-  }
-  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit).map(({ content, score, metadata }) => ({ content, score, metadata }))
-  const content = { results, total_results: results.length, query, limit, similarity_threshold: threshold } satisfies MemorySearchResult
+async function findInMemory ({ vac }: Skill, task: TaskRecord, context: TaskContext, { timeoutMs }: RunOptions): Promise<string> {
+  const content = await searchMemory(vac, task.input as MemorySearchInput, { signal: context.signal, timeoutMs })
   await context.emit({ state: 'completed', artifact: { name: ARTIFACTS.memory, content } })
   return 'completed'
 }
@@ -130,14 +106,14 @@ async function finish (answer: Answer, context: TaskContext, artifact: NonNullab
 
 /** The task's question. One that was asked back for input is asked with the caller's reply, and with the turns before it as history. */
 function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs, log }: RunOptions): VacCall {
-  const { query, chat_history: history, stream_settings: _settings, ...further } = task.input as QueryInput & StreamInput
+  const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
   const { timeout } = streamSettings(task.input)
-  const turns = [...normaliseHistory(history), ...task.messages.map(toTurn)]
+  const turns = [...history, ...task.messages.map(toTurn)]
   const reply = task.turn === 0 ? undefined : turns.pop()
   return {
-    question: reply?.content ?? query.trim(),
-    history: task.turn === 0 ? normaliseHistory(history) : turns,
-    extra: Object.assign(further, { taskId: task.id, attempt }),
+    question: reply?.content ?? question,
+    history: task.turn === 0 ? history : turns,
+    extra: Object.assign(extra, { taskId: task.id, attempt }),
     signal,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
@@ -150,26 +126,10 @@ function toTurn ({ role, parts }: TaskRecord['messages'][number]): ChatTurn {
   return { role: role === 'user' ? 'user' : 'assistant', content: parts.map(({ text }) => text).join('') }
 }
 
-function queryResult ({ answer, source_documents, metadata, ...extras }: Answer): QueryResult {
-  return { answer, source_documents, metadata: { ...extras, ...metadata } }
-}
-
-function streamResult ({ answer, source_documents, metadata, ...extras }: Answer): StreamResult {
-  const rest = { ...extras, ...metadata }
-  return { final_answer: answer, stream_completed: true, source_documents, ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) }
-}
-
-/** A failure as callers may read it: our own words, or none; the cause goes to the log alone. */
+/** Ends the task with the failure as callers may read it; the cause goes to the log alone. */
 async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<string> {
-  // anything may be thrown, also nothing at all
-  const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
-  const own = typeof code === 'string' && code.startsWith('VAC_') && code !== 'VAC_INTERPRETER_FAILED'
   log.error({ err, taskId: task.id, vac: vac.name }, 'a task failed')
-  await context.emit({
-    state: 'failed',
-    error: own
-      ? { code, message: String(message) }
-      : { code: code === 'VAC_INTERPRETER_FAILED' ? code : 'A2A_SKILL_FAILED', message: `the VAC ${JSON.stringify(vac.name)} failed; the log has the cause under the task id ${task.id}` }
-  })
+  const { code = 'A2A_SKILL_FAILED', message } = skillFailure(err, vac.name, `the task id ${task.id}`)
+  await context.emit({ state: 'failed', error: { code, message } })
   return 'failed'
 }

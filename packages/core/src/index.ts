@@ -13,6 +13,8 @@ export {
   MemorySearchResult
 } from './skills.js'
 export type { Skill, SkillKind } from './skills.js'
+export { questionOf, streamSettings, queryResult, streamResult, searchMemory, skillFailure } from './skill-run.js'
+export { toolName, serverToolName, hashedName, MAX_TOOL_NAME } from './tool-name.js'
 export { runInterpreter, collect, RUN_LIMITS } from './run-interpreter.js'
 export type { Run, RunLimits } from './run-interpreter.js'
 export { readConfig, parseConfig, isModulePath } from './vac-config.js'

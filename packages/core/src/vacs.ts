@@ -46,6 +46,8 @@ export interface Vacs {
    * Resolves when the last answer of the old set has ended: then what it was made of may be closed.
    */
   replace (options: VacsOptions): Promise<void>
+  /** Calls `listener` after each `replace`. Returns the way to end that. */
+  onReplace (listener: () => void): () => void
 }
 
 const DEFAULT_MAX_CONCURRENT = 10_000
@@ -57,6 +59,7 @@ const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
  */
 export function createVacs (options: VacsOptions): Vacs {
   const busy = { now: 0 }
+  const listeners = new Set<() => void>()
   let generation = new Generation()
   let vacs = build(options, busy, generation)
   return {
@@ -74,7 +77,12 @@ export function createVacs (options: VacsOptions): Vacs {
       const fresh = new Generation()
       vacs = build(next, busy, fresh)
       generation = fresh
+      for (const listener of [...listeners]) listener()
       return old.retire()
+    },
+    onReplace (listener) {
+      listeners.add(listener)
+      return () => { listeners.delete(listener) }
     }
   }
 }

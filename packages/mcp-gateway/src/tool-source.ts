@@ -1,13 +1,9 @@
-import { createHash } from 'node:crypto'
+import { serverToolName } from '@polyvac/core'
 import type { CallOptions, ToolResult } from './call.js'
 import { ResourceNotFoundError, ToolNotFoundError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import type { Item, ListKind } from './lists.js'
 import { shown, suggestion } from './suggestion.js'
-
-/** The longest name that language models' interfaces take for a tool. */
-const MAX_NAME = 64
-const HASH_CHARS = 8
 
 /** A tool under a name that is unique over all servers. */
 export interface SourceTool extends Item {
@@ -40,7 +36,7 @@ export interface GatewayToolSource {
 export function toolSource (gateway: Gateway): GatewayToolSource {
   async function named (kind: 'tools' | 'prompts'): Promise<SourceTool[]> {
     const { items } = await gateway.list(kind)
-    return items.map(({ server, item }) => ({ ...item, name: sourceName(server, String(item.name)), server, tool: String(item.name) }))
+    return items.map(({ server, item }) => ({ ...item, name: serverToolName(server, String(item.name)), server, tool: String(item.name) }))
   }
   // compared with the list, never cut at the separator, which may occur in a name
   async function find (kind: 'tools' | 'prompts', name: string): Promise<SourceTool> {
@@ -82,12 +78,4 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
     },
     onChange: listener => gateway.onChange(listener)
   }
-}
-
-/** `<server>__<tool>`; a longer name than models take is cut and told apart by a hash, the same at every start. */
-export function sourceName (server: string, tool: string): string {
-  const name = `${server}__${tool}`.replace(/[^A-Za-z0-9_.-]/g, '_')
-  if (name.length <= MAX_NAME && name === `${server}__${tool}`) return name
-  const hash = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, HASH_CHARS)
-  return `${name.slice(0, MAX_NAME - HASH_CHARS - 1)}_${hash}`
 }

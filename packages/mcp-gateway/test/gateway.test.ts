@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
-import mcpGateway, { createGateway, sourceName, type McpServerConfig } from '../src/index.js'
+import { serverToolName } from '@polyvac/core'
+import mcpGateway, { createGateway, type McpServerConfig } from '../src/index.js'
 import { bad, lives, published, started, textOf, until } from './fixtures/app.js'
 
 test('a new configuration stops and starts only what changed', async t => {
@@ -49,11 +50,13 @@ test('the tools of all servers are one source, under names of their own', async 
 })
 
 test('names are the same at every start, and two long ones are not alike', t => {
-  t.equal(sourceName('a', 'b'), 'a__b')
-  t.equal(sourceName('a', 'x'.repeat(100)), sourceName('a', 'x'.repeat(100)))
-  t.not(sourceName('a', 'x'.repeat(100)), sourceName('a', 'x'.repeat(101)))
-  t.not(sourceName('a b', 'c'), sourceName('a_b', 'c'))
-  t.equal(sourceName('a', 'x'.repeat(100)).length, 64)
+  t.equal(serverToolName('a', 'b'), 'a__b')
+  t.equal(serverToolName('a', 'x'.repeat(100)), serverToolName('a', 'x'.repeat(100)))
+  t.not(serverToolName('a', 'x'.repeat(100)), serverToolName('a', 'x'.repeat(101)))
+  t.not(serverToolName('a b', 'c'), serverToolName('a_b', 'c'))
+  t.equal(serverToolName('a', 'x'.repeat(100)).length, 64)
+  t.not(serverToolName('a__b', 'c'), serverToolName('a', 'b__c'))
+  t.not(serverToolName('a_', 'b'), serverToolName('a', '_b'))
   t.end()
 })
 

@@ -1,0 +1,68 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { Type } from '@sinclair/typebox'
+import { VacTimeoutError } from './errors.js'
+import { normaliseHistory } from './history.js'
+import { MEMORY_DEFAULTS, type Hit } from './memory.js'
+import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
+import type { Answer, ChatTurn, Vac } from './vac.js'
+import type { StopSignal } from './stop.js'
+
+const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
+
+/** The times that an input sets. None where they break their schema, which only streaming skills have. */
+export function streamSettings (input: unknown): StreamSettings {
+  return settingsCheck.Check(input) ? input.stream_settings : {}
+}
+
+/** What a query or streaming skill asks its VAC. Fields that the schema does not name reach the interpreter. */
+export function questionOf (input: QueryInput & StreamInput): { question: string, history: ChatTurn[], extra: Record<string, unknown> } {
+  const { query, chat_history: history, stream_settings: _settings, ...extra } = input
+  return { question: query.trim(), history: normaliseHistory(history), extra }
+}
+
+/** Result of `vac_query_<vac>`: further keys of the interpreter are metadata. */
+export function queryResult ({ answer, source_documents, metadata, ...extras }: Answer): QueryResult {
+  return { answer, source_documents, metadata: { ...extras, ...metadata } }
+}
+
+/** Result of `vac_stream_<vac>`. */
+export function streamResult ({ answer, source_documents, metadata, ...extras }: Answer): StreamResult {
+  const rest = { ...extras, ...metadata }
+  return { final_answer: answer, stream_completed: true, source_documents, ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) }
+}
+
+/**
+ * Executes `vac_memory_search_<vac>`; its limits are kept, whatever the memory does. A memory that ignores its signal is
+ * left behind.
+ * @throws VAC_TIMEOUT, the reason of `signal`, or what the memory throws
+ */
+export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal, timeoutMs }: { readonly signal: StopSignal, readonly timeoutMs: number }): Promise<MemorySearchResult> {
+  const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = input
+  const stop = new AbortController()
+  const abort = (): void => { stop.abort(signal.reason) }
+  const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
+  signal.addEventListener('abort', abort)
+  const aborted = new Promise<never>((_resolve, reject) => { stop.signal.addEventListener('abort', () => { reject(stop.signal.reason) }, { once: true }) })
+  let hits: Hit[]
+  try {
+    if (signal.aborted) abort()
+    hits = await Promise.race([vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? [], aborted])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit).map(({ content, score, metadata }) => ({ content, score, metadata }))
+  return { results, total_results: results.length, query, limit, similarity_threshold: threshold }
+}
+
+/**
+ * A skill's failure as callers may read it: our own words, or none; the cause is for the log alone.
+ * @param where what leads to it in the log, such as `the task id 7`
+ */
+export function skillFailure (err: unknown, vac: string, where: string): { readonly code: string | undefined, readonly message: string } {
+  // anything may be thrown, also nothing at all
+  const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
+  const own = typeof code === 'string' && (code.startsWith('VAC_') || code === 'SHUTTING_DOWN')
+  if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
+  return { code: own ? code : undefined, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
+}

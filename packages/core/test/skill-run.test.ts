@@ -1,0 +1,58 @@
+import { test } from 'tap'
+import { createVacs, questionOf, queryResult, searchMemory, skillFailure, Stop, streamResult, toolName, VacInterpreterFailedError, VacTimeoutError, type Memory } from '../src/index.js'
+
+const vacWith = (memory: Memory) => createVacs({ vacs: ['docs'], streamInterpreter: async () => 'yes', parts: { docs: { memory } } }).get('docs')
+const hit = (score: number) => ({ content: `c${score}`, score, metadata: { source: 'a.md' }, more: 'left out' })
+
+test('an input is a question, its history and what the interpreter gets beside them', async t => {
+  t.strictSame(questionOf({ query: ' why? ', chat_history: [['a', 'b']], stream_settings: { timeout: 3 }, context: { x: 1 } } as never), {
+    question: 'why?', history: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], extra: { context: { x: 1 } }
+  })
+})
+
+test('further keys of an interpreter are metadata of the result', async t => {
+  const answer = { answer: 'a', source_documents: [], metadata: { model: 'm' }, cost: 1 }
+  t.strictSame(queryResult(answer), { answer: 'a', source_documents: [], metadata: { cost: 1, model: 'm' } })
+  t.strictSame(streamResult(answer), { final_answer: 'a', stream_completed: true, source_documents: [], metadata: { cost: 1, model: 'm' } })
+  t.strictSame(streamResult({ answer: 'a', source_documents: [] }), { final_answer: 'a', stream_completed: true, source_documents: [] })
+})
+
+test('a memory that gives more and worse than was asked for is cut to it', async t => {
+  const vac = vacWith({ search: async () => [hit(0.9), hit(0.8), hit(0.75), hit(0.1)] })
+  const found = await searchMemory(vac, { search_query: 'x', limit: 2 }, { signal: new Stop(), timeoutMs: 1_000 })
+  t.strictSame(found, { results: [0.9, 0.8].map(score => ({ content: `c${score}`, score, metadata: { source: 'a.md' } })), total_results: 2, query: 'x', limit: 2, similarity_threshold: 0.7 })
+})
+
+test('a memory that ignores its signal is left behind, at an abort and when its time is up', async t => {
+  const vac = vacWith({ search: () => new Promise(() => {}) })
+  const stop = new Stop()
+  const left = searchMemory(vac, { search_query: 'x' }, { signal: stop, timeoutMs: 10_000 })
+  stop.abort(new Error('left'))
+  await t.rejects(left, { message: 'left' })
+  await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: stop, timeoutMs: 10_000 }), { message: 'left' }, 'aborted before it began')
+  await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: new Stop(), timeoutMs: 10 }), { code: 'VAC_TIMEOUT' })
+})
+
+test('a failure is told in our own words, or in none', async t => {
+  t.match(skillFailure(new VacTimeoutError('"docs"', 3), 'docs', 'the id 1'), { code: 'VAC_TIMEOUT', message: /raise the timeout/ })
+  t.match(skillFailure(new VacInterpreterFailedError('"docs"'), 'docs', 'the id 1'), { code: 'VAC_INTERPRETER_FAILED', message: /the log has the cause under the id 1/ })
+  for (const foreign of [new Error('secret'), undefined, 'secret']) t.strictSame(skillFailure(foreign, 'docs', 'the id 1'), { code: undefined, message: 'the VAC "docs" failed; the log has the cause under the id 1' })
+})
+
+test('a name that clients would not take is made one, always the same, and never that of another', async t => {
+  t.equal(toolName('vac_query_docs'), 'vac_query_docs')
+  const [long, longer, accented, plain] = [`vac_memory_search_${'x'.repeat(60)}`, `vac_memory_search_${'x'.repeat(61)}`, 'vac_query_Überblick', 'vac_query__berblick'].map(name => toolName(name))
+  t.equal(new Set([long, longer, accented, plain]).size, 4)
+  for (const name of [long, longer, accented, plain]) t.match(name, /^[A-Za-z0-9_.-]{1,64}$/)
+  t.equal(toolName('vac_query_Überblick'), accented)
+})
+
+test('whoever listens learns that the VACs are others', async t => {
+  const vacs = createVacs({ vacs: ['a'], streamInterpreter: async () => 'yes' })
+  const seen: string[][] = []
+  const stop = vacs.onReplace(() => { seen.push([...vacs.names]) })
+  await vacs.replace({ vacs: ['b'], streamInterpreter: async () => 'yes' })
+  stop()
+  await vacs.replace({ vacs: ['c'], streamInterpreter: async () => 'yes' })
+  t.strictSame(seen, [['b']])
+})
