@@ -1,10 +1,9 @@
-import { eventText, sendEvents, Stop, streamRoute, streamSettings, type OpenStreams, type Principal, type StopSignal } from '@polyvac/core'
+import { eventText, sendEvents, Stop, streamRoute, streamSettings, type ExposedVacs, type OpenStreams, type Principal, type StopSignal } from '@polyvac/core'
 import { isTerminal, type CreatedTask, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError, NotWaitingError, PushNotSupportedError
 } from './errors.js'
-import type { ExposedVacs } from './exposed-vacs.js'
 import { followTask, settledTask, type TaskStep } from './follow-task.js'
 import { DEFAULTS } from './options.js'
 import { checkSecrets, type AddressGuard } from './push/index.js'

@@ -1,4 +1,4 @@
-import { authenticateCallers, failureOf, OpenStreams, registerStreams } from '@polyvac/core'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
@@ -8,7 +8,6 @@ import { AgentCard, agentCard } from './agent-card.js'
 import { toFrame } from './dialects/description/record.js'
 import { descriptionRoutes } from './description-routes.js'
 import { A2aOptionsError } from './errors.js'
-import { exposedVacs } from './exposed-vacs.js'
 import { stepAt } from './follow-task.js'
 import { ANYONE, DEFAULTS, type A2aOptions } from './options.js'
 import { AddressGuard, pushDeliverer, SigningKeys } from './push/index.js'
@@ -34,7 +33,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const { log, prefix } = app
   // as the card tells it, which receivers of notifications compare it with
   const publicUrl = givenUrl?.replace(/\/+$/, '')
-  const exposed = exposedVacs(vacs, vacNames)
+  const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
   const streams = new OpenStreams()
   const guard = push === false ? undefined : new AddressGuard({ allow: push.allow })
   const keys = push === false ? undefined : push.keys ?? await SigningKeys.generate()

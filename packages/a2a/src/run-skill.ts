@@ -1,9 +1,8 @@
 import {
   findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
-  type ChatTurn, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
+  type ChatTurn, type ExposedVacs, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
-import type { ExposedVacs } from './exposed-vacs.js'
 import { ANYONE } from './options.js'
 
 export interface SkillOptions {

@@ -2,11 +2,13 @@ export { createVacs } from './vacs.js'
 export type { Vacs, VacsOptions, VacParts } from './vacs.js'
 export type { Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired } from './interpreter.js'
 export { RESERVED_EXTRA } from './interpreter.js'
+export { exposedVacs, type ExposedVacs } from './exposed-vacs.js'
 export { isAnswer } from './vac.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, Log, CallTool } from './vac.js'
 export { MEMORY_DEFAULTS } from './memory.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'
 export { Answer, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
+export { VacInfo, vacInfo, sourceLines } from './vac-info.js'
 export { normaliseHistory, contentText, isRole } from './history.js'
 export {
   SKILLS, skillsOf, findSkill, nearestSkill, inputProblems, QueryInput, StreamInput, StreamSettings, MemorySearchInput, QueryResult, StreamResult,

@@ -30,6 +30,8 @@ export interface Memory {
   list? (): Promise<MemoryDocument[]>
   /** The whole text of one listed document; undefined when there is none of that name. */
   read? (uri: string): Promise<string | undefined>
+  /** Calls `listener` after documents came, changed or went. Returns the way to end that. Without it they are taken to stay as they are. */
+  onChange? (listener: () => void): () => void
   close? (): Promise<void>
 }
 

@@ -23,6 +23,10 @@ export function combineMemories (memories: readonly Memory[]): Memory {
       }
       return undefined
     },
+    onChange (listener) {
+      const stops = memories.map(memory => memory.onChange?.(listener))
+      return () => { for (const stop of stops) stop?.() }
+    },
     async close () {
       await Promise.all(memories.map(memory => memory.close?.()))
     }

@@ -132,10 +132,13 @@ export interface CallContext {
    * Asks the caller, all questions at once; resolves to the answers under the keys of the questions.
    * Up to revision 2025-11-25 the caller is asked while the call goes on. From 2026-07-28 on the call ends here, and
    * **is run again from its beginning** once the answers are there: `ask` throws the first time, and resolves in the
-   * run after. So ask before you change anything, and let keys be the same in every run.
+   * run after. So ask before you change anything, and let keys be the same in every run; or give `state`, which the
+   * run after has as `context.state`, and go on from there. The caller holds it meanwhile, signed, and can read it.
    * @throws MCP_CANNOT_ASK where the caller did not declare the capability, or its session cannot be asked
    */
-  ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>>
+  ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>>
+  /** In a run after `ask`: the state it was given. */
+  readonly state?: string | undefined
   /**
    * Ends the connection of a call that takes long, where its caller can come back for the rest of the stream (sessions
    * up to 2025-11-25). `retryMs` is when. Elsewhere nothing happens.

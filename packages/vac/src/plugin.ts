@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
   Answer, authenticateCallers, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
-  sendText, streamRoute, type Principal, type Vac, type Vacs
+  sendText, streamRoute, vacInfo, type Principal, type Vac, type Vacs
 } from '@polyvac/core'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './answering.js'
@@ -31,7 +31,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   app.get('/vac', {
     schema: { summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
-  }, async () => ({ vacs: vacs.list().map(describe) }))
+  }, async () => ({ vacs: vacs.list().map(vacInfo) }))
 
   app.post('/vac/:vector_name', {
     bodyLimit,
@@ -88,11 +88,6 @@ function formFor (accept: string | undefined): StreamForm {
   if (accept === undefined) return 'text'
   const type = negotiate(accept, ['text/plain', STREAM_TYPES.sse, STREAM_TYPES.ndjson])
   return type === STREAM_TYPES.sse ? 'sse' : type === STREAM_TYPES.ndjson ? 'ndjson' : 'text'
-}
-
-function describe ({ name, config, memory }: Vac): VacList['vacs'][number] {
-  const { display_name: shown = name, description = shown, model = null, agent = null } = config
-  return { name, display_name: shown, description, model, agent, memory: memory !== undefined }
 }
 
 function streamContent (forms: StreamForm[]): Record<string, { schema: object }> {

@@ -1,4 +1,4 @@
-import { ChatHistory, NOT_BLANK } from '@polyvac/core'
+import { ChatHistory, NOT_BLANK, VacInfo } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
 
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */
@@ -22,16 +22,7 @@ export const VacStreamQuery = Type.Object({
 export type VacStreamQuery = Static<typeof VacStreamQuery>
 
 /** Answer of GET /vac. */
-export const VacList = Type.Object({
-  vacs: Type.Array(Type.Object({
-    name: Type.String(),
-    display_name: Type.String(),
-    description: Type.String(),
-    model: Type.Union([Type.String(), Type.Null()]),
-    agent: Type.Union([Type.String(), Type.Null()]),
-    memory: Type.Boolean({ description: 'whether it has a searchable knowledge base' })
-  }))
-}, { $id: 'VacList', title: 'VacList' })
+export const VacList = Type.Object({ vacs: Type.Array(VacInfo) }, { $id: 'VacList', title: 'VacList' })
 export type VacList = Static<typeof VacList>
 
 export const VectorName = Type.Object({ vector_name: Type.String({ description: 'name of the VAC' }) })

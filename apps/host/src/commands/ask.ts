@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { isAnswer, type Answer, type ChatTurn, type Vac, type Vacs } from '@polyvac/core'
+import { isAnswer, sourceLines, type Answer, type ChatTurn, type Vac, type Vacs } from '@polyvac/core'
 import { createHost } from '../create-host.js'
 import { UsageError } from '../errors.js'
 import { loadConfig } from '../load-config.js'
@@ -64,15 +64,9 @@ async function answer (vac: Vac, question: string, history: readonly ChatTurn[],
   for await (const chunk of chunks) {
     if (typeof chunk === 'string' && !json) process.stdout.write(chunk)
     if (typeof chunk === 'string' || !isAnswer(chunk)) continue
-    process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${sources(chunk)}`)
+    const lines = sourceLines(chunk)
+    process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${lines.length === 0 ? '' : `\n${lines.join('\n')}\n`}`)
     return chunk
   }
   throw new Error('the answer did not end')
-}
-
-/** The documents that `[n]` refers to, a line each. */
-function sources ({ source_documents: documents }: Answer): string {
-  if (documents.length === 0) return ''
-  return `\n${documents.map(({ metadata: { source, heading, lines } }, i) =>
-    `[${i + 1}] ${[source, lines].filter(part => part !== undefined).join(':')}${heading === undefined ? '' : `  ${String(heading)}`}`).join('\n')}\n`
 }

@@ -1,0 +1,65 @@
+import { MAX_TOOL_NAME, problemsOf } from '@polyvac/core'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { McpServerOptionsError } from '../errors.js'
+import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
+
+/** A tool of an application's own: what goes in, what comes out, and what is done. */
+export interface OwnTool<Input extends TObject = TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+  /** The arguments, as a TypeBox object. The handler is given no others. */
+  readonly inputSchema: Input
+  /** The value that the handler gives, for callers that read structured results. */
+  readonly outputSchema?: TSchema | undefined
+  /**
+   * Gives text; or the value that `outputSchema` describes; or a whole result with `content`. The text of a thrown error
+   * goes to the caller where the error has a `statusCode` below 500, else to the log alone.
+   */
+  readonly handler: (args: Static<Input>, context: CallContext) => unknown
+}
+
+/** What is known of a tool at run time. */
+interface Tool {
+  readonly definition: ToolDefinition
+  readonly handler: OwnTool['handler']
+  readonly output: TypeCheck<TSchema> | undefined
+}
+
+const NAME = /^[A-Za-z0-9_.-]+$/
+
+/**
+ * An application's own tools. The types of a handler's arguments follow from its `inputSchema`.
+ * @throws MCP_SERVER_OPTIONS for a name that comes twice, or that clients would not take
+ */
+export function ownTools<Inputs extends readonly TObject[] | []> (tools: { readonly [K in keyof Inputs]: Inputs[K] extends TObject ? OwnTool<Inputs[K]> : never }): ToolSource {
+  const byName = new Map<string, Tool>()
+  for (const { handler, ...definition } of tools as unknown as readonly OwnTool[]) {
+    const { name, outputSchema } = definition
+    if (!NAME.test(name) || name.length > MAX_TOOL_NAME) throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`)
+    if (byName.has(name)) throw new McpServerOptionsError(`two tools are named ${JSON.stringify(name)}; rename one`)
+    if (typeof handler !== 'function') throw new McpServerOptionsError(`the tool ${name} has no handler; give it a function (args, context)`)
+    byName.set(name, { definition, handler, output: outputSchema === undefined ? undefined : TypeCompiler.Compile(outputSchema) })
+  }
+  const definitions = [...byName.values()].map(({ definition }) => definition)
+  return {
+    list: () => definitions,
+    async call (name, args, context) {
+      const tool = byName.get(name)
+      if (tool === undefined) throw new TypeError(`there is no tool ${name}`)
+      return toResult(await tool.handler(args, context), tool)
+    }
+  }
+}
+
+function toResult (outcome: unknown, { definition: { name }, output }: Tool): ToolResult {
+  if (isResult(outcome)) return outcome
+  if (output !== undefined) {
+    if (!output.Check(outcome)) throw new TypeError(`the handler of the tool ${name} gave what its outputSchema does not describe: ${problemsOf(output, outcome, 'value').map(({ path, message }) => `${path} ${message}`).join('; ')}`)
+    return { content: [{ type: 'text', text: typeof outcome === 'string' ? outcome : JSON.stringify(outcome) }], structuredContent: outcome }
+  }
+  if (typeof outcome === 'string') return { content: [{ type: 'text', text: outcome }] }
+  throw new TypeError(`the handler of the tool ${name} gave neither text nor a result with \`content\`; a tool that gives values has an \`outputSchema\``)
+}
+
+function isResult (outcome: unknown): outcome is ToolResult {
+  return typeof outcome === 'object' && outcome !== null && Array.isArray((outcome as Partial<ToolResult>).content)
+}

@@ -1,0 +1,108 @@
+import {
+  isAnswer, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type Answer, type ChatTurn,
+  type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput, type VacCall
+} from '@polyvac/core'
+import { randomUUID } from 'node:crypto'
+import type { CallContext, ToolResult } from '../tool-source.js'
+import { canReply, replyOf, saidBefore } from './vac-dialogue.js'
+import { sourceLinks } from './vac-uri.js'
+
+/** Times that an interpreter may ask back in one call. */
+export const MAX_REPLIES = 10
+
+type Args = Readonly<Record<string, unknown>>
+
+/** Calls one skill of a VAC. What befalls the interpreter is a result with `isError`: code, reason and remedy. */
+export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+  const started = performance.now()
+  let outcome = 'ended'
+  try {
+    const result = skill.kind === 'memory' ? await search(skill, args as MemorySearchInput, context, timeoutMs) : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs)
+    outcome = result.isError === true ? 'failed' : 'completed'
+    return result
+  } finally {
+    context.log.info({ vac: skill.vac.name, protocol: 'mcp', skill: skill.kind, ms: Math.round(performance.now() - started), outcome }, 'tool call')
+  }
+}
+
+/** Asks the VAC, and again with the caller's reply wherever it asks back. */
+async function converse (skill: Skill, args: QueryInput & StreamInput, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+  const { question, history, extra } = questionOf(args)
+  const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
+  const call = { extra, signal: context.signal, timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000, log: context.log, principal: context.principal, protocol: 'mcp' as const }
+  const run = skill.kind === 'stream' ? streamer(skill, context) : (call: VacCall) => skill.vac.ask(call)
+  let turns: readonly ChatTurn[] = saidBefore(context)
+  for (;;) {
+    if (turns.length > 0) {
+      const reply = await replyOf(turns, context)
+      if (reply === undefined) return failed(`INPUT_DECLINED: the VAC ${JSON.stringify(skill.vac.name)} needs an answer to go on, and was given none; it asked: ${turns.at(-1)?.content ?? ''}`)
+      turns = [...turns, { role: 'user', content: reply }]
+    }
+    let answer: Answer
+    try {
+      answer = await run({ ...call, question: turns.at(-1)?.content ?? question, history: [...history, ...turns.slice(0, -1)] })
+    } catch (err) {
+      return failure(err, skill, context)
+    }
+    const { input_required: asked } = answer
+    if (typeof asked !== 'string') return answered(skill, answer)
+    const next: readonly ChatTurn[] = [...turns.length === 0 ? [{ role: 'user', content: question } as const] : turns, { role: 'assistant', content: asked }]
+    if (next.length > 2 * MAX_REPLIES || !canReply(next, context)) return answered(skill, answer)
+    turns = next
+  }
+}
+
+/** Asks for a stream: its text goes out as progress while it is made, and slows the interpreter down where the caller reads slowly. */
+function streamer ({ vac }: Skill, context: CallContext): (call: VacCall) => Promise<Answer> {
+  let progress = 0
+  return async call => {
+    for await (const chunk of vac.stream(call)) {
+      if (typeof chunk === 'string') await context.progress({ progress: progress += chunk.length, message: chunk })
+      else if (isAnswer(chunk)) return chunk
+      else await context.message({ level: 'info', logger: vac.name, data: chunk })
+    }
+    throw new Error('the stream of a VAC ended without an answer')
+  }
+}
+
+/** A VAC that asks back, of a caller who cannot be asked, has said its question: the next call may answer it. */
+function answered ({ kind, vac }: Skill, answer: Answer): ToolResult {
+  const asks = typeof answer.input_required === 'string'
+  const lines = sourceLines(answer)
+  const text = [
+    asks && answer.answer !== answer.input_required ? `${answer.answer}\n\n${String(answer.input_required)}` : answer.answer,
+    ...asks ? ['(To answer, call this tool again: the answer as `query`, and this exchange in `chat_history`.)'] : [],
+    ...lines.length > 0 ? [`Sources:\n${lines.join('\n')}`] : []
+  ].join('\n\n')
+  return {
+    content: [{ type: 'text', text }, ...sourceLinks(vac, answer.source_documents)],
+    structuredContent: kind === 'stream' ? streamResult(answer) : queryResult(answer)
+  }
+}
+
+async function search (skill: Skill, args: MemorySearchInput, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+  let found: MemorySearchResult
+  try {
+    found = await searchMemory(skill.vac, args, { signal: context.signal, timeoutMs })
+  } catch (err) {
+    return failure(err, skill, context)
+  }
+  const documents = found.results.map(({ content, metadata }) => ({ page_content: content, metadata }))
+  const lines = sourceLines({ source_documents: documents })
+  const passages = found.results.map(({ content, score }, i) => `${lines[i] ?? ''}  (${score.toFixed(2)})\n${content}`)
+  const text = passages.length === 0 ? `Nothing is as similar as ${found.similarity_threshold}; a lower similarity_threshold finds more.` : passages.join('\n\n')
+  return { content: [{ type: 'text', text }, ...sourceLinks(skill.vac, documents)], structuredContent: found }
+}
+
+function failure (err: unknown, { vac }: Skill, context: CallContext): ToolResult {
+  // the caller's own doing: nobody waits for a result
+  if (context.signal.aborted) throw err
+  const callId = randomUUID()
+  context.log.error({ err, vac: vac.name, callId }, 'a tool call failed')
+  const { code = 'VAC_FAILED', message } = skillFailure(err, vac.name, `the call id ${callId}`)
+  return failed(`${code}: ${message}`)
+}
+
+function failed (text: string): ToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
