@@ -38,6 +38,8 @@ export const remedies = {
   MCP_SERVER_NOT_READY: { seen: 'caller', means: 'The MCP server does not run. `details` says why, and when it is tried next.', remedy: 'Mend what `error` names; it is tried for ever.' },
   MCP_SERVER_BUSY: { seen: 'caller', means: 'The MCP server has as many calls in flight as it may.', remedy: 'Wait as long as `Retry-After` says and call again.' },
   MCP_MESSAGE_TOO_LARGE: { seen: 'caller', means: 'The answer of the MCP server is longer than the gateway takes. No other call is touched.', remedy: 'Ask for less, or raise `maxMessageBytes`.' },
+  MCP_INPUT_DECLINED: { seen: 'caller', status: 200, means: 'The tool of a VAC has an `isError` result. The interpreter asked its caller something and was given no answer.', remedy: 'Call the tool again and answer, or say more in `query`.' },
+  VAC_FAILED: { seen: 'caller', status: 200, means: 'The tool of a VAC has an `isError` result. The reason is not told to callers.', remedy: 'Look for the call id in the log; it has the stack.' },
   VAC_BUSY: { seen: 'caller', means: 'All places for answers in progress are taken.', remedy: 'Wait as long as `Retry-After` says and ask again.' },
   SHUTTING_DOWN: { seen: 'caller', means: 'The service is shutting down.', remedy: 'Ask again; another process, or the next one, answers.' },
   VAC_TIMEOUT: { seen: 'caller', means: 'The interpreter did not finish in time and was stopped.', remedy: 'Ask for less, or raise `stream_timeout`.' },
@@ -65,6 +67,7 @@ export const remedies = {
   A2A_PUSH_CONFIG_NOT_FOUND: { seen: 'caller', means: 'The task has no such push config.', remedy: 'Compare the id, or set the config first.' },
   A2A_TOO_MANY_STREAMS: { seen: 'caller', means: 'The caller follows as many tasks at once as it may.', remedy: 'End a stream, or use push notifications.' },
   A2A_SKILL_NOT_FOUND: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The agent has no skill of that name.', remedy: 'Take a name from the agent card.' },
+  A2A_SKILL_FAILED: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The reason is not told to callers.', remedy: 'Look for the id of the task in the log; it has the stack.' },
   A2A_INPUT_INVALID: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The input does not fit the skill.', remedy: 'Mend the fields that `error.message` names; the agent card has the schema.' },
 
   MCP_ASK_REFUSED: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client answered with an error, which `message` quotes.', remedy: 'Look into the client.' },

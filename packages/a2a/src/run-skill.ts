@@ -128,7 +128,6 @@ function toTurn ({ role, parts }: TaskRecord['messages'][number]): ChatTurn {
 /** Ends the task with the failure as callers may read it; the cause goes to the log alone. */
 async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<string> {
   log.error({ err, taskId: task.id, vac: vac.name }, 'a task failed')
-  const { code = 'A2A_SKILL_FAILED', message } = skillFailure(err, vac.name, `the task id ${task.id}`)
-  await context.emit({ state: 'failed', error: { code, message } })
+  await context.emit({ state: 'failed', error: { code: 'A2A_SKILL_FAILED', ...skillFailure(err, vac.name, `the task id ${task.id}`) } })
   return 'failed'
 }

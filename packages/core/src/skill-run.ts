@@ -59,10 +59,10 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
  * A skill's failure as callers may read it: our own words, or none; the cause is for the log alone.
  * @param where what leads to it in the log, such as `the task id 7`
  */
-export function skillFailure (err: unknown, vac: string, where: string): { readonly code: string | undefined, readonly message: string } {
+export function skillFailure (err: unknown, vac: string, where: string): { readonly code?: string, readonly message: string } {
   // anything may be thrown, also nothing at all
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
   const own = typeof code === 'string' && (code.startsWith('VAC_') || code === 'SHUTTING_DOWN')
   if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
-  return { code: own ? code : undefined, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
+  return { ...own && { code }, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

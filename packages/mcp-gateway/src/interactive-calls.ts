@@ -111,16 +111,25 @@ export class InteractiveCalls {
     })
   }
 
+  /** What a call that asked waits for, by key. @throws MCP_INVALID_STATE */
+  questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, Question>> {
+    return questionsOf(this.#parkedAt(body, owner, requestState).running)
+  }
+
   /** Declines all that is open. */
   close (): void {
     for (const id of [...this.#parked.keys()]) this.#expire(id)
   }
 
-  #resume (body: CallBody, owner: string | undefined, state: string): Running {
+  #parkedAt (body: CallBody, owner: string | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout } {
     const id = this.#states.read(state, identityOf(body, owner))
     const parked = this.#parked.get(id)
     if (parked === undefined) throw new InvalidStateError('its requestState has been used, or its server has ended the question')
-    const { running, timer } = parked
+    return { id, ...parked }
+  }
+
+  #resume (body: CallBody, owner: string | undefined, state: string): Running {
+    const { id, running, timer } = this.#parkedAt(body, owner, state)
     const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
     for (const [key, answer] of answers) checkAnswer(key, answer, running.questions.get(key)!.question)
     clearTimeout(timer)
@@ -140,8 +149,7 @@ export class InteractiveCalls {
     timer.unref()
     this.#parked.set(id, { running, timer })
     running.done?.then(() => this.#expire(id), () => {})
-    const inputRequests = Object.fromEntries([...running.questions].map(([key, { question }]) => [key, question]))
-    return { status: 'input_required', inputRequests, requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
+    return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
   }
 
   /** Nobody came back: the questions are declined, and the call goes on as it will. */
@@ -156,6 +164,10 @@ export class InteractiveCalls {
 
 function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: string | undefined): CallIdentity {
   return { owner, server, tool, args }
+}
+
+function questionsOf ({ questions }: Running): Record<string, Question> {
+  return Object.fromEntries([...questions].map(([key, { question }]) => [key, question]))
 }
 
 /** @throws BAD_REQUEST; the state stays good */

@@ -25,30 +25,6 @@ test('a new configuration stops and starts only what changed', async t => {
   t.strictSame(gateway.names, ['new', 'kept', 'changed'], 'a bad configuration changes nothing')
 })
 
-test('the tools of all servers are one source, under names of their own', async t => {
-  const { gateway } = await started(t, [published('everything'), bad({}, { name: 'a server with a name that is much longer than any model would ever take' })])
-  const source = gateway.toolSource()
-  const tools = await source.list()
-  t.ok(tools.every(({ name }) => /^[\w.-]{1,64}$/.test(name)))
-  t.equal(new Set(tools.map(({ name }) => name)).size, tools.length)
-  const echo = tools.filter(({ tool }) => tool === 'echo')
-  t.equal(echo[0]?.name, 'everything__echo')
-  const progress: unknown[] = []
-  t.match(await source.call('everything__echo', { message: 'hi' }), { content: [{ text: 'Echo: hi' }] })
-  t.match(await source.call(echo[1]!.name, { message: 'long' }), { content: [{ text: 'long' }] })
-  await source.call(tools.find(({ tool }) => tool === 'progress')!.name, {}, { onProgress: step => { progress.push(step.progress) } })
-  t.strictSame(progress, [1, 2, 3])
-  t.match(await source.call(tools.find(({ tool }) => tool === 'fail')!.name, {}), { isError: true })
-  await t.rejects(source.call('everything__ecko', {}), { code: 'MCP_TOOL_NOT_FOUND', message: /everything__echo/ })
-  const [resource] = await source.resources.list()
-  t.match(await source.resources.read(String(resource!.uri)), { contents: [{ uri: resource!.uri }] })
-  await t.rejects(source.resources.read('none://at.all'), { code: 'MCP_RESOURCE_NOT_FOUND' })
-  t.ok((await source.resources.templates()).length > 0)
-  const prompts = await source.prompts.list()
-  t.ok(prompts.some(({ name }) => name === 'everything__simple-prompt'))
-  t.match(await source.prompts.get('everything__simple-prompt', {}), { messages: [{}] })
-})
-
 test('names are the same at every start, and two long ones are not alike', t => {
   t.equal(serverToolName('a', 'b'), 'a__b')
   t.equal(serverToolName('a', 'x'.repeat(100)), serverToolName('a', 'x'.repeat(100)))

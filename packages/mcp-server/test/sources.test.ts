@@ -122,7 +122,7 @@ test('an interpreter that asks back is answered by the caller in the same call',
   t.strictSame(asked, [['elicitation/create', 'Which branch?'], ['elicitation/create', 'Which day?']])
 
   const declined = callContext({ capabilities: { elicitation: { form: {} } } })
-  t.match(await vacTools(vacsOf(asking)).call('vac_query_plain', { query: 'Hours?' }, declined), { isError: true, content: [{ text: /INPUT_DECLINED: .*Which branch\?/ }] })
+  t.match(await vacTools(vacsOf(asking)).call('vac_query_plain', { query: 'Hours?' }, declined), { isError: true, content: [{ text: /^MCP_INPUT_DECLINED: .*Which branch\?/ }] })
 })
 
 test('an interpreter that asks back goes on where it was when the call is run again', async t => {

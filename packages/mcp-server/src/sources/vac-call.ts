@@ -35,7 +35,7 @@ async function converse (skill: Skill, args: QueryInput & StreamInput, context: 
   for (;;) {
     if (turns.length > 0) {
       const reply = await replyOf(turns, context)
-      if (reply === undefined) return failed(`INPUT_DECLINED: the VAC ${JSON.stringify(skill.vac.name)} needs an answer to go on, and was given none; it asked: ${turns.at(-1)?.content ?? ''}`)
+      if (reply === undefined) return failed({ code: 'MCP_INPUT_DECLINED', message: `the VAC ${JSON.stringify(skill.vac.name)} needs an answer to go on, and was given none; it asked: ${turns.at(-1)?.content ?? ''}` })
       turns = [...turns, { role: 'user', content: reply }]
     }
     let answer: Answer
@@ -99,10 +99,9 @@ function failure (err: unknown, { vac }: Skill, context: CallContext): ToolResul
   if (context.signal.aborted) throw err
   const callId = randomUUID()
   context.log.error({ err, vac: vac.name, callId }, 'a tool call failed')
-  const { code = 'VAC_FAILED', message } = skillFailure(err, vac.name, `the call id ${callId}`)
-  return failed(`${code}: ${message}`)
+  return failed({ code: 'VAC_FAILED', ...skillFailure(err, vac.name, `the call id ${callId}`) })
 }
 
-function failed (text: string): ToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
+function failed ({ code, message }: { readonly code: string, readonly message: string }): ToolResult {
+  return { content: [{ type: 'text', text: `${code}: ${message}` }], isError: true }
 }

@@ -1,0 +1,122 @@
+import { Stop } from '@polyvac/core'
+import { test } from 'tap'
+import type { CallProgress, Question, SourceContext } from '../src/index.js'
+import { bad, published, started, until } from './fixtures/app.js'
+
+const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonly signal: Stop, readonly sent: CallProgress[] } => {
+  const sent: CallProgress[] = []
+  return {
+    capabilities: {},
+    era: 'legacy',
+    progress: async progress => { sent.push(progress) },
+    ask: async () => { throw Object.assign(new Error('cannot'), { code: 'MCP_CANNOT_ASK' }) },
+    ...over,
+    signal: new Stop(),
+    sent
+  }
+}
+
+test('the tools of all servers are one source, under names of their own', async t => {
+  const { gateway } = await started(t, [published('everything'), bad({}, { name: 'a server with a name that is much longer than any model would ever take' })])
+  const source = gateway.toolSource()
+  const tools = await source.list()
+  t.ok(tools.every(({ name }) => /^[\w.-]{1,64}$/.test(name)))
+  t.equal(new Set(tools.map(({ name }) => name)).size, tools.length)
+  t.notOk(tools.some(tool => 'execution' in tool), 'tasks of an upstream are not offered as our own')
+  const other = (name: string): string => tools.find(tool => tool.name.startsWith('a_server') && tool.description === `The habit ${name}`)!.name
+  const context = contextOf()
+  t.match(await source.call('everything__echo', { message: 'hi' }, context), { content: [{ text: 'Echo: hi' }] })
+  t.match(await source.call(other('echo'), { message: 'long' }, context), { content: [{ text: 'long' }] })
+  await source.call(other('progress'), {}, context)
+  t.strictSame(context.sent.map(({ progress }) => progress), [1, 2, 3])
+  t.match(await source.call(other('fail'), {}, context), { isError: true })
+  await t.rejects(source.call('everything__ecko', {}, context), { code: 'MCP_TOOL_NOT_FOUND', message: /everything__echo/ })
+  const [resource] = await source.resources.list()
+  t.match(await source.resources.read(resource!.uri), { contents: [{ uri: resource!.uri }] })
+  await t.rejects(source.resources.read('none://at.all'), { code: 'MCP_RESOURCE_NOT_FOUND' })
+  t.ok((await source.resources.templates()).length > 0)
+  const prompts = await source.prompts.list()
+  t.ok(prompts.some(({ name }) => name === 'everything__simple-prompt'))
+  t.match(await source.prompts.get('everything__simple-prompt', {}), { messages: [{}] })
+})
+
+test('a source that was never listed finds its tools all the same', async t => {
+  const { gateway } = await started(t, [bad()])
+  t.match(await gateway.toolSource().call('bad__echo', { message: 'x' }, contextOf()), { content: [{ text: 'x' }] })
+})
+
+test('what befalls a server is a result that says so', async t => {
+  const { gateway } = await started(t, [bad({}, { timeout: 0.2 })])
+  const source = gateway.toolSource()
+  t.match(await source.call('bad__exit', {}, contextOf()), { isError: true, content: [{ text: /^MCP_SERVER_GONE: the MCP server "bad" ended during the call/ }] })
+  await until(() => gateway.get('bad').status().state === 'ready')
+  t.match(await source.call('bad__hang', {}, contextOf()), { isError: true, content: [{ text: /^MCP_CALL_TIMEOUT: / }] })
+})
+
+test('a caller that cancels cancels at the server', async t => {
+  const { gateway } = await started(t, [bad()])
+  const source = gateway.toolSource()
+  for (const era of ['legacy', 'modern'] as const) {
+    const context = contextOf({ era })
+    const call = source.call('bad__hang', {}, context)
+    await until(() => gateway.get('bad').status().callsInFlight === 1)
+    context.signal.abort(new Error('left'))
+    await t.rejects(call, { message: 'left' }, era)
+    t.equal(gateway.get('bad').status().callsInFlight, 0)
+  }
+})
+
+test('a question reaches a caller that is asked while the call goes on', async t => {
+  const { gateway } = await started(t, [bad()])
+  const asked: unknown[] = []
+  const context = contextOf({
+    capabilities: { elicitation: {} },
+    ask: async ({ question }) => { asked.push(question?.method); return { question: { action: 'accept', content: { city: 'Aarhus' } } } }
+  })
+  t.match(await gateway.toolSource().call('bad__ask', {}, context), { content: [{ text: /Aarhus/ }] })
+  t.strictSame(asked, ['elicitation/create'])
+  t.match(await gateway.toolSource().call('bad__ask', {}, contextOf()), { content: [{ text: /decline/ }] }, 'a caller that cannot be asked declines')
+})
+
+test('a call waits for a caller that is run again with the answers', async t => {
+  const { gateway } = await started(t, [bad()])
+  const source = gateway.toolSource()
+  const paused = new Error('this run ends here')
+  let held: { questions: Readonly<Record<string, Question>>, state: string | undefined } | undefined
+  const capabilities = { elicitation: {} }
+  const pausing = (more: Partial<SourceContext> = {}): SourceContext => contextOf({ era: 'modern', capabilities, ask: async (questions, state) => { held = { questions, state }; throw paused }, ...more })
+  await t.rejects(source.call('bad__ask', { rounds: 2 }, pausing()), paused)
+  t.match(held?.questions, { 'input-1': { method: 'elicitation/create' } })
+  t.equal(gateway.get('bad').status().callsInFlight, 1, 'the call goes on')
+  await t.rejects(source.call('bad__ask', { rounds: 2 }, pausing({ state: held?.state })), paused, 'no answer: the same question again')
+  t.match(held?.questions, { 'input-1': {} })
+
+  const answering = (city: string): SourceContext => {
+    let isAnswered = false
+    return pausing({
+      state: held?.state,
+      ask: async (questions, state) => {
+        if (isAnswered) { held = { questions, state }; throw paused }
+        isAnswered = true
+        return Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept', content: { city } }]))
+      }
+    })
+  }
+  await t.rejects(source.call('bad__ask', { rounds: 2 }, answering('Aarhus')), paused)
+  t.match(held?.questions, { 'input-2': {} })
+  t.match(await source.call('bad__ask', { rounds: 2 }, answering('Odense')), { content: [{ text: /Odense/ }] })
+  t.match(await source.call('bad__ask', { rounds: 2 }, answering('again')), { isError: true, content: [{ text: /^MCP_INVALID_STATE: .*has been used/ }] })
+  t.equal(gateway.get('bad').status().callsInFlight, 0)
+  t.match(await source.call('bad__ask', {}, contextOf({ era: 'modern', capabilities })), { content: [{ text: /decline/ }] }, 'a caller that cannot be asked after all declines')
+})
+
+test('a state of one caller is of no use to another', async t => {
+  const { gateway } = await started(t, [bad()])
+  const source = gateway.toolSource()
+  let state: string | undefined
+  const paused = new Error('this run ends here')
+  const context = (owner: string): SourceContext => contextOf({ era: 'modern', principal: { owner }, state, capabilities: { elicitation: {} }, ask: async (_questions, given) => { state = given; throw paused } })
+  await t.rejects(source.call('bad__ask', {}, context('ada')), paused)
+  t.match(await source.call('bad__ask', {}, context('eve')), { isError: true, content: [{ text: /^MCP_INVALID_STATE/ }] })
+  await t.rejects(source.call('bad__ask', {}, context('ada')), paused)
+})
