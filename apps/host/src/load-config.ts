@@ -49,7 +49,7 @@ export function folderConfig (folder: string): Config {
   const tasks = isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
   const text = JSON.stringify({
     kind: 'vacConfig',
-    service: { stream_interpreter: 'documents', enable_a2a_agent: true, tasks },
+    service: { stream_interpreter: 'documents', enable_a2a_agent: true, enable_mcp_server: true, tasks },
     vac: { [name]: { display_name: shown, description: `Answers from the documents in ${shown}`, agent: 'documents', memory: [{ [name]: { vectorstore: 'folder', path: folder } }] } }
   })
   return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)

@@ -44,7 +44,7 @@ export const PROTOCOLS: readonly Protocol[] = [
     switch: 'enable_mcp_server',
     routes: [[['GET', 'POST', 'DELETE'], '/mcp']],
     error: { code: 'MCP_SERVER_NOT_ENABLED', message: 'MCP server not enabled: set enable_mcp_server' },
-    options: switchesAlone
+    options: mcpServerOptions
   },
   {
     package: '@polyvac/mcp-gateway',
@@ -98,8 +98,18 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
   return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
 }
 
-async function switchesAlone ({ vacs, settings }: ProtocolParts): Promise<Record<string, unknown>> {
-  return { vacs, ...settings.switches }
+/** Options of `@polyvac/mcp-server`: the VACs and their documents, and the tools of the external MCP servers. */
+async function mcpServerOptions ({ vacs, settings, authenticate, gateway }: ProtocolParts, { vacTools, vacResources }: Module): Promise<Record<string, unknown>> {
+  const { public_url: publicUrl } = settings.switches
+  const of = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
+  const sources = [of(vacTools), of(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
+  return { sources, instructions: instructionsOf(vacs), authenticate, publicUrl: publicUrl || undefined }
+}
+
+/** What a language model is told of the tools as a whole. */
+function instructionsOf (vacs: Vacs): string | undefined {
+  if (vacs.names.length === 0) return undefined
+  return 'Ask an agent (VAC) with vac_query_<vac>; vac_stream_<vac> shows its answer while it is made. list_available_vacs tells what each is for. Their answers name their sources.'
 }
 
 /** Whether a switch asks for its protocol. */

@@ -93,7 +93,10 @@ export abstract class Call implements CallContext {
     return this.answer.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
-  abstract ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, AskAnswer>>
+  /** Of a run before; where a call goes on while its caller is asked, there is none. */
+  get state (): string | undefined { return undefined }
+
+  abstract ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, AskAnswer>>
 
   disconnect (retryMs?: number): void {
     if (!this.#isOver && this.canResume()) this.answer.begin().disconnect(retryMs)

@@ -16,6 +16,9 @@ class InputRequired extends Error {}
 
 type Answers = Readonly<Record<string, unknown>>
 
+/** What the caller holds between two runs. */
+interface Held { readonly answers: Answers, readonly state?: string | undefined }
+
 /** A request of revision 2026-07-28: it stands alone, and to ask is to answer with a question. */
 export class ModernCall extends Call {
   readonly era = 'modern'
@@ -25,6 +28,8 @@ export class ModernCall extends Call {
   readonly #level: LogLevel | undefined
   /** Answers of earlier rounds and of this one. */
   #answers: Answers = {}
+  /** Of the run before, then of this one. */
+  #state: string | undefined
   #open: Record<string, Question> | undefined
 
   constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, server: Server) {
@@ -33,8 +38,10 @@ export class ModernCall extends Call {
     this.capabilities = capabilities
     this.#level = level
     this.#server = server
-    if (this.params.inputResponses !== undefined || this.params.requestState !== undefined) this.#answers = this.#readAnswers()
+    if (this.params.inputResponses !== undefined || this.params.requestState !== undefined) this.#resume()
   }
+
+  override get state (): string | undefined { return this.#state }
 
   override get waits (): boolean { return this.#open !== undefined }
 
@@ -50,7 +57,7 @@ export class ModernCall extends Call {
     }
   }
 
-  async ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>> {
+  async ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> {
     const asked = Object.entries(questions) as Array<[K, Question]>
     const method = asked[0]?.[1].method ?? 'nothing'
     if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
@@ -64,6 +71,7 @@ export class ModernCall extends Call {
     // an answer of the wrong form is asked for again
     const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
     if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
+    if (state !== undefined) this.#state = state
     this.#open = { ...this.#open, ...Object.fromEntries(open) }
     throw new InputRequired(`the caller is asked for ${open.map(([key]) => key).join(', ')} first`)
   }
@@ -75,19 +83,22 @@ export class ModernCall extends Call {
   #question (open: Readonly<Record<string, Question>>): string {
     const { states, texts, limits } = this.#server
     const inputRequests = Object.fromEntries(Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }]))
-    const requestState = states.sign(this.#answers, this.#identity(), limits.stateTtlMs)
+    const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies Held, this.#identity(), limits.stateTtlMs)
     return texts.other('input_required', { inputRequests, requestState })
   }
 
   /** @throws RpcError -32602 */
-  #readAnswers (): Answers {
+  #resume (): void {
     const { inputResponses = {}, requestState } = this.params
     if (!isRecord(inputResponses)) throw new RpcError('invalidParams', '`inputResponses` must be an object')
-    if (requestState === undefined) return inputResponses
+    this.#answers = inputResponses
+    if (requestState === undefined) return
     if (typeof requestState !== 'string') throw new RpcError('invalidParams', '`requestState` must be a string')
     const read = this.#server.states.read(requestState, this.#identity())
     if ('fault' in read) throw new RpcError('invalidParams', FAULTS[read.fault])
-    return { ...read.value as Answers, ...inputResponses }
+    const { answers, state } = read.value as Held
+    this.#answers = { ...answers, ...inputResponses }
+    this.#state = state
   }
 
   /** What a state belongs to: one caller, one method, the same parameters. */

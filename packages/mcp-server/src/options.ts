@@ -23,6 +23,8 @@ export interface McpServerOptions {
    * own machine (DNS rebinding). Default: the names of this machine where it listens on a loopback address, else all.
    */
   readonly allowedHosts?: readonly string[] | undefined
+  /** The address under which callers reach the server, where that is not the one it listens on: its name and its pages pass, too. */
+  readonly publicUrl?: string | undefined
   /** Origins of web pages that may call, such as `https://app.example.com`. Default: pages of this machine where it listens on a loopback address, else all. */
   readonly allowedOrigins?: readonly string[] | undefined
   /**

@@ -16,7 +16,7 @@ import { version as ownVersion } from './version.js'
 
 /** An MCP server of both eras at /mcp. Errors leave as JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { sources, tasks, authenticate, protectedResource, allowedHosts, allowedOrigins, bodyLimit = DEFAULTS.bodyLimit } = options
+  const { sources, tasks, authenticate, protectedResource, allowedHosts, allowedOrigins, publicUrl, bodyLimit = DEFAULTS.bodyLimit } = options
   checkOptions(options)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
 
@@ -29,7 +29,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     // a page can send forms and plain text to other sites without asking; JSON it cannot
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'))
-    const guard = originGuard(scope, { allowedHosts, allowedOrigins })
+    const guard = originGuard(scope, { allowedHosts, allowedOrigins, publicUrl })
     scope.addHook('onRequest', async request => { guard(request) })
     const principalOf = authenticateCallers(scope, authenticate)
     if (protectedResource?.scopes !== undefined) scope.addHook('onRequest', async request => { checkScopes(principalOf(request), protectedResource) })

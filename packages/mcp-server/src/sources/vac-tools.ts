@@ -50,7 +50,10 @@ const INFO: ToolDefinition = {
 export function vacTools (vacs: Vacs, { names, timeoutMs = VAC_TOOLS_DEFAULTS.timeoutMs }: VacToolsOptions = {}): ToolSource {
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacTools ${problem}`))
   return {
-    list: () => [LIST, INFO, ...exposed.list().flatMap(vac => skillsOf(vac).map(toDefinition))],
+    list () {
+      const skills = exposed.list().flatMap(skillsOf)
+      return skills.length === 0 ? [] : [LIST, INFO, ...skills.map(toDefinition)]
+    },
     call (name, args, context) {
       if (name === LIST.name) return structured({ vacs: exposed.list().map(vacInfo) })
       if (name === INFO.name) return describe(exposed, String(args.vector_name))

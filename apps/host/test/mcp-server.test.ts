@@ -1,0 +1,149 @@
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { createGateway } from '@polyvac/mcp-gateway'
+import { mcpServerPlugin } from '@polyvac/mcp-server'
+import Fastify from 'fastify'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test, type Test } from 'tap'
+import { createHost, type HostOptions } from '../src/index.js'
+
+const require = createRequire(import.meta.url)
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const published = (name: string, ...args: string[]) => ({
+  name, command: process.execPath, args: [join(require.resolve(`@modelcontextprotocol/server-${name}/package.json`), '..', 'dist', 'index.js'), ...args], inherit_env: []
+})
+const me = { name: 'test', version: '1' }
+
+interface Called { readonly content: Array<Record<string, unknown>>, readonly structuredContent?: Record<string, unknown>, readonly isError?: boolean }
+
+/** What both published clients can do, whatever the revision they speak. */
+interface Caller {
+  names (): Promise<string[]>
+  call (name: string, args: object, options?: { onprogress?: (progress: { progress: number, message?: string | undefined }) => void, signal?: AbortSignal }): Promise<Called>
+  uris (): Promise<string[]>
+  read (uri: string): Promise<string>
+}
+
+type Elicited = (message: string) => { action: 'accept' | 'decline', content?: Record<string, string> }
+
+/** The clients of npm, one for each era. */
+async function callers (t: Test, url: string, elicited?: Elicited): Promise<Record<'2025-11-25' | '2026-07-28', Caller>> {
+  const capabilities = elicited === undefined ? {} : { elicitation: {} }
+  const legacy = new Client(me, { capabilities })
+  if (elicited !== undefined) legacy.setRequestHandler(ElicitRequestSchema, ({ params }) => elicited(params.message))
+  await legacy.connect(new StreamableHTTPClientTransport(new URL(url)) as never)
+  t.teardown(() => legacy.close())
+  const modern = new ModernClient(me, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } })
+  if (elicited !== undefined) modern.setRequestHandler('elicitation/create', ({ params }) => elicited(params.message))
+  await modern.connect(new ModernHttp(new URL(url)))
+  t.teardown(() => modern.close())
+  const caller = (client: Client | ModernClient): Caller => ({
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args, options) => await (client instanceof ModernClient ? client.callTool({ name, arguments: args as never }, options as never) : client.callTool({ name, arguments: args as never }, undefined, options as never)) as unknown as Called,
+    uris: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+    read: async uri => String(((await client.readResource({ uri })).contents[0] as { text?: string }).text)
+  })
+  return { '2025-11-25': caller(legacy), '2026-07-28': caller(modern) }
+}
+
+async function served (t: Test, options: HostOptions): Promise<{ app: Awaited<ReturnType<typeof createHost>>, url: string }> {
+  const app = await createHost({ enable_mcp_server: true, server: { logger: false }, ...options })
+  t.teardown(() => app.close())
+  return { app, url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp` }
+}
+
+test('published clients of both eras ask the documents, read what the answer rests on, and call a tool of another server', async t => {
+  const { app, url } = await served(t, {
+    vacs: { docs: { display_name: 'The documentation', memory: [{ docs: { vectorstore: 'folder', path: join(root, 'docs') } }] } },
+    mcp_servers: [published('filesystem', join(root, 'docs'))],
+    watchDocuments: false
+  })
+  t.strictSame(app.polyvac.protocols, ['@polyvac/mcp-server', '@polyvac/mcp-gateway'])
+  for (const [revision, caller] of Object.entries(await callers(t, url))) {
+    const names = await caller.names()
+    t.ok(['list_available_vacs', 'get_vac_info', 'vac_query_docs', 'vac_stream_docs', 'vac_memory_search_docs', 'filesystem__list_directory'].every(name => names.includes(name)), `${revision}: ${names.join()}`)
+    const said: string[] = []
+    const { structuredContent, content } = await caller.call('vac_stream_docs', { query: 'What is a webhook?' }, { onprogress: ({ message = '' }) => { said.push(message) } })
+    const { final_answer: answer, source_documents: sources } = structuredContent as { final_answer: string, source_documents: Array<{ metadata: { source: string } }> }
+    t.equal(said.join(''), answer, `${revision}: the text came while it was made`)
+    t.match(answer, /\[1\]/)
+    t.match(String(content[0]?.text), /Sources:\n\[1\] [\w/-]+\.md:\d/)
+    const link = content.find(({ type }) => type === 'resource_link')?.uri as string
+    t.ok((await caller.read(link)).length > 100, `${revision}: ${link}`)
+    t.ok(sources.some(({ metadata }) => link.endsWith(metadata.source)))
+    t.ok((await caller.uris()).includes(link))
+    t.match(await caller.call('vac_query_docs', { query: 'What is a webhook?' }), { structuredContent: { answer } })
+    t.match(await caller.call('filesystem__list_directory', { path: join(root, 'docs') }), { content: [{ text: /start/ }] })
+    t.match(await caller.call('vac_query_docs', { query: ' ' }), { isError: true, content: [{ text: /query/ }] }, `${revision}: a model reads what is wrong with its arguments`)
+  }
+})
+
+test('a question of an interpreter and of another server reaches callers of both eras', async t => {
+  const asked: string[] = []
+  const { url } = await served(t, {
+    vacs: ['hours'],
+    stream_interpreter: (question, name, history) => history.length === 0 ? { input_required: 'Which branch?' } : `Open in ${question}`,
+    mcp_servers: [published('everything')]
+  })
+  const all = await callers(t, url, message => {
+    asked.push(message)
+    return { action: 'accept', content: message === 'Which branch?' ? { reply: 'Aarhus' } : { name: 'Ada' } }
+  })
+  for (const [revision, caller] of Object.entries(all)) {
+    t.match(await caller.call('vac_query_hours', { query: 'When?' }), { structuredContent: { answer: 'Open in Aarhus' } }, revision)
+    t.match(JSON.stringify(await caller.call('everything__trigger-elicitation-request', {})), /Ada/, `${revision}, and a server of 2025-11-25`)
+  }
+  t.equal(asked.length, 4)
+  for (const [revision, caller] of Object.entries(await callers(t, url))) {
+    t.match(await caller.call('vac_query_hours', { query: 'When?' }), { content: [{ text: /^Which branch\?/ }] }, `${revision}: a caller that cannot be asked reads the question`)
+  }
+})
+
+test('progress, failure and cancel of another server pass through in both eras', async t => {
+  const { app, url } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', mcp_servers: [published('everything')] })
+  for (const [revision, caller] of Object.entries(await callers(t, url))) {
+    const steps: number[] = []
+    await caller.call('everything__trigger-long-running-operation', { duration: 0.3, steps: 3 }, { onprogress: ({ progress }) => { steps.push(progress) } })
+    t.strictSame(steps, [1, 2, 3], revision)
+    t.match(await caller.call('everything__get-sum', { a: 'x' }), { isError: true })
+    const stop = new AbortController()
+    const cancelled = caller.call('everything__trigger-long-running-operation', { duration: 30, steps: 300 }, { signal: stop.signal, onprogress: () => { stop.abort(new Error('enough')) } })
+    await t.rejects(cancelled)
+    for (let i = 0; i < 100 && app.polyvac.gateway?.get('everything').status().callsInFlight !== 0; i++) await new Promise(resolve => setTimeout(resolve, 20))
+    t.equal(app.polyvac.gateway?.get('everything').status().callsInFlight, 0, `${revision}: the call has ended at the server`)
+  }
+})
+
+test('a gateway alone is served at /mcp, in an app of one\'s own and without any VAC', async t => {
+  const gateway = createGateway({ servers: [published('everything')] })
+  const app = Fastify({ forceCloseConnections: true })
+  await app.register(mcpServerPlugin, { sources: [gateway.toolSource()] })
+  app.addHook('preClose', () => gateway.close())
+  t.teardown(() => app.close())
+  gateway.start()
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp`
+  for (const [revision, caller] of Object.entries(await callers(t, url))) {
+    t.ok((await caller.names()).every(name => name.startsWith('everything__')), revision)
+    t.match(await caller.call('everything__echo', { message: 'hi' }), { content: [{ text: 'Echo: hi' }] })
+    t.match(await caller.read((await caller.uris())[0]!), /./)
+  }
+})
+
+test('a configuration that is replaced changes the tools, and callers are told', async t => {
+  const { app, url } = await served(t, { vacs: ['a'], stream_interpreter: 'echo' })
+  const { '2025-11-25': caller } = await callers(t, url)
+  await app.polyvac.vacs.replace({ vacs: ['b'], streamInterpreter: () => 'new' })
+  t.ok((await caller.names()).includes('vac_query_b'))
+  t.match(await caller.call('vac_query_b', { query: 'x' }), { structuredContent: { answer: 'new' } })
+})
+
+test('callers of /mcp are asked who they are, like those of every protocol', async t => {
+  const { app } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'ada' } })
+  const post = async (headers: object) => await app.inject({ method: 'POST', url: '/mcp', headers: { ...headers, accept: 'application/json, text/event-stream' }, payload: { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } } })
+  t.equal((await post({})).statusCode, 401)
+  t.match((await post({ authorization: 'x' })).json(), { result: { instructions: /vac_query_<vac>/ } })
+})
