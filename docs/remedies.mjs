@@ -98,6 +98,7 @@ export const remedies = {
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'The A2A plugin is given an option that it cannot use.', remedy: 'The message names it.' },
   MCP_SERVER_OPTIONS: { seen: 'start', means: 'The MCP server plugin is given an option that it cannot use.', remedy: 'The message names it.' },
   MCP_GATEWAY_OPTIONS: { seen: 'start', means: 'The MCP servers are not configured properly, or the gateway plugin is given an option that it cannot use.', remedy: 'The message names every problem.' },
+  MCP_SERVER_MISSING: { seen: 'start', means: '`polyvac mcp` was asked, and the package of the MCP server is not installed.', remedy: 'Run `npm i @polyvac/mcp-server`.' },
   NO_MCP_SERVERS: { seen: 'start', means: '`polyvac tools` or `polyvac call` was asked, and the configuration names no MCP servers.', remedy: 'Add them under `service.mcp_servers`.' },
   PUSH_ALLOW_ENTRY: { seen: 'start', means: 'An entry of the list of allowed receivers cannot be read.', remedy: 'Give a host name, `host:port`, an address, or a range such as 10.0.0.0/8.' },
   PUSH_SIGNING_KEYS: { seen: 'start', means: 'The keys that sign notifications cannot be used.', remedy: 'The message names the file and the reason.' },

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'check', 'ask', 'init', 'openapi', 'tools', 'call'] as const
+export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'tools', 'call'] as const
 
 /** Commands whose words are not the name of a folder, unless they are written as a path; and the most words they take. */
 const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
@@ -46,9 +46,10 @@ export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as c
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wire and A2A
+export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wire, A2A and MCP
 
   polyvac [start] [folder | config]     serve a folder of documents, or what a configuration file says
+  polyvac mcp [folder | config]         the same agents as an MCP server on standard input and output, for desktop clients
   polyvac ask [folder | config] [vac] "question"
                                         ask once, here, without a server
   polyvac tools [folder | config] [server]

@@ -3,6 +3,7 @@ import { HELP, readArguments, type Arguments, type Command } from './arguments.j
 /** Loaded by need: `--help` should not wait for a server. */
 const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>>> = {
   start: async () => (await import('./commands/start.js')).start,
+  mcp: async () => (await import('./commands/mcp.js')).mcp,
   check: async () => (await import('./commands/check.js')).check,
   ask: async () => (await import('./commands/ask.js')).ask,
   init: async () => (await import('./commands/init.js')).init,

@@ -18,3 +18,5 @@ export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_V
   'a2a_vac_names names %s, which is no VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',
   'tasks cannot be kept in %s: %s; name another file with service.tasks.path, or say service.tasks.store: memory', 500)
+export const McpServerMissingError = createError('MCP_SERVER_MISSING',
+  'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)

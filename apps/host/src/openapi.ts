@@ -8,7 +8,7 @@ export async function registerOpenApi (app: FastifyInstance, version: string): P
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible wire and A2A' }
+      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible wire, A2A and MCP' }
     }
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => openApiOf(app))

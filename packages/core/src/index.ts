@@ -37,6 +37,7 @@ export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
 export { workerInterpreter, type WorkerInterpreter, type WorkerOptions } from './worker-interpreter.js'
 export { loadInterpreters, moduleUrl, type Interpreters } from './interpreter-module.js'
 export { nearest } from './nearest.js'
+export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
 export { SignedStates, type StateFault } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,

@@ -1,6 +1,6 @@
+import { idOfEdges, LineReader } from '@polyvac/core'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
-import { idOfEdges, LineReader } from './line-reader.js'
 import { ServerProcess, type Command, type Exit } from './server-process.js'
 import type { OrphanWatch } from './orphan-watch.js'
 

@@ -1,7 +1,7 @@
 import { test } from 'tap'
+import { idOfEdges, LineReader } from '@polyvac/core'
 import fc from 'fast-check'
 import { backoff } from '../src/backoff.js'
-import { idOfEdges, LineReader } from '../src/line-reader.js'
 import { redactor } from '../src/redact.js'
 import { StderrRing } from '../src/stderr-ring.js'
 

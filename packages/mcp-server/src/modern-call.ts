@@ -6,6 +6,7 @@ import { argumentAt, mirrors } from './mirrored-parameters.js'
 import type { ModernRevision } from './revisions.js'
 import { isRecord, resultText, RpcError, type Params } from './rpc.js'
 import type { Server } from './server.js'
+import { isInner } from './stdio/inner-request.js'
 import type { Answer, ClientCapabilities, LogLevel, Question, ToolDefinition } from './tool-source.js'
 
 /** The methods whose callers can be asked. */
@@ -46,6 +47,8 @@ export class ModernCall extends Call {
   override get waits (): boolean { return this.#open !== undefined }
 
   override checkTool ({ mirrored }: Entry<ToolDefinition>): void {
+    // a line of standard input has no headers
+    if (isInner(this.request.raw.socket)) return
     for (const { header, path, type } of mirrored) {
       const value = argumentAt(this.params.arguments, path)
       const sent = this.request.headers[header]
