@@ -10,7 +10,7 @@ import type { CallBody } from './schemas.js'
 export interface SourceContext {
   readonly signal: StopSignal
   readonly principal?: Principal | undefined
-  readonly capabilities: NonNullable<CallBody['capabilities']>
+  readonly capabilities: { readonly elicitation?: object | undefined, readonly sampling?: object | undefined }
   /** `modern`: a question ends the run, and the call is run again with the answers. */
   readonly era: 'legacy' | 'modern'
   /** What the run before gave to `ask`. */
@@ -75,7 +75,7 @@ async function callOnce ({ gateway, server, tool, args, context }: SourceCall, a
 async function callAgain ({ interactive, server, tool, args, context }: SourceCall, ask: SourceContext['ask']): Promise<ToolResult> {
   const { signal, principal, capabilities } = context
   const owner = principal?.owner
-  const body: CallBody = { server, tool, arguments: args, capabilities }
+  const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
   const onProgress = (progress: CallProgress): void => { context.progress(progress)?.catch(() => {}) }
   // of this run alone, which the call may outlast
   const stop = new Stop()
@@ -86,7 +86,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   try {
     for (;;) {
       const inputResponses = state === undefined ? undefined : await answersTo(interactive.questions(body, owner, state), state)
-      const outcome = await interactive.call({ ...body, requestState: state, inputResponses }, owner, stop, onProgress)
+      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, onProgress)
       if ('result' in outcome) return outcome.result
       state = outcome.requestState
     }
