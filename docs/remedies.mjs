@@ -76,6 +76,7 @@ export const remedies = {
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not say that it answers such questions.', remedy: 'Declare the capability that `message` names, or take another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are told at once, each with file, line and column.', remedy: 'Mend them; `polyvac check` tells the same without starting.' },
+  INVALID_STATE_KEY: { seen: 'start', means: 'The key that signs what callers hold between two requests is too short.', remedy: 'Give `stateKey` 32 random bytes, such as those of `openssl rand -base64 32`.' },
   INVALID_VACS: { seen: 'start', means: 'A VAC has no interpreter, or `parts` names a VAC that is not there.', remedy: 'Give `streamInterpreter` a function; compare the names.' },
   INVALID_VAC_NAME: { seen: 'start', means: 'A VAC has a name that cannot stand in a path.', remedy: 'Use 1 to 64 letters, digits, `_`, `-` or `.`.' },
   INTERPRETER_MODULE: { seen: 'start', means: 'An interpreter module is missing, fails to load, or exports no function.', remedy: 'Export a function named `stream_interpreter`, or a default one; paths are relative to the configuration file.' },

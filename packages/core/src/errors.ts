@@ -19,6 +19,8 @@ export const ShuttingDownError = createError('SHUTTING_DOWN',
   'the service is shutting down; ask again in a moment', 503)
 export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
   'a VAC cannot be named %s; use 1 to 64 letters, digits, "_", "-" or "."', 500)
+export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
+  '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)
 export const InterpreterModuleError = createError<[string, string]>('INTERPRETER_MODULE',
   'the interpreter %s cannot be used: %s', 500)

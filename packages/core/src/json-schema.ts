@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { RE2JS } from 're2js'
 
 /** Problems told about one value. */
 const MAX_PROBLEMS = 20
@@ -40,17 +41,32 @@ export class JsonSchema {
   }
 }
 
+/**
+ * Patterns of a schema from outside, in an engine whose time grows with the text alone: `^(a+)+$` would hold the event loop
+ * for minutes over 30 characters. What that engine does not know, such as a look-ahead, is left to whoever made the schema.
+ */
+const linearRegExp = Object.assign((pattern: string): { test (text: string): boolean } => {
+  try {
+    const expression = RE2JS.compile(RE2JS.translateRegExp(pattern))
+    return { test: text => expression.matcher(text).find() }
+  } catch {
+    return { test: () => true }
+  }
+}, { code: '' })
+
 /** A schema as a function; undefined where it cannot be compiled. */
 function compile (schema: unknown, allErrors: boolean): ValidateFunction | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   try {
     if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) return undefined
-    const { $schema: dialect } = schema as { $schema?: unknown }
+    // `$async` is Ajv's own word, and its check would be a promise
+    const { $async: _, ...plain } = schema as { $async?: unknown, $schema?: unknown }
+    const { $schema: dialect } = plain
     // JSON Schema 2020-12 is MCP's dialect; many servers say that theirs is draft-07
     const Dialect = typeof dialect === 'string' && /draft-0[4-7]/.test(dialect) ? Ajv : Ajv2020
-    const ajv = new Dialect({ strict: false, validateSchema: false, addUsedSchema: false, meta: false, allErrors, logger: false })
+    const ajv = new Dialect({ strict: false, validateSchema: false, addUsedSchema: false, meta: false, allErrors, logger: false, code: { regExp: linearRegExp } })
     ;(formats as unknown as (ajv: Ajv) => void)(ajv)
-    return ajv.compile(schema)
+    return ajv.compile(plain as object)
   } catch {
     // a reference to the network, or a schema that is none
     return undefined

@@ -1,6 +1,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { InvalidStateKeyError } from './errors.js'
 
 const VERSION = 'v1'
+/** As long as what it makes (RFC 2104, section 3). */
+const MIN_KEY_BYTES = 32
 
 /** Why a state is refused. */
 export type StateFault = 'forged' | 'foreign' | 'expired'
@@ -13,9 +16,10 @@ export class SignedStates {
   readonly #key: Buffer
   readonly #maxChars: number
 
-  /** With a key of their own, several processes read one another's states. `maxChars` is the longest state looked at. */
-  constructor (key: Buffer | string = randomBytes(32), maxChars = 1_000) {
+  /** With a key of their own, several processes read one another's states. `maxChars` is the longest state looked at. @throws INVALID_STATE_KEY */
+  constructor (key: Buffer | string = randomBytes(MIN_KEY_BYTES), maxChars = 1_000) {
     this.#key = Buffer.from(key)
+    if (this.#key.length < MIN_KEY_BYTES) throw new InvalidStateKeyError(this.#key.length)
     this.#maxChars = maxChars
   }
 

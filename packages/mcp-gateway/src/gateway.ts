@@ -25,6 +25,7 @@ const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }
 export class Gateway {
   readonly limits: Limits
   readonly log: Log
+  readonly stateKey: Buffer | string | undefined
   readonly #options: GatewayOptions
   readonly #watch: OrphanWatch
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
@@ -38,6 +39,7 @@ export class Gateway {
     this.#options = options
     this.log = options.log ?? silent
     this.limits = limitsOf(options)
+    this.stateKey = options.stateKey
     this.#watch = new OrphanWatch(this.log)
     for (const config of namedServers(options.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
   }

@@ -11,11 +11,15 @@ export interface FetchGuard {
   readonly schemaOf: (tool: string) => unknown
   /** The answer to this request will not come: its stream ended, or its message was too long. */
   readonly onLost: (id: Id, message: string, data: object) => void
+  readonly fetch: FetchLike
   /** The requests on their way, so that one can be cut off. */
   readonly open: Map<Id, AbortController>
 }
 
 const NEWLINE = 10
+
+/** JSON-RPC code of an answer that nobody reads. */
+const CANCELLED = -32000
 
 /**
  * The `fetch` of an HTTP upstream: it knows which request an answer is for, so that a stream that is cut, and a message
@@ -24,7 +28,7 @@ const NEWLINE = 10
 export function guardedFetch (guard: FetchGuard): FetchLike {
   return async (url, init = {}) => {
     const message = init.method === 'POST' ? requestOf(init.body) : undefined
-    if (message?.id === undefined || message.method === undefined) return await fetch(url, init)
+    if (message?.id === undefined || message.method === undefined) return await guard.fetch(url, init)
     const { id, method, params = {} } = message
     const headers = new Headers(init.headers)
     if (guard.isModern) {
@@ -34,11 +38,11 @@ export function guardedFetch (guard: FetchGuard): FetchLike {
     guard.open.set(id, cut)
     const signal = init.signal == null ? cut.signal : AbortSignal.any([init.signal, cut.signal])
     try {
-      const response = await fetch(url, { ...init, headers, signal })
+      const response = await guard.fetch(url, { ...init, headers, signal })
       if (!response.ok) return await asAnswer(response, id)
       if (response.body === null) return response
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-      return new Response(watched(response.body, isStream, id, guard), { status: response.status, headers: response.headers })
+      return new Response(watched(response.body, isStream, id, cut.signal, guard), { status: response.status, headers: response.headers })
     } catch (err) {
       guard.open.delete(id)
       throw err
@@ -65,7 +69,7 @@ async function asAnswer (response: Response, id: Id): Promise<Response> {
 }
 
 /** The body as it comes, counted, and its end noticed. */
-function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, { maxMessageBytes, onLost, open }: FetchGuard): ReadableStream<Uint8Array> {
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, onLost, open }: FetchGuard): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let bytes = 0
   let isResumable = false
@@ -94,7 +98,11 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, {
       } catch (err) {
         lost()
         reader.cancel().catch(() => {})
-        controller.error(err)
+        if (isStream && cut.aborted) {
+          // the transport would resume a stream that has no answer, though nobody waits for it any more
+          controller.enqueue(Buffer.from(`\n\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error: { code: CANCELLED, message: 'cancelled' } })}\n\n`))
+          controller.close()
+        } else controller.error(err)
       }
     },
     async cancel (reason) {

@@ -1,9 +1,10 @@
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Agent, fetch, type RequestInit } from 'undici'
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { Connection, ConnectionParts, End } from './connection.js'
 import { guardedFetch } from './guarded-fetch.js'
 import { ModernEra } from './modern-era.js'
@@ -11,6 +12,7 @@ import { redactor, type Redact } from './redact.js'
 import { unfilledVariables, type NamedServer } from './server-config.js'
 import { wordsOf } from './requests.js'
 import { Session } from './session.js'
+import { shortened } from './tool-text.js'
 
 /** How long a server may take to hear that its session ends, in ms. */
 const GOODBYE_MS = 200
@@ -36,6 +38,9 @@ export class HttpConnection implements Connection {
   readonly #parts: ConnectionParts
   readonly #known: KnownBinding
   readonly #auth: OAuthClientProvider | undefined
+  /** The calls have a time of their own; that of Node's `fetch` ends every answer after 300 s. */
+  readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  readonly #fetch = ((url, init) => fetch(url, { ...init, dispatcher: this.#agent } as RequestInit)) as FetchLike
   #streamable: StreamableHTTPClientTransport | undefined
   #failure: unknown
   #hung = false
@@ -89,6 +94,7 @@ export class HttpConnection implements Connection {
   async close (): Promise<void> {
     await this.#goodbye()
     await this.session?.close()
+    await this.#agent.destroy()
   }
 
   hung (): void {
@@ -111,8 +117,9 @@ export class HttpConnection implements Connection {
   problemOf (err: unknown): string {
     const { code, cause } = err as { code?: unknown, cause?: { message?: string, code?: string } }
     if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
+    if (err instanceof StreamableHTTPError && typeof code === 'number' && code > 0) return this.redact(`${shortened(statusText(code, err.message))}`)
     const why = cause?.message || cause?.code
-    return this.redact(`${wordsOf(err)}${why === undefined ? '' : `: ${why}`}`.slice(0, 1_000))
+    return this.redact(shortened(`${wordsOf(err)}${why === undefined ? '' : `: ${why}`}`))
   }
 
   isStale (err: unknown): boolean {
@@ -122,7 +129,8 @@ export class HttpConnection implements Connection {
   }
 
   isLost (err: unknown): boolean {
-    const isLost = err instanceof TypeError && err.cause !== undefined
+    const { code } = ((err as { cause?: unknown } | undefined)?.cause ?? {}) as { code?: unknown }
+    const isLost = UNREACHABLE.has(code)
     if (isLost) this.#failure ??= err
     return isLost
   }
@@ -133,6 +141,7 @@ export class HttpConnection implements Connection {
     const open = new Map<string | number, AbortController>()
     const requestInit = { headers }
     const fetch = guardedFetch({
+      fetch: this.#fetch,
       maxMessageBytes: limits.maxMessageBytes,
       isModern: binding === 'modern',
       schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
@@ -143,7 +152,7 @@ export class HttpConnection implements Connection {
     let transport: Transport
     this.#streamable = undefined
     if (binding === 'sse') {
-      transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
+      transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(this.#fetch, headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
     } else {
       const streamable = new StreamableHTTPClientTransport(address, {
         requestInit,
@@ -166,8 +175,8 @@ export class HttpConnection implements Connection {
       isModern: binding === 'modern',
       tellsChanges: false,
       onChange,
-      // a request of the era without sessions is cancelled by hanging up
-      onCancelled: id => { if (binding === 'modern') open.get(id)?.abort() },
+      // its answer would be waited for as long as the server holds it open; in the era without sessions this is the cancellation
+      onCancelled: id => { open.get(id)?.abort() },
       onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')
     })
     return session
@@ -184,8 +193,18 @@ export class HttpConnection implements Connection {
   }
 }
 
+/** What befalls a connection that cannot be made; one answer that is cut short says nothing of the others. */
+const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT'])
+
 /** The client's code for a request that took too long. */
 const REQUEST_TIMEOUT = -32001
+
+/** An answer that is no success, with the body that it had. */
+function statusText (status: number, message: string): string {
+  const body = message.replace(/^(?:Streamable HTTP error: )?(?:Error POSTing to endpoint(?: \(HTTP \d+\))?: ?)?/, '').trim()
+  const remedy = status === 401 || status === 403 ? '; check `headers` or `oauth` of its entry' : ''
+  return `it answered with HTTP status ${status}${remedy}${body === '' ? '' : `: ${body}`}`
+}
 
 function isRefusal (err: unknown): boolean {
   if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && err.code !== -32000
@@ -194,7 +213,7 @@ function isRefusal (err: unknown): boolean {
 }
 
 /** The event source of the SDK sends no headers of its own. */
-function withHeaders (headers: Readonly<Record<string, string>>): typeof fetch {
+function withHeaders (fetch: FetchLike, headers: Readonly<Record<string, string>>): FetchLike {
   return async (url, init) => {
     const all = new Headers(init?.headers)
     for (const [name, value] of Object.entries(headers)) all.set(name, value)

@@ -69,9 +69,9 @@ export class InteractiveCalls {
   readonly #hasRoom = (): boolean => this.#parked.size < this.#gateway.limits.maxQuestions
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
 
-  constructor (gateway: Gateway, key: Buffer | string | undefined) {
+  constructor (gateway: Gateway) {
     this.#gateway = gateway
-    this.#states = new RequestStates(key)
+    this.#states = new RequestStates(gateway.stateKey)
   }
 
   /**

@@ -1,3 +1,4 @@
+import { GatewayOptionsError } from './errors.js'
 import type { McpServerConfig } from '@polyvac/core'
 
 /** The part of a pino logger that the gateway needs. */
@@ -76,7 +77,15 @@ export const DEFAULTS = {
 
 export type Limits = { readonly [K in keyof typeof DEFAULTS]: number }
 
+/** Longest time in ms that a timer of Node.js can wait. */
+const MAX_MS = 2 ** 31 - 1
+
+/** @throws MCP_GATEWAY_OPTIONS */
 export function limitsOf (options: Partial<Limits> | GatewayOptions): Limits {
-  const given = Object.fromEntries(Object.entries(options).filter(([key, value]) => key in DEFAULTS && typeof value === 'number'))
-  return { ...DEFAULTS, ...given }
+  const given = Object.entries(options).filter(([key, value]) => key in DEFAULTS && value !== undefined)
+  for (const [key, value] of given) {
+    if (!Number.isSafeInteger(value) || value <= 0) throw new GatewayOptionsError(`${key} must be a whole number above 0; it is ${String(value)}`)
+    if (key.endsWith('Ms') && value > MAX_MS) throw new GatewayOptionsError(`${key} must be at most ${MAX_MS}; it is ${String(value)}`)
+  }
+  return { ...DEFAULTS, ...Object.fromEntries(given) as Partial<Limits> }
 }

@@ -46,7 +46,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const gateway = given ?? createGateway({ log: app.log, ...options, servers: servers ?? [] })
   const calls = new OpenCalls()
   const bodies = new ListBodies()
-  const interactive = new InteractiveCalls(gateway, options.stateKey)
+  const interactive = new InteractiveCalls(gateway)
 
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
@@ -154,7 +154,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
 /** Whether a caller prefers events; one that takes anything gets JSON. */
 function wantsEvents (accept: string | undefined): boolean {
-  return accept !== undefined && accept.includes('text/event-stream') && negotiate(accept, ['application/json', 'text/event-stream']) === 'text/event-stream'
+  return accept !== undefined && /text\/event-stream/i.test(accept) && negotiate(accept.toLowerCase(), ['application/json', 'text/event-stream']) === 'text/event-stream'
 }
 
 /**

@@ -14,6 +14,7 @@ const FAULTS: Readonly<Record<StateFault, string>> = {
 export class RequestStates {
   readonly #states: SignedStates
 
+  /** @throws INVALID_STATE_KEY */
   constructor (key?: Buffer | string) {
     this.#states = new SignedStates(key)
   }

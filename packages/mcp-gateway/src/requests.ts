@@ -10,7 +10,7 @@ type Loose = { id?: Id, method?: string, params?: unknown, result?: unknown, err
 export interface Waiting {
   answered (result: Result): void
   failed (err: unknown): void
-  progressed (progress: CallProgress): void
+  progressed (progress: CallProgress): unknown
 }
 
 /**
@@ -98,6 +98,17 @@ export class Requests implements Transport {
     this.#inner.setProtocolVersion?.(version)
   }
 
+  /** A listener's fault is not the server's. */
+  #tell (token: Id, progress: CallProgress): void {
+    const trouble = (err: unknown): void => this.onerror?.(err instanceof Error ? err : new Error(String(err)))
+    try {
+      const told = this.#waiting[token]?.progressed(progress)
+      if (told instanceof Promise) told.catch(trouble)
+    } catch (err) {
+      trouble(err)
+    }
+  }
+
   #take (id: Id): Waiting | undefined {
     const waiting = this.#waiting[id]
     delete this.#waiting[id]
@@ -116,12 +127,7 @@ export class Requests implements Transport {
       else waiting.failed(new McpError(ErrorCode.InternalError, 'the server answered with a result that is no object', { result }))
     } else if (method === 'notifications/progress' && id === undefined) {
       const { progressToken, ...progress } = (params ?? {}) as { progressToken?: Id } & CallProgress
-      try {
-        this.#waiting[progressToken as Id]?.progressed(progress)
-      } catch (err) {
-        // a listener's fault is not the server's
-        this.onerror?.(err as Error)
-      }
+      this.#tell(progressToken as Id, progress)
     } else this.onmessage?.(message, extra)
   }
 }

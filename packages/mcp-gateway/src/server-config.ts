@@ -11,6 +11,7 @@ const compiled = TypeCompiler.Compile(McpServerConfig)
  * @throws MCP_GATEWAY_OPTIONS with every problem
  */
 export function namedServers (given: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>): Map<string, NamedServer> {
+  if (typeof given !== 'object' || given === null) throw new GatewayOptionsError('`servers` must be a list of MCP servers, or a map of them by name')
   const servers = new Map<string, NamedServer>()
   const problems: string[] = []
   const entries: Array<readonly [string, McpServerConfig]> = Array.isArray(given)

@@ -24,6 +24,7 @@ export class StdioConnection implements Connection {
   readonly #known: KnownBinding
   readonly #startTimeoutMs: number
   #hung = false
+  #mute: string | undefined
   #failure: Error | undefined
   #garbage = 0
 
@@ -45,6 +46,7 @@ export class StdioConnection implements Connection {
           const found = this.session.requests.fail(id, 'the message is too long', { oversized: bytes })
           log.warn({ mcpServer: config.name, bytes, limit: limits.maxMessageBytes, found }, 'an MCP server sent a message that is too long; it was dropped')
         },
+        onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {
           if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
           if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes to stdout what is no message')
@@ -65,7 +67,10 @@ export class StdioConnection implements Connection {
     })
   }
 
-  get pid (): number | undefined { return this.#transport.child?.pid }
+  get pid (): number | undefined {
+    const { child } = this.#transport
+    return child?.exit === undefined ? child?.pid : undefined
+  }
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.hopeless) {
@@ -106,7 +111,7 @@ export class StdioConnection implements Connection {
   async ended (): Promise<End> {
     await this.close()
     const exit = await this.#transport.child?.ended
-    const problem = this.#hung ? 'it did not answer and was ended' : this.#failure !== undefined ? this.problemOf(this.#failure) : this.#exitText()
+    const problem = this.#mute !== undefined ? this.#mute : this.#hung ? 'it did not answer and was ended' : this.#failure !== undefined ? this.problemOf(this.#failure) : this.#exitText()
     return { problem, exitCode: exit?.code, signal: exit?.signal, stderr: this.stderr() }
   }
 
@@ -116,7 +121,7 @@ export class StdioConnection implements Connection {
 
   problemOf (err: unknown): string {
     const { child } = this.#transport
-    if (child?.exit !== undefined && this.#ownExit(child.exit.signal)) return this.#exitText()
+    if (child?.exit !== undefined && this.#ownExit()) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
     if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
     return this.redact(`${message ?? 'no reason given'}${this.#missing()}`)
@@ -131,9 +136,9 @@ export class StdioConnection implements Connection {
   }
 
   /** Whether the child ended by itself, rather than because the gateway gave up on it. */
-  #ownExit (signal: string | null): boolean {
+  #ownExit (): boolean {
     const { code } = (this.#failure ?? {}) as { code?: unknown }
-    return code !== REQUEST_TIMEOUT || signal === null
+    return code !== REQUEST_TIMEOUT
   }
 
   #exitText (): string {

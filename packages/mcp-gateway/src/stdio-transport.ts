@@ -14,12 +14,17 @@ export interface StdioOptions {
   readonly maxMessageBytes: number
   /** A message was too long; the id of the request that it answers, where that can be told. */
   readonly onOversized: (id: string | number | undefined, bytes: number) => void
+  /** The server lives and can no more be talked to; it is ended. */
+  readonly onMute: (problem: string) => void
   /** A line that is no message. */
   readonly onGarbage: (line: string) => void
 }
 
 /** Messages are written together up to about so many characters. */
 const BATCH_CHARS = 64 * 1024
+
+/** Time in ms from the end of a pipe to that of the process. */
+const MUTE_GRACE_MS = 300
 
 /** Bytes written to a child that does not read. Past this, the call fails rather than the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
@@ -36,6 +41,7 @@ export class StdioTransport implements Transport {
   #closed = false
   #batch = ''
   #isDue = false
+  #isMute = false
 
   constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
     this.#command = command
@@ -53,7 +59,20 @@ export class StdioTransport implements Transport {
     })
     child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk))
     child.stdout?.on('error', err => this.onerror?.(err))
+    child.stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
+    child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
     child.ended.then(() => this.#end(), () => {})
+  }
+
+  /** A server that closed a pipe is ending, or nobody can talk to it any more: it gets a moment to end by itself. */
+  #mute (child: ServerProcess, problem: string): void {
+    if (this.#closed || this.#isMute) return
+    this.#isMute = true
+    setTimeout(() => {
+      if (this.#closed || child.exit !== undefined) return
+      this.#options.onMute(problem)
+      child.kill()
+    }, MUTE_GRACE_MS).unref()
   }
 
   async send (message: JSONRPCMessage): Promise<void> {

@@ -68,10 +68,10 @@ export class TimedRequest implements Waiting {
     this.#reject(err)
   }
 
-  progressed (progress: CallProgress): void {
+  progressed (progress: CallProgress): unknown {
     if (performance.now() - this.#begun > this.#parts.maxMs) return this.#giveUp(new CallTimeoutError(this.#parts.server, this.#parts.maxMs / 1000))
     this.#timer?.refresh()
-    this.options.onProgress?.(progress)
+    return this.options.onProgress?.(progress) as unknown
   }
 
   pause (): void {

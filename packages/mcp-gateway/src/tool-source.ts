@@ -43,7 +43,7 @@ interface Place { readonly server: string, readonly own: string }
 export function toolSource (gateway: Gateway): GatewayToolSource {
   // names say where they lead for ever, so an old list can be late, never wrong
   const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
-  const interactive = new InteractiveCalls(gateway, undefined)
+  const interactive = new InteractiveCalls(gateway)
 
   async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
     const { items } = await gateway.list(kind)

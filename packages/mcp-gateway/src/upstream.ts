@@ -14,7 +14,7 @@ import { wordsOf } from './requests.js'
 import { shown, suggestion } from './suggestion.js'
 import type { NamedServer } from './server-config.js'
 import type { Session } from './session.js'
-import { toolText } from './tool-text.js'
+import { shortened, toolText } from './tool-text.js'
 
 export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
 
@@ -134,7 +134,7 @@ export class Upstream {
    * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED, MCP_SERVER_GONE,
    * MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
    */
-  async call (tool: string, args: unknown, options: CallOptions = {}): Promise<ToolResult> {
+  async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
     if (result.isError === true) {
       throw withContext(new ToolFailedError(shown(tool), this.#redact(toolText(result))), { server: this.name, tool, details: { result } })
@@ -143,7 +143,7 @@ export class Upstream {
   }
 
   /** As `call`, but a result with `isError` is a result. */
-  async callRaw (tool: string, args: unknown, options: CallOptions = {}): Promise<ToolResult> {
+  async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(shown(this.name), shown(tool), suggestion(tool, catalog.names, 'tools'))
@@ -294,7 +294,7 @@ export class Upstream {
   }
 
   #words (err: McpError): string {
-    return this.#redact(wordsOf(err))
+    return this.#redact(shortened(wordsOf(err)))
   }
 
   #redact (text: string): string {

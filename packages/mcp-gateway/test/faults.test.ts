@@ -173,3 +173,28 @@ test('a server that is not to be restarted stays as it ended', async t => {
   await until(() => gateway.get('bad').status().state === 'failed')
   t.match(await call('bad', 'echo', { message: 'x' }), { status: 500, body: { code: 'MCP_SERVER_NOT_READY', error: /it is not started again/, details: { exitCode: 5 } } })
 })
+
+test('a server that lives and closes its standard output or input is ended and started again', async t => {
+  for (const [fd, name] of [[1, 'output'], [0, 'input']] as const) {
+    const { call, gateway } = await started(t, [bad({}, { name })], { pingIntervalMs: 50, pingTimeoutMs: 600_000 })
+    t.equal(textOf(await call(name, 'close-pipe', { fd })), 'closing')
+    await until(() => gateway.get(name).status().restarts > 0)
+    t.equal(textOf(await call(name, 'echo', { message: 'again' })), 'again')
+  }
+})
+
+test('what a listener to progress throws, or rejects with, harms neither its call nor the process', async t => {
+  const { gateway } = await started(t, [bad({}, { env: { SECRET_KEY: 'of-some-length' } })])
+  // eslint-disable-next-line no-throw-literal
+  for (const onProgress of [() => { throw new Error('own') }, () => { throw null }, () => { throw 'text' }, async () => { throw null }]) {
+    t.match(await gateway.call('bad', 'progress', {}, { onProgress }), { content: [{ text: 'done' }] })
+  }
+})
+
+test('a long error of a server is shortened, and arguments may be left out', async t => {
+  const { call, gateway } = await started(t, [bad()])
+  const { status, body } = await call('bad', 'verbose')
+  t.equal(status, 500)
+  t.ok(body.error.length < 2_500)
+  t.match(await gateway.callTool('bad', 'cwd', undefined as never), { content: [{ type: 'text' }] })
+})
