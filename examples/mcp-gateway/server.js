@@ -1,10 +1,12 @@
-// Two published MCP servers behind plain HTTP: one reads the folder documents/, one remembers things until it ends.
+// Two published MCP servers behind plain HTTP: one reads the folder documents/, one remembers things in memory.jsonl.
 import mcpGateway from '@polyvac/mcp-gateway'
 import Fastify from 'fastify'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A server that is installed beside this file. `npx -y <package>` instead would fetch it at the first start. */
-const installed = name => fileURLToPath(new URL(`./node_modules/@modelcontextprotocol/${name}/dist/index.js`, import.meta.url))
+/** A server that is installed. `npx -y <package>` instead would fetch it at the first start. */
+const installed = name => join(createRequire(import.meta.url).resolve(`@modelcontextprotocol/${name}/package.json`), '..', 'dist', 'index.js')
 const documents = fileURLToPath(new URL('./documents', import.meta.url))
 
 const app = Fastify({ logger: true })

@@ -34,11 +34,13 @@ export function toolCaller (gateway: Gateway | undefined): CallTool | undefined 
     }
 }
 
+const STATES = { starting: 'is starting', ready: 'is ready', waiting: 'waits for its next start', failed: 'has failed', stopped: 'is stopped' } as const
+
 /** What is wrong with the servers, one line each, for people. */
 export function gatewayProblems (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
   return (gateway?.status() ?? []).flatMap(({ name, state, error, missingEnv }) => {
     const missing = missingEnv === undefined ? undefined : `${missingEnv.join(', ')} ${missingEnv.length === 1 ? 'is' : 'are'} not set`
     if (state === 'ready') return missing === undefined ? [] : [{ server: name, reason: missing }]
-    return [{ server: name, reason: [`is ${state}`, error ?? missing].filter(Boolean).join(': ') }]
+    return [{ server: name, reason: [STATES[state], error ?? missing].filter(Boolean).join(': ') }]
   })
 }

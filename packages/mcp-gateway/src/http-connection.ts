@@ -63,7 +63,7 @@ export class HttpConnection implements Connection {
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.hopeless) {
-      this.#failure = new Error(`its configuration names ${this.missingEnv.join(', ')}, which the environment does not have`)
+      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
       throw this.#failure
     }
     const { binding } = this.#known

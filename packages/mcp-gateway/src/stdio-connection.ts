@@ -74,7 +74,7 @@ export class StdioConnection implements Connection {
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.hopeless) {
-      this.#failure = new Error(`its configuration names ${this.missingEnv.join(', ')}, which the environment does not have`)
+      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
       throw this.#failure
     }
     const stop = (): void => { this.close().catch(() => {}) }
@@ -147,7 +147,7 @@ export class StdioConnection implements Connection {
   }
 
   #missing (): string {
-    return this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
+    return this.hopeless || this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
   }
 }
 

@@ -2,6 +2,8 @@ import { test } from 'tap'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createGateway } from '../src/index.js'
 import { everythingOverHttp, listening, MODERN, started, textOf, until } from './fixtures/app.js'
 
 for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as const) {
@@ -170,4 +172,64 @@ test('a server takes OAuth client credentials from the configuration', async t =
   const { call } = await started(t, [{ name: 'own', url: own, oauth: { client_id: 'me', client_secret: 'hush-hush', issuer: base } }])
   t.equal(textOf(await call('own', 'a')), 'granted')
   t.equal(grants, 1)
+})
+
+test('a call that is given up lets go of its connection, also where the stream could be resumed', async t => {
+  const open = new Set<unknown>()
+  let resumed = 0
+  const url = await upstream(t, ({ method, params }, headers, res) => {
+    if (headers['last-event-id'] !== undefined) resumed++
+    if (method !== 'tools/call') return false
+    open.add(res)
+    res.once('close', () => open.delete(res))
+    if (params.name === 'cut') return true
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write('id: 1\ndata:\n\n')
+    return true
+  })
+  const { gateway } = await started(t, [{ name: 'own', url, timeout: 0.2 }])
+  const calls = ['cut', 'a', 'a'].map(async tool => await gateway.call('own', tool, {}))
+  for (const call of calls) await t.rejects(call, { code: 'MCP_CALL_TIMEOUT' })
+  await until(() => open.size === 0)
+  await delay(700)
+  t.equal(resumed, 0)
+})
+
+test('one answer that breaks off fails its call alone', async t => {
+  const url = await upstream(t, ({ method, params, id }, headers, res) => {
+    if (method !== 'tools/call') return false
+    if (params.name === 'cut') {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 })
+      res.write('{"jsonrpc"')
+      setTimeout(() => res.destroy(), 50)
+    } else setTimeout(() => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })), 300)
+    return true
+  })
+  const { call, gateway } = await started(t, [{ name: 'own', url }])
+  const [cut, ...others] = await Promise.all(['cut', 'a', 'a', 'a'].map(tool => call('own', tool)))
+  t.match(cut, { status: 500, body: { code: 'MCP_CALL_FAILED' } })
+  t.strictSame(others.map(({ status }) => status), [200, 200, 200])
+  t.equal(gateway.get('own').status().restarts, 0)
+})
+
+test('the HTTP status of a refusal is told, at the start and of a call, with what to look at', async t => {
+  const locked = await upstream(t, (message, headers, res) => { res.writeHead(401).end(); return true })
+  const url = await upstream(t, ({ method }, headers, res) => {
+    if (method !== 'tools/call') return false
+    res.writeHead(429).end('slow down')
+    return true
+  })
+  const { call, gateway } = await started(t, [{ name: 'own', url }, { name: 'locked', url: locked }])
+  t.match(await call('own', 'a'), { status: 500, body: { code: 'MCP_CALL_FAILED', error: /HTTP status 429: slow down/ } })
+  await until(() => gateway.get('locked').status().error !== undefined)
+  t.match(gateway.get('locked').status().error, /HTTP status 401; check `headers` or `oauth` of its entry/)
+})
+
+test('limits that are none are refused by name, and so is a list of servers that is none', t => {
+  for (const callTimeoutMs of [0, -5, NaN, Infinity, 1.5, '60000']) {
+    t.throws(() => createGateway({ servers: [], callTimeoutMs: callTimeoutMs as number }), { code: 'MCP_GATEWAY_OPTIONS', message: /callTimeoutMs/ })
+  }
+  t.throws(() => createGateway({ servers: null as never }), { code: 'MCP_GATEWAY_OPTIONS' })
+  t.throws(() => createGateway({ servers: [], stateKey: 'short' }).toolSource(), { code: 'INVALID_STATE_KEY', message: /has 5/ })
+  t.end()
 })
