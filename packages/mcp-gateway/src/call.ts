@@ -20,6 +20,8 @@ export interface CallOptions {
   /** Cancels the call at its server. Any AbortSignal will do. */
   readonly signal?: StopSignal | undefined
   readonly onProgress?: ((progress: CallProgress) => void) | undefined
+  /** Whose call it is, where that is known: a question that may be another's is shown to nobody. */
+  readonly owner?: string | undefined
   /** Answers questions of the server; without it they are declined. */
   readonly ask?: Asker | undefined
 }

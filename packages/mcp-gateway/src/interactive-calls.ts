@@ -23,6 +23,7 @@ interface Open { readonly question: Question, answer (response: Record<string, u
 class Running implements CallOptions {
   /** That of its first request, for as long as the call lasts. */
   readonly signal: Stop
+  readonly owner: string | undefined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
   /** Called when a question comes. */
@@ -32,7 +33,8 @@ class Running implements CallOptions {
   readonly #hasRoom: () => boolean
   #asked = 0
 
-  constructor (capabilities: CallBody['capabilities'], signal: Stop, onProgress: CallOptions['onProgress'], hasRoom: () => boolean) {
+  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, onProgress: CallOptions['onProgress'], hasRoom: () => boolean) {
+    this.owner = owner
     this.#capabilities = capabilities
     this.signal = signal
     this.onProgress = onProgress
@@ -82,7 +84,7 @@ export class InteractiveCalls {
   async call (body: CallBody, owner: string | undefined, signal: Stop, onProgress?: CallOptions['onProgress']): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
-      const running = new Running(capabilities, signal, onProgress, this.#hasRoom)
+      const running = new Running(capabilities, owner, signal, onProgress, this.#hasRoom)
       running.done = this.#gateway.call(server, tool, args, running)
       return await this.#outcome(running, body, owner)
     }

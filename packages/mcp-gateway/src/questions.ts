@@ -14,7 +14,8 @@ const REJECTED = -1
 
 /**
  * Finds the call that a question of the server belongs to. Up to revision 2025-11-25 the question does not say so over
- * stdio: it is the only call in flight, or the only one whose tool has asked before. Else nobody can be asked.
+ * stdio: it is the only call in flight, or, where all of them are of one owner, the only one whose tool has asked before.
+ * Else nobody is asked.
  */
 export class Questions {
   readonly #calls: LiveSet<TimedRequest>
@@ -43,6 +44,7 @@ export class Questions {
   #callAsked (): TimedRequest | undefined {
     const calls = this.#calls.values()
     if (calls.length === 1) return calls[0]
+    if (new Set(calls.map(({ options }) => options.owner)).size > 1) return undefined
     const known = calls.filter(({ tool = '' }) => this.#askers.has(tool))
     return known.length === 1 ? known[0] : undefined
   }

@@ -60,6 +60,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
 async function callOnce ({ gateway, server, tool, args, context }: SourceCall, ask: SourceContext['ask']): Promise<ToolResult> {
   return await gateway.get(server).callRaw(tool, args, {
     signal: context.signal,
+    owner: context.principal?.owner,
     onProgress: progress => { context.progress(progress)?.catch(() => {}) },
     ask: async question => {
       try {

@@ -1,5 +1,6 @@
+import { Stop } from '@polyvac/core'
 import { test } from 'tap'
-import { bad, published, started, textOf } from './fixtures/app.js'
+import { bad, published, started, textOf, until } from './fixtures/app.js'
 
 const accept = (content: object): object => ({ action: 'accept', content })
 
@@ -84,4 +85,26 @@ test('questions past the limit are declined', async t => {
 test('what a server may not ask is refused in the words of the protocol', async t => {
   const { call } = await started(t, [bad()])
   t.match(textOf(await call('bad', 'ask', { method: 'roots/list', params: {} })), /error/)
+})
+
+test('a question never reaches the call of another owner that waits at the same server', async t => {
+  const { gateway } = await started(t, [bad()])
+  const shown: unknown[] = []
+  const ask = (owner: string, params: object): { readonly done: Promise<unknown>, readonly stop: Stop } => {
+    const signal = new Stop()
+    const done = gateway.call('bad', 'ask', { params }, {
+      owner,
+      signal,
+      // nobody answers for as long as the test lasts
+      ask: async question => { shown.push([owner, question.params]); return await new Promise(() => {}) }
+    })
+    done.catch(() => {})
+    return { done, stop: signal }
+  }
+  const first = ask('ada', { message: 'for ada' })
+  await until(() => shown.length === 1)
+  const foreign = ask('eve', { message: 'for eve' })
+  t.match(textOf({ body: { result: await foreign.done as never } }), /decline/)
+  t.strictSame(shown, [['ada', { message: 'for ada' }]])
+  first.stop.abort(new Error('left'))
 })
