@@ -87,6 +87,7 @@ export class ModernCall extends Call {
     const { states, texts, limits } = this.#server
     const inputRequests = Object.fromEntries(Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }]))
     const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies Held, this.#identity(), limits.stateTtlMs)
+    if (requestState.length > limits.maxStateChars) throw new RpcError('invalidParams', `the answers so far are too long to go on: ${limits.maxStateChars} characters are taken`)
     return texts.other('input_required', { inputRequests, requestState })
   }
 

@@ -11,14 +11,14 @@ import type { Server } from './server.js'
 import { LOG_LEVELS, type ClientCapabilities, type LogLevel } from './tool-source.js'
 
 /** Which parameter the header `Mcp-Name` repeats. */
-const NAMED: Readonly<Record<string, string>> = {
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-  'tasks/get': 'taskId',
-  'tasks/update': 'taskId',
-  'tasks/cancel': 'taskId'
-}
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId']
+])
 
 /** Whether a request speaks revision 2026-07-28 or later: its body or its header says so. */
 export function speaksModern ({ headers }: FastifyRequest, body: unknown): boolean {
@@ -53,7 +53,7 @@ export class Modern {
     if (!isModern(version)) {
       throw new RpcError('unsupportedVersion', `revision ${JSON.stringify(version.slice(0, 40))} is not served this way`, { supported: [...MODERN_REVISIONS], requested: version }, 400)
     }
-    const named = NAMED[method]
+    const named = NAMED.get(method)
     if (named !== undefined) checkName(headers['mcp-name'], params[named], named)
     const handler = modernMethods.get(method)
     if (handler === undefined) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`, undefined, 404)

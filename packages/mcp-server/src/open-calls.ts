@@ -1,4 +1,4 @@
-import { ShuttingDownError } from '@polyvac/core'
+import { LiveSet, ShuttingDownError, type LiveEntry } from '@polyvac/core'
 import type { Call } from './call.js'
 import { RpcError } from './rpc.js'
 
@@ -7,20 +7,20 @@ const CLOSE_GRACE_MS = 300
 
 /** The calls in progress. */
 export class OpenCalls {
-  readonly #open = new Set<Call>()
+  readonly #open = new LiveSet<Call>()
   #closing = false
   #idle: (() => void) | undefined
 
   get size (): number { return this.#open.size }
 
-  /** @throws SHUTTING_DOWN (503) */
-  add (call: Call): void {
+  /** The call's place, to be given back. @throws SHUTTING_DOWN (503) */
+  add (call: Call): LiveEntry<Call> {
     if (this.#closing) throw new ShuttingDownError()
-    this.#open.add(call)
+    return this.#open.add(call)
   }
 
-  delete (call: Call): void {
-    this.#open.delete(call)
+  remove (place: LiveEntry<Call>): void {
+    place.remove()
     if (this.#open.size === 0) this.#idle?.()
   }
 
@@ -30,10 +30,10 @@ export class OpenCalls {
     if (this.#open.size === 0) return
     const idle = new Promise<void>(resolve => { this.#idle = resolve })
     const reason = new ShuttingDownError()
-    for (const call of [...this.#open]) call.abort(reason)
+    for (const call of this.#open.values()) call.abort(reason)
     let timer: NodeJS.Timeout | undefined
     await Promise.race([idle, new Promise(resolve => { timer = setTimeout(resolve, CLOSE_GRACE_MS) })])
     clearTimeout(timer)
-    for (const call of [...this.#open]) call.cancel(reason, new RpcError('internalError', reason.message, undefined, 503))
+    for (const call of this.#open.values()) call.cancel(reason, new RpcError('internalError', reason.message, undefined, 503))
   }
 }

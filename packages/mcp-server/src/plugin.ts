@@ -1,4 +1,4 @@
-import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, retryAfter, type Principal } from '@polyvac/core'
+import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, ownTime, retryAfter, type Principal } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -48,9 +48,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       server.close()
     })
 
-    // streams last as long as they like; where the host sets no time, none is set, since each costs an AbortController
-    const ownTime = (app.initialConfig as { handlerTimeout?: number }).handlerTimeout ? { handlerTimeout: 2 ** 31 - 1 } : {}
-    const route = { ...ownTime, exposeHeadRoute: false }
+    const route = { ...ownTime(app), exposeHeadRoute: false }
 
     scope.post('/mcp', { ...route, bodyLimit, onRequest: async request => { acceptsBoth(request) } }, (request, reply) => {
       const { body } = request
@@ -68,6 +66,13 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
       if (request.headers.accept?.includes('text/event-stream') !== true) throw new RpcError('invalidRequest', 'a GET opens a stream; send Accept: text/event-stream', undefined, 406)
       legacy.get(request, reply)
+    })
+
+    scope.route({
+      method: ['PUT', 'PATCH'],
+      url: '/mcp',
+      onRequest: async () => { throw new RpcError('invalidRequest', 'send a POST', undefined, 405) },
+      handler: () => {}
     })
 
     scope.delete('/mcp', route, (request, reply) => {

@@ -1,17 +1,28 @@
 import type { Call } from './call.js'
 import { rpcErrorOf } from './failures.js'
 import type { Method } from './methods/shared.js'
+import { RpcError } from './rpc.js'
 import type { Server } from './server.js'
 
 /** Answers a request. It never rejects: whatever goes wrong is an answer too. */
 export async function runCall (server: Server, call: Call, method: Method): Promise<void> {
+  let place
   try {
-    server.calls.add(call)
+    place = server.calls.add(call)
     call.finish(await method(server, call))
   } catch (err) {
-    if (call.waits) call.finish('')
-    else call.fail(rpcErrorOf(err, call))
+    failOrAsk(call, err)
   } finally {
-    server.calls.delete(call)
+    if (place !== undefined) server.calls.remove(place)
+  }
+}
+
+/** A handler that its question has ended has not failed. */
+function failOrAsk (call: Call, err: unknown): void {
+  try {
+    if (call.waits && !(err instanceof RpcError)) return call.finish('')
+    call.fail(rpcErrorOf(err, call))
+  } catch (other) {
+    call.fail(rpcErrorOf(other, call))
   }
 }

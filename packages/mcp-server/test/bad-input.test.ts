@@ -72,6 +72,7 @@ test('requests of revision 2026-07-28 are checked in the order of the specificat
     ['a listen without a filter', modernBody('subscriptions/listen', {}), modernHeaders('subscriptions/listen', {}), 200, -32602],
     ['answers that are a list', modernBody('tools/call', { ...call({ text: 'hi' }), inputResponses: [] }), headers, 200, -32602],
     ['a state that was not made here', modernBody('tools/call', { ...call({ text: 'hi' }), requestState: 'v1.e30.AAAA' }), headers, 200, -32602],
+    ['a method that objects have', modernBody('constructor', {}), { ...modernHeaders('constructor', {}), 'mcp-name': 'x' }, 404, -32601],
     ...['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'tasks/result', 'tasks/list', 'tasks/get', 'no/such'].map((method): [string, unknown, Record<string, string>, number, number] =>
       [method, modernBody(method, { taskId: 'x' }), modernHeaders(method, method === 'tasks/get' ? { taskId: 'x' } : {}), 404, -32601])
   ]
@@ -157,6 +158,7 @@ test('other methods, and a GET that wants no events, are refused', async t => {
   t.equal(await ask('GET', { accept: 'text/event-stream', 'mcp-protocol-version': '2026-07-28' }), 405)
   t.equal(await ask('DELETE', { 'mcp-protocol-version': '2026-07-28' }), 405)
   t.equal(await ask('DELETE', { 'mcp-session-id': 'x' }), 404)
+  for (const method of ['PUT', 'PATCH'] as const) t.match(await app.inject({ method, url: '/mcp', payload: {} }), { statusCode: 405, headers: { allow: 'POST' } })
   const stateless = await serve(t, { sources: [source], sessions: false })
   t.equal((await stateless.inject({ method: 'GET', url: '/mcp', headers: { accept: BOTH } })).statusCode, 405)
   t.equal((await stateless.inject({ method: 'DELETE', url: '/mcp' })).statusCode, 405)

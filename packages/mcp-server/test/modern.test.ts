@@ -85,6 +85,41 @@ test('a state that is changed, old, or of another call is refused', async t => {
   t.equal(await retry(requestState, { title: 't' }, 'ann', 'catches'), -32602, 'another tool')
 })
 
+test('answers that are too long to be carried along end the call', async t => {
+  const app = await serve(t, { sources: [source], limits: { maxStateChars: 1_000 } })
+  const long = await modern(app, 'tools/call', ask({}, { inputResponses: { first: accept('x'.repeat(1_000)) } }), elicitation)
+  t.match(long.json.error, { code: -32602, message: /too long/ })
+})
+
+test('a caller is asked only so many questions at once', async t => {
+  const app = await serve(t, {
+    sources: [sourceOf({ many: { run: async (_args, context) => says(JSON.stringify(await context.ask({ a: form('a'), b: form('b') }))) } })],
+    limits: { maxQuestions: 1 }
+  })
+  t.match((await modern(app, 'tools/call', ask({}, {}, 'many'), elicitation)).json.result, { isError: true, content: [{ text: /1 questions may be asked/ }] })
+  const session = await LegacySession.open(app, elicitation)
+  t.match((await session.request('tools/call', ask({}, {}, 'many'))).json.result, { isError: true, content: [{ text: /1 questions may be open/ }] })
+})
+
+test('messages to a reader that does not read are left out past a bound, the result is not', async t => {
+  const app = await serve(t, {
+    sources: [sourceOf({
+      floods: {
+        async run (_args, context) {
+          for (let at = 0; at < 20_000; at++) context.message({ level: 'info', data: 'x'.repeat(1_000) })
+          return says('done')
+        }
+      }
+    })]
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const wire = new Wire(app, modernBody('tools/call', ask({}, {}, 'floods'), {}, { 'io.modelcontextprotocol/logLevel': 'info' }), modernHeaders('tools/call', { name: 'floods' }))
+  await wire.ended
+  const messages = messagesIn(wire.text)
+  t.match(messages.at(-1)?.result, { content: [{ text: 'done' }] })
+  t.ok(messages.length < 10_000, String(messages.length))
+})
+
 test('a caller is asked only what it can answer', async t => {
   const app = await serve(t, { sources: [source] })
   const mute = await modern(app, 'tools/call', ask({}))
