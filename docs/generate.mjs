@@ -29,6 +29,7 @@ const parts = {
   'options: a2aPlugin push': () => interfaceTable('packages/a2a/src/options.ts', 'PushOptions'),
   'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin.ts', 'McpGatewayOptions'),
   'options: createGateway': () => interfaceTable('packages/mcp-gateway/src/options.ts', 'GatewayOptions'),
+  'options: mcpServerPlugin': () => interfaceTable('packages/mcp-server/src/options.ts', 'McpServerOptions'),
   'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
   'errors: index': errorIndex,
   'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
@@ -169,7 +170,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/a2a/README.md'
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

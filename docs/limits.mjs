@@ -6,6 +6,7 @@ const documents = 'packages/documents/src'
 const tasks = 'packages/tasks/src'
 const a2a = 'packages/a2a/src'
 const gateway = 'packages/mcp-gateway/src'
+const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
@@ -119,6 +120,32 @@ export const limits = {
     ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on as it will. Set it with `questionTtlMs`.'],
     ['Questions of one call, one after the other', `${gateway}/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
+  ],
+  'MCP server': [
+    ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `bodyLimit`.'],
+    ['Nesting of a request body', `${core}/body-depth.ts`, 'MAX_BODY_DEPTH', 'levels', '400, -32600.'],
+    ['Sessions at once', `${mcpServer}/options.ts`, 'maxSessions', '', 'The one that has been idle longest ends; if none is idle, 503. Set this and the next ones with `limits`.'],
+    ['Time without a request or an open stream', `${mcpServer}/options.ts`, 'sessionTtlMs', 'ms', 'The session ends: 404, and the client begins anew.'],
+    ['Streams without a call at once', `${mcpServer}/options.ts`, 'maxStreams', '', '503 with `Retry-After`.'],
+    ['Calls in progress of one session', `${mcpServer}/options.ts`, 'maxSessionCalls', 'calls', '503 with `Retry-After`.'],
+    ['Messages of one batch', `${mcpServer}/options.ts`, 'maxBatch', 'messages', '400, -32600.'],
+    ['Events kept of one stream of a session', `${mcpServer}/options.ts`, 'maxStreamEvents', 'events', 'The oldest goes; who comes back for it is answered 400.'],
+    ['Events kept of all streams', `${mcpServer}/options.ts`, 'maxEvents', 'events', 'The oldest of all goes.'],
+    ['Text of all kept events', `${mcpServer}/options.ts`, 'maxEventChars', 'characters', 'The oldest of all goes.'],
+    ['Streams of a session that have ended and are kept', `${mcpServer}/session.ts`, 'MAX_ENDED_STREAMS', 'streams', 'The oldest goes.'],
+    ['Questions of one call at once, and open ones of a session', `${mcpServer}/options.ts`, 'maxQuestions', '', '`MCP_CANNOT_ASK`.'],
+    ['Time that a client of a session has to answer', `${mcpServer}/options.ts`, 'questionTtlMs', 'ms', '`MCP_ASK_TIMEOUT`.'],
+    ['Resources, or tasks, of one subscription', `${mcpServer}/options.ts`, 'maxSubscriptions', '', '-32602.'],
+    ['Time that a `requestState` is good for', `${mcpServer}/options.ts`, 'stateTtlMs', 'ms', '-32602; the client calls anew.'],
+    ['Length of a `requestState`', `${mcpServer}/options.ts`, 'maxStateChars', 'characters', '-32602.'],
+    ['Entries of one page of a list', `${mcpServer}/options.ts`, 'pageSize', 'entries', 'The rest is on the next page.'],
+    ['Age of a list that a client keeps', `${mcpServer}/options.ts`, 'listTtlMs', 'ms', 'It is asked for anew.'],
+    ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
+    ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
+    ['Unread messages of a call', `${mcpServer}/event-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is.'],
+    ['Time that a reader may take nothing', `${mcpServer}/event-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],
+    ['Longest silence of a stream', `${mcpServer}/event-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
+    ['Time for calls to end when the application closes', `${mcpServer}/open-calls.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

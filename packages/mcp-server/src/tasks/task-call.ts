@@ -13,6 +13,8 @@ export interface TaskCallParts {
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
   readonly answers: Readonly<Record<string, Answer>>
+  /** Of the run before. */
+  readonly state: string | undefined
 }
 
 /** Ends a run that has to wait for its caller. */
@@ -27,10 +29,12 @@ export class TaskCall implements CallContext {
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
   readonly #answers: Readonly<Record<string, Answer>>
+  /** Of the run before, then of this one. */
+  state: string | undefined
   /** What the caller has to answer before the next run. */
   questions: Readonly<Record<string, Question>> | undefined
 
-  constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers }: TaskCallParts) {
+  constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers, state }: TaskCallParts) {
     this.request = request
     this.signal = signal
     this.principal = principal
@@ -38,6 +42,7 @@ export class TaskCall implements CallContext {
     this.capabilities = capabilities
     this.protocolVersion = protocolVersion
     this.#answers = answers
+    this.state = state
   }
 
   get era (): Era { return eraOf(this.protocolVersion) }
@@ -48,13 +53,14 @@ export class TaskCall implements CallContext {
 
   message (): undefined {}
 
-  async ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>> {
+  async ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> {
     const asked = Object.entries(questions) as Array<[K, Question]>
     for (const [, question] of asked) {
       if (missingFor(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
     }
     const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
     if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
+    if (state !== undefined) this.state = state
     this.questions = { ...this.questions, ...Object.fromEntries(open) }
     throw new InputRequired(`the task waits for ${open.map(([key]) => key).join(', ')}`)
   }

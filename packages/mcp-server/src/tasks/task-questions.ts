@@ -3,10 +3,13 @@ import { isAnswerTo } from '../capabilities.js'
 import { isRecord } from '../rpc.js'
 import type { Answer, Question } from '../tool-source.js'
 
-/** The artifact that holds what a task asked in one turn: `{ <name on the wire>: { key, question } }`. */
+/** The artifact that holds what a task asked in one turn, a `Turn`. */
 export const QUESTIONS = 'questions'
 
 export interface Asked { readonly key: string, readonly question: Question }
+
+/** What a task asked in one turn, by name on the wire, and what the tool wants to know again in the next. */
+export interface Turn { readonly asked: Readonly<Record<string, Asked>>, readonly state?: string | undefined }
 
 /** What a task has asked and been answered so far, under the names that clients see. */
 export interface Dialogue {
@@ -15,12 +18,18 @@ export interface Dialogue {
   readonly open: ReadonlyMap<string, Asked>
   /** The answers under the tool's own keys. */
   readonly answers: Readonly<Record<string, Answer>>
+  /** What the tool gave to its last `ask`. */
+  readonly state: string | undefined
 }
 
 export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts' | 'messages'>): Dialogue {
   const asked = new Map<string, Asked>()
+  let state: string | undefined
   for (const { name, content } of artifacts) {
-    if (name === QUESTIONS) for (const [wire, one] of Object.entries(content as Record<string, Asked>)) asked.set(wire, one)
+    if (name !== QUESTIONS) continue
+    const turn = content as Turn
+    for (const [wire, one] of Object.entries(turn.asked)) asked.set(wire, one)
+    state = turn.state ?? state
   }
   const given: Record<string, unknown> = {}
   for (const { role, parts } of messages) {
@@ -33,7 +42,7 @@ export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts
     if (isRecord(answer)) answers[one.key] = answer
     else open.set(wire, one)
   }
-  return { asked, open, answers }
+  return { asked, open, answers, state }
 }
 
 /** Questions under names that this task has not had yet: a key that is asked again gets a number. */

@@ -1,13 +1,13 @@
 import type { Principal } from '@polyvac/core'
-import type { TaskContext, TaskRecord, TaskStore, TaskWorker } from '@polyvac/tasks'
+import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import type { Call } from '../call.js'
-import type { ClientCapabilities, ToolResult } from '../tool-source.js'
+import type { ClientCapabilities } from '../tool-source.js'
 import type { Revision } from '../revisions.js'
 import { RpcError, type Params } from '../rpc.js'
 import { runTool } from '../run-tool.js'
 import type { Server } from '../server.js'
 import { TaskCall } from './task-call.js'
-import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers } from './task-questions.js'
+import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
 
 /** What the store keeps of a call. */
@@ -134,17 +134,22 @@ export class ToolTasks {
       return
     }
     const { name, arguments: args, capabilities, protocolVersion, principal } = task.input as TaskInput
-    const call = new TaskCall({ request: { id: task.id, headers: {} }, signal, principal, log, capabilities, protocolVersion, answers: dialogue.answers })
+    const call = new TaskCall({ request: { id: task.id, headers: {} }, signal, principal, log, capabilities, protocolVersion, answers: dialogue.answers, state: dialogue.state })
+    let update: TaskUpdate
     try {
       const entry = (await registry.catalog('tools')).get(name)
       if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
-      const content: ToolResult = await runTool(entry, args, call)
-      await emit({ artifact: { name: RESULT, content }, state: 'completed' })
+      update = { artifact: { name: RESULT, content: await runTool(entry, args, call) }, state: 'completed' }
     } catch (err) {
-      if (call.questions !== undefined) await emit({ artifact: { name: QUESTIONS, content: nameQuestions(call.questions, dialogue) }, state: 'input-required' })
-      else if (err instanceof RpcError && !signal.aborted) await emit({ state: 'failed', error: { code: String(err.code), message: err.message } })
-      else throw err
+      if (call.questions === undefined && (signal.aborted || !(err instanceof RpcError))) throw err
+      update = { state: 'failed', error: { code: String((err as RpcError).code), message: (err as RpcError).message } }
     }
+    // whatever the tool made of its question, it is asked
+    if (call.questions !== undefined) {
+      const content: Turn = { asked: nameQuestions(call.questions, dialogue), state: call.state }
+      update = { artifact: { name: QUESTIONS, content }, state: 'input-required' }
+    }
+    await emit(update)
   }
 }
 
