@@ -1,6 +1,6 @@
 // `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this plugin with the
 // tools that the suites call by name. Ends with a line per run and `conformance: N passed, N failed`.
-// `--gateway` runs them through the gateway as well; a folder as argument keeps the suites there between runs.
+// `--gateway` runs them through the gateway instead; a folder as argument keeps the suites there between runs.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ const RUNS = [
 const LONGEST_RUN_MS = 180_000
 
 const given = process.argv.slice(2)
-const servers = ['server.mjs', ...given.includes('--gateway') ? ['gateway.mjs'] : []]
+const servers = given.includes('--gateway') ? ['gateway.mjs'] : ['server.mjs']
 const kept = given.find(argument => !argument.startsWith('--'))
 const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'polyvac-conformance-')) : resolve(kept)
 const totals = { passed: 0, failed: 0 }
@@ -70,7 +70,11 @@ async function against (server, suites) {
 async function checksIn (out) {
   const checks = []
   for (const scenario of await readdir(out)) {
-    for (const check of JSON.parse(await readFile(join(out, scenario, 'checks.json'), 'utf8'))) checks.push({ ...check, scenario })
+    try {
+      for (const check of JSON.parse(await readFile(join(out, scenario, 'checks.json'), 'utf8'))) checks.push({ ...check, scenario })
+    } catch (err) {
+      checks.push({ scenario, id: 'ended', status: 'FAILURE', errorMessage: `the scenario told no checks: ${err.message}` })
+    }
   }
   return checks
 }

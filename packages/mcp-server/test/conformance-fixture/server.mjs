@@ -1,11 +1,6 @@
-import Fastify from 'fastify'
-import { mcpServerPlugin } from '@polyvac/mcp-server'
-import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { appOver } from './app.mjs'
 import { fixtureSource } from './source.mjs'
 
 /** Serves the fixture on a free port, or on $PORT, and tells its address. */
-const app = Fastify({ logger: { level: 'warn' } })
-const tasks = sqliteTaskStore({ path: ':memory:' })
-await tasks.open()
-await app.register(mcpServerPlugin, { sources: [fixtureSource()], tasks, name: 'polyvac-conformance' })
+const app = await appOver([fixtureSource()], { name: 'polyvac-conformance', withTasks: true })
 process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT ?? 0) })}\n`)
