@@ -4,6 +4,7 @@ import { Answer } from './answer.js'
 import { LISTS } from './catalog.js'
 import { LegacyCall } from './legacy-call.js'
 import { legacyMethods } from './methods/legacy.js'
+import type { Method } from './methods/shared.js'
 import { ASSUMED_REVISION, isLegacy, LEGACY_REVISIONS, NEWEST_LEGACY, type LegacyRevision } from './revisions.js'
 import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type Response } from './rpc.js'
 import { runCall } from './run-call.js'
@@ -58,7 +59,7 @@ export class Legacy {
     }
     reply.raw.once('close', () => {
       release()
-      session.lastUsed = Date.now()
+      session.lastUsed = performance.now()
     })
   }
 
@@ -110,20 +111,15 @@ export class Legacy {
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
     const { leaving, limits, principalOf } = this.#server
     const call = new LegacyCall({ request: reply.request, answer, id, method, params, principal: principalOf(reply.request), leaving, sessionId: session?.id }, revision, session, limits)
-    try {
-      session?.begin(call)
-    } catch (err) {
-      return call.fail(err as RpcError)
-    }
     if (session === undefined) runCall(this.#server, call, handler)
-    else runCall(this.#server, call, handler).finally(() => { session.end(call) })
+    else runInSession(this.#server, session, call, handler)
   }
 
   /** A message that gets no response. */
   #take (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
     if (kind === 'response') return session?.answer(message as Response)
     const { method, params = {} } = message as Notification
-    if (method === 'notifications/cancelled') session?.calls.get(params.requestId as string)?.cancel(new CallAbortedError('its caller cancelled it'))
+    if (method === 'notifications/cancelled') session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
   }
 
   /** The session that a request names; undefined where there are none. @throws RpcError */
@@ -140,6 +136,17 @@ export class Legacy {
     const methods = new Set(kinds.map(kind => LISTS[kind].changed))
     for (const session of this.#sessions?.all() ?? []) for (const method of methods) session.notify(method)
   }
+}
+
+async function runInSession (server: Server, session: Session, call: LegacyCall, method: Method): Promise<void> {
+  let place
+  try {
+    place = session.begin(call)
+  } catch (err) {
+    return call.fail(err as RpcError)
+  }
+  await runCall(server, call, method)
+  session.end(place)
 }
 
 function opener (session: Session | undefined): ConstructorParameters<typeof Answer>[1] {

@@ -1,9 +1,10 @@
+import { LiveSet, type LiveEntry } from '@polyvac/core'
 import { randomUUID } from 'node:crypto'
 import type { Call } from './call.js'
 import type { EventStore } from './event-store.js'
 import type { Limits } from './options.js'
 import type { LegacyRevision } from './revisions.js'
-import { RpcError, type Params, type RequestId, type Response } from './rpc.js'
+import { RpcError, type Params, type Response } from './rpc.js'
 import { SessionStream } from './session-stream.js'
 import type { ClientCapabilities, LogLevel } from './tool-source.js'
 
@@ -28,8 +29,9 @@ export class Session {
   readonly capabilities: ClientCapabilities
   /** Levels below it are left out; without one, nothing is. */
   logLevel: LogLevel = 'debug'
-  lastUsed = Date.now()
-  readonly calls = new Map<RequestId, Call>()
+  /** On the clock of this process, in ms. */
+  lastUsed = performance.now()
+  readonly calls = new LiveSet<Call>()
   readonly subscriptions = new Map<string, () => void>()
   readonly #asked = new Map<string, Asked>()
   readonly #streams = new Map<string, SessionStream>()
@@ -74,16 +76,22 @@ export class Session {
     this.#standalone?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
-  begin (call: Call): void {
-    if (this.calls.has(call.id)) throw new RpcError('invalidRequest', `a request with the id ${JSON.stringify(call.id)} is in progress`, undefined, 400)
+  /** The call's place, for `end`. @throws RpcError with status 503 */
+  begin (call: Call): LiveEntry<Call> {
     if (this.calls.size >= this.#limits.maxSessionCalls) throw new RpcError('internalError', `${this.#limits.maxSessionCalls} calls of this session are in progress; wait for one of them`, undefined, 503)
-    this.calls.set(call.id, call)
+    return this.calls.add(call)
   }
 
-  end (call: Call): void {
-    if (this.calls.get(call.id) === call) this.calls.delete(call.id)
-    this.lastUsed = Date.now()
-    for (const [id, asked] of this.#asked) if (asked.call === call) this.#asked.delete(id)
+  end (place: LiveEntry<Call>): void {
+    place.remove()
+    this.lastUsed = performance.now()
+    if (this.#asked.size === 0) return
+    for (const [id, asked] of this.#asked) if (asked.call === place.value) this.#asked.delete(id)
+  }
+
+  /** Cancels a call by the id of its request; one that is over, or never was, is passed over. */
+  cancel (id: unknown, reason: Error): void {
+    this.calls.values().find(call => call.id === id)?.cancel(reason)
   }
 
   get openQuestions (): number { return this.#asked.size }

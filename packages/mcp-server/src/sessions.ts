@@ -8,7 +8,6 @@ import { Session, type SessionParts } from './session.js'
 export class Sessions {
   readonly store: EventStore
   readonly #limits: Limits
-  /** In the order of their last use, roughly: who is used goes to the end. */
   readonly #all = new Map<string, Session>()
   readonly #sweep: NodeJS.Timeout
 
@@ -25,7 +24,7 @@ export class Sessions {
   create (parts: Omit<SessionParts, 'store' | 'limits'>): Session {
     const { maxSessions } = this.#limits
     if (this.#all.size >= maxSessions) {
-      const idle = [...this.#all.values()].find(session => session.isIdle)
+      const idle = [...this.#all.values()].filter(session => session.isIdle).reduce<Session | undefined>((least, session) => least === undefined || session.lastUsed < least.lastUsed ? session : least, undefined)
       if (idle === undefined) throw new RpcError('internalError', `all ${maxSessions} places for sessions are in use; try again shortly`, undefined, 503)
       this.end(idle)
     }
@@ -42,9 +41,7 @@ export class Sessions {
       this.end(session)
       return undefined
     }
-    session.lastUsed = Date.now()
-    this.#all.delete(id)
-    this.#all.set(id, session)
+    session.lastUsed = performance.now()
     return session
   }
 
@@ -54,7 +51,7 @@ export class Sessions {
 
   end (session: Session): void {
     this.#all.delete(session.id)
-    for (const call of [...session.calls.values()]) call.cancel(new CallAbortedError('the session ended'))
+    for (const call of session.calls.values()) call.cancel(new CallAbortedError('the session ended'))
     session.close()
   }
 
@@ -64,7 +61,7 @@ export class Sessions {
   }
 
   #isOver (session: Session): boolean {
-    return session.isIdle && Date.now() - session.lastUsed > this.#limits.sessionTtlMs
+    return session.isIdle && performance.now() - session.lastUsed > this.#limits.sessionTtlMs
   }
 
   #endIdle (): void {
