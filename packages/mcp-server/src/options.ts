@@ -32,7 +32,7 @@ export interface McpServerOptions {
    * Without sessions each of their requests stands alone, which any number of processes can answer. Default true.
    */
   readonly sessions?: boolean | undefined
-  /** Signs what clients of 2026-07-28 hold between two requests. Processes that share it can answer one another's. Default: random. */
+  /** Signs what clients of 2026-07-28 hold between two requests; 32 bytes or more. Processes that share it can answer one another's. Default: random. */
   readonly stateKey?: Buffer | string | undefined
   /**
    * Lets tools with `taskSupport` go on as tasks: an open store of its own, such as sqliteTaskStore({ path }), since all tasks in it

@@ -59,7 +59,7 @@ test('a call asks, is run again with the answers, and asks again', async t => {
 })
 
 test('a state that is changed, old, or of another call is refused', async t => {
-  const stateKey = 'a key for this test'
+  const stateKey = 'a key for this test, of 32 bytes or more'
   const app = await serve(t, { sources: [source], stateKey, authenticate: ({ headers }) => ({ owner: String(headers.authorization) }), limits: { maxStateChars: 2_000 } })
   const as = (owner: string): { headers: Record<string, string>, capabilities: object } => ({ headers: { authorization: owner }, ...elicitation })
   const { requestState } = (await modern(app, 'tools/call', ask({ title: 't' }), as('ann'))).json.result as { requestState: string }
@@ -78,7 +78,7 @@ test('a state that is changed, old, or of another call is refused', async t => {
     number: 5,
     long: 'x'.repeat(3_000),
     expired,
-    foreign: new SignedStates('another key').sign({}, ['ann', 'tools/call', ask({ title: 't' })], 60_000)
+    foreign: new SignedStates('another key, of 32 bytes or more too').sign({}, ['ann', 'tools/call', ask({ title: 't' })], 60_000)
   })) t.equal(await retry(state), -32602, what)
   t.equal(await retry(requestState, { title: 'u' }), -32602, 'other arguments')
   t.equal(await retry(requestState, { title: 't' }, 'bob'), -32602, 'another caller')
