@@ -51,7 +51,7 @@ export async function run () {
 
 async function load (call) {
   const { requests, non2xx, errors, latency } = await awake(() => autocannon({ ...call, connections: CONNECTIONS, duration: SECONDS }))
-  if (non2xx + errors > 0) throw new Error(`${non2xx} answers were not 2xx, ${errors} requests failed`)
+  if (non2xx + errors > 0 || requests.total === 0) throw new Error(`${non2xx} answers were not 2xx, ${errors} requests failed, ${requests.total} were answered`)
   return { perSecond: requests.average, times: [latency.p50, latency.p99] }
 }
 

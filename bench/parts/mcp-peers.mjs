@@ -1,5 +1,5 @@
-// The gateways beside which ours is measured. They are installed by need, beside the checkout's own packages: together
-// they are as large as all of those.
+// What is measured beside the gateway and the MCP server. It is installed by need, beside the checkout's own packages: together
+// it is as large as all of those.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const PEERS = { 'mcp-hub': '4.2.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
-const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/polyvac-bench-peers', import.meta.url))
+const PACKAGES = { ...PEERS, 'fastify-mcp': '3.0.0' }
+export const PEERS_FOLDER = fileURLToPath(new URL('../../node_modules/.cache/polyvac-bench-peers', import.meta.url))
 const LONGEST_START_MS = 30_000
 
 /** The server behind all of them. */
@@ -17,44 +18,62 @@ export const EVERYTHING = fileURLToPath(new URL('../../node_modules/@modelcontex
 const ECHO = { tool: 'echo', arguments: { message: 'hello' } }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** By kind: the request that calls the echo tool. Peers that speak MCP alone have a session to begin before, and want ids that differ. */
+const REVISIONS = { legacy: '2025-06-18', modern: '2026-07-28' }
+const META = 'io.modelcontextprotocol/'
+
+/** By kind: the request that calls the echo tool. Where MCP alone is spoken there may be a session to begin before, and ids differ. */
 const CALLS = {
   bare: async () => ({ path: '/mcp/call', headers: JSON_TYPE, body: { server: 'everything', ...ECHO } }),
   'mcp-hub': async () => ({ path: '/api/servers/tools', headers: JSON_TYPE, body: { server_name: 'everything', ...ECHO } }),
-  async session (port) {
-    const headers = { ...JSON_TYPE, accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' }
+  /** Up to 2025-11-25: with a session where the server has any. */
+  async session (port, tool) {
+    const headers = { ...JSON_TYPE, accept: 'application/json, text/event-stream', 'mcp-protocol-version': REVISIONS.legacy }
     const post = message => fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
-    const begun = await post({ id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } } })
-    headers['mcp-session-id'] = begun.headers.get('mcp-session-id')
+    const begun = await post({ id: 0, method: 'initialize', params: { protocolVersion: REVISIONS.legacy, capabilities: {}, clientInfo: { name: 'bench', version: '1' } } })
+    const session = begun.headers.get('mcp-session-id')
+    if (session !== null) headers['mcp-session-id'] = session
     await begun.text()
     await (await post({ method: 'notifications/initialized' })).text()
-    return { path: '/mcp', headers, body: { jsonrpc: '2.0', id: '[<id>]', method: 'tools/call', params: { name: ECHO.tool, arguments: ECHO.arguments } } }
-  }
+    return { path: '/mcp', headers, body: rpc(tool) }
+  },
+  async modern (_port, tool) {
+    const headers = { ...JSON_TYPE, accept: 'application/json, text/event-stream', 'mcp-protocol-version': REVISIONS.modern, 'mcp-method': 'tools/call', 'mcp-name': tool }
+    return { path: '/mcp', headers, body: rpc(tool, { _meta: { [`${META}protocolVersion`]: REVISIONS.modern, [`${META}clientCapabilities`]: {} } }) }
+  },
+  rpc: async (_port, tool) => ({ path: '/mcp', headers: JSON_TYPE, body: rpc(tool) })
 }
 
-/** The request that calls the echo tool at a server of this kind, as autocannon takes it; it has been tried. */
-export async function echoCall ({ kind, port }) {
-  const { path, headers, body } = await (CALLS[kind] ?? (kind in PEERS ? CALLS.session : CALLS.bare))(port)
-  const call = { url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body: JSON.stringify(body), idReplacement: true }
-  const text = await (await fetch(call.url, call)).text()
-  if (!text.includes('Echo: hello')) throw new Error(`${kind} answered ${text.slice(0, 500)}`)
+function rpc (name, more = {}) {
+  return { jsonrpc: '2.0', id: '[<id>]', method: 'tools/call', params: { name, arguments: ECHO.arguments, ...more } }
+}
+
+/** The request that calls the echo tool at a server, as autocannon takes it; it has been tried. `way` is the manner, where the kind does not say. */
+export async function echoCall ({ kind, port, way, tool = ECHO.tool }) {
+  const { path, headers, body } = await (CALLS[way ?? kind] ?? (kind in PEERS ? CALLS.session : CALLS.bare))(port, tool)
+  const text = JSON.stringify(body)
+  // requests in flight have ids of their own: one for each connection
+  let connections = 0
+  const setupClient = client => { client.setBody(text.replace('[<id>]', `c${++connections}`)) }
+  const call = { url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body: text, setupClient }
+  const answer = await (await fetch(call.url, { method: 'POST', headers, body: text })).text()
+  if (!answer.includes('Echo: hello')) throw new Error(`${kind} answered ${answer.slice(0, 500)}`)
   return call
 }
 
 const COMMANDS = {
-  'mcp-hub': port => ['--port', port, '--config', `${FOLDER}/hub.json`],
+  'mcp-hub': port => ['--port', port, '--config', `${PEERS_FOLDER}/hub.json`],
   supergateway: port => ['--stdio', `"${process.execPath}" "${EVERYTHING}"`, '--outputTransport', 'streamableHttp', '--stateful', '--port', port, '--logLevel', 'none'],
   'mcp-proxy': port => ['--port', port, '--host', '127.0.0.1', '--server', 'stream', process.execPath, EVERYTHING]
 }
 
 /** Runs `work` with the peers, each in a process group of its own, which ends with it. */
-export async function withPeers (work) {
-  install()
+export async function withPeers (work, kinds = Object.keys(PEERS)) {
+  installPeers()
   const peers = []
   const end = () => { for (const { pid } of peers) kill(pid) }
   process.once('exit', end)
   try {
-    for (const kind of Object.keys(PEERS)) peers.push(await start(kind))
+    for (const kind of kinds) peers.push(await start(kind))
     return await work(peers)
   } finally {
     process.off('exit', end)
@@ -62,18 +81,18 @@ export async function withPeers (work) {
   }
 }
 
-function install () {
-  mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(`${FOLDER}/hub.json`, JSON.stringify({ mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } }))
-  if (Object.keys(PEERS).every(name => existsSync(`${FOLDER}/node_modules/.bin/${name}`))) return
-  process.stderr.write('bench: installing the peers of the gateway …\n')
-  writeFileSync(`${FOLDER}/package.json`, JSON.stringify({ private: true, dependencies: PEERS }))
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: FOLDER, stdio: ['ignore', 2, 2] })
+export function installPeers () {
+  mkdirSync(PEERS_FOLDER, { recursive: true })
+  writeFileSync(`${PEERS_FOLDER}/hub.json`, JSON.stringify({ mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } }))
+  if (Object.keys(PACKAGES).every(name => existsSync(`${PEERS_FOLDER}/node_modules/${name}`))) return
+  process.stderr.write('bench: installing the peers of the gateway and the MCP server …\n')
+  writeFileSync(`${PEERS_FOLDER}/package.json`, JSON.stringify({ private: true, dependencies: PACKAGES }))
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: PEERS_FOLDER, stdio: ['ignore', 2, 2] })
 }
 
 async function start (kind) {
   const port = await freePort()
-  const child = spawn(`${FOLDER}/node_modules/.bin/${kind}`, COMMANDS[kind](String(port)), { cwd: FOLDER, detached: true, stdio: 'ignore' })
+  const child = spawn(`${PEERS_FOLDER}/node_modules/.bin/${kind}`, COMMANDS[kind](String(port)), { cwd: PEERS_FOLDER, detached: true, stdio: 'ignore' })
   const failed = once(child, 'exit').then(() => { throw new Error(`${kind} did not start`) })
   failed.catch(() => {})
   const peer = { kind, port, pid: child.pid, ask: async () => 0 }

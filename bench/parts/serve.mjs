@@ -13,6 +13,12 @@ const APPS = {
   'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
   'gateway-bare': async () => (await import('./gateway-app.mjs')).bareCallApp(),
   gateway: async () => (await import('./gateway-app.mjs')).gatewayApp(),
+  'mcp-bare': async () => (await import('./mcp-apps.mjs')).bareMcpApp(),
+  mcp: async () => (await import('./mcp-apps.mjs')).mcpApp({ sessions: true }),
+  'mcp-stateless': async () => (await import('./mcp-apps.mjs')).mcpApp({ sessions: false }),
+  'mcp-gateway': async () => (await import('./mcp-apps.mjs')).mcpGatewayApp(),
+  'mcp-sdk': async () => (await import('./mcp-apps.mjs')).sdkApp(),
+  'fastify-mcp': async () => (await import('./mcp-apps.mjs')).fastifyMcpApp(),
   'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
 }
