@@ -149,5 +149,14 @@ export const limits = {
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
+  ],
+  'MCP server: VACs as tools': [
+    ['Time for an interpreter', `${mcpServer}/sources/vac-tools.ts`, 'timeoutMs', 'ms', 'A result with `isError`: `VAC_TIMEOUT`. Set it with `stream_settings.timeout` of a stream, or `timeoutMs` of `vacTools`.'],
+    ['Times that an interpreter may ask back in one call', `${mcpServer}/sources/vac-call.ts`, 'MAX_REPLIES', '', 'Its question is the result.'],
+    ['An exchange that a caller holds while it thinks', `${mcpServer}/sources/vac-dialogue.ts`, 'MAX_DIALOGUE_CHARS', 'characters', 'The question is the result; the caller may call again.'],
+    ['Values of one completion', `${mcpServer}/sources/vac-resources.ts`, 'MAX_VALUES', '', '`hasMore` is true.'],
+    ['Length of a tool\'s name', `${core}/tool-name.ts`, 'MAX_TOOL_NAME', 'characters', 'It is cut, and a hash tells it from others.'],
+    ['A line on standard input', `${mcpServer}/stdio/serve-stdio.ts`, 'MAX_LINE_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
+    ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
   ]
 }

@@ -14,8 +14,8 @@ const hung = { now: 0 }
 
 const tools = ownTools([
   { name: 'echo', inputSchema: Type.Object({ text: Type.String() }), handler: ({ text }) => text },
-  { name: 'count', inputSchema: Type.Object({}), handler: async (_args, context) => { for (let i = 1; i <= 3; i++) await context.progress({ progress: i }); return 'counted' } },
-  { name: 'ask', inputSchema: Type.Object({}), handler: async (_args, context) => JSON.stringify(await context.ask({ who: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object', properties: {} } } } })) },
+  { name: 'count', inputSchema: Type.Object({}), handler: async (_args, { progress }) => { for (let i = 1; i <= 3; i++) await progress({ progress: i }); return 'counted' } },
+  { name: 'ask', inputSchema: Type.Object({}), handler: async (_args, { ask }) => JSON.stringify(await ask({ who: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object', properties: {} } } } })) },
   { name: 'region', inputSchema: Type.Object({ region: Type.String({ 'x-mcp-header': 'Region' }) }), handler: ({ region }) => region },
   { name: 'hang', inputSchema: Type.Object({}), handler: async (_args, { signal }) => { hung.now++; return await new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { hung.now--; reject(new Error('left')) }) }) } },
   { name: 'drop', inputSchema: Type.Object({}), handler: async (_args, context) => { context.disconnect(10); await new Promise(resolve => setTimeout(resolve, 50)); return 'after the break' } }

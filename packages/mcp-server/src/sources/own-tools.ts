@@ -2,6 +2,7 @@ import { MAX_TOOL_NAME, problemsOf } from '@polyvac/core'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { McpServerOptionsError } from '../errors.js'
+import { HandlerContext } from './handler-context.js'
 import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
 
 /** A tool of an application's own: what goes in, what comes out, and what is done. */
@@ -45,7 +46,7 @@ export function ownTools<Inputs extends readonly TObject[] | []> (tools: { reado
     async call (name, args, context) {
       const tool = byName.get(name)
       if (tool === undefined) throw new TypeError(`there is no tool ${name}`)
-      return toResult(await tool.handler(args, context), tool)
+      return toResult(await tool.handler(args, new HandlerContext(context)), tool)
     }
   }
 }

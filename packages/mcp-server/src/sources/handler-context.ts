@@ -1,0 +1,26 @@
+import type { Answer, CallContext, CallProgress, ClientCapabilities, Era, LogMessage, Question } from '../tool-source.js'
+import type { Log, Principal, StopSignal } from '@polyvac/core'
+
+/**
+ * A call as handlers see it: `({ text }, { progress, signal }) => …` takes it apart, so its functions stand by themselves.
+ * Each is made when it is first looked at, since most calls look at none.
+ */
+export class HandlerContext implements CallContext {
+  readonly #call: CallContext
+
+  constructor (call: CallContext) {
+    this.#call = call
+  }
+
+  get signal (): StopSignal { return this.#call.signal }
+  get principal (): Principal | undefined { return this.#call.principal }
+  get log (): Log { return this.#call.log }
+  get capabilities (): ClientCapabilities { return this.#call.capabilities }
+  get era (): Era { return this.#call.era }
+  get protocolVersion (): string { return this.#call.protocolVersion }
+  get state (): string | undefined { return this.#call.state }
+  get progress (): CallContext['progress'] { return (progress: CallProgress) => this.#call.progress(progress) }
+  get message (): CallContext['message'] { return (message: LogMessage) => this.#call.message(message) }
+  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> => this.#call.ask(questions, state) }
+  get disconnect (): CallContext['disconnect'] { return (retryMs?: number) => { this.#call.disconnect(retryMs) } }
+}
