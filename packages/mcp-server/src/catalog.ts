@@ -23,12 +23,15 @@ export const LIST_KINDS = Object.keys(LISTS) as ListKind[]
 export class Entry<D extends object> {
   readonly definition: D
   readonly source: ToolSource
+  /** Its name at its source, where it is offered under another. */
+  readonly own: string | undefined
   #schema: JsonSchema | undefined
   #mirrored: readonly MirroredParameter[] | undefined
 
-  constructor (definition: D, source: ToolSource) {
+  constructor (definition: D, source: ToolSource, own?: string) {
     this.definition = definition
     this.source = source
+    this.own = own
   }
 
   /** The input schema of a tool. */

@@ -1,5 +1,6 @@
 import type { Log } from '@polyvac/core'
 import { Catalog, Entry, LIST_KINDS, type Definitions } from './catalog.js'
+import { checkNames, distinctEntries } from './sources/distinct-names.js'
 import type { ListKind, ToolSource } from './tool-source.js'
 
 /** The lists of all sources as one. They are read when first asked for and kept until a source says that they changed. */
@@ -13,6 +14,7 @@ export class Registry {
   constructor (sources: readonly ToolSource[], log: Log) {
     this.sources = sources
     this.#log = log
+    checkNames(sources)
     for (const source of sources) {
       const stop = source.onChange?.(kinds => this.#changed(kinds))
       if (stop !== undefined) this.#stops.push(stop)
@@ -65,7 +67,7 @@ export class Registry {
       }
     }))
     if (!complete) incomplete()
-    return new Catalog(kind, lists.flat())
+    return new Catalog(kind, distinctEntries(kind, lists))
   }
 }
 

@@ -10,7 +10,8 @@ export type RunningCall = CallContext & Failing & {
 }
 
 /** Calls the tool; a failure inside it becomes a result. @throws RpcError where the tool speaks the protocol's own errors */
-export function runTool ({ definition: { name }, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<ToolResult> {
+export function runTool ({ definition, own, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<ToolResult> {
+  const name = own ?? definition.name
   return orFailed(call, name, async () => {
     const result: unknown = await source.call(name, args, call)
     if (!isRecord(result)) throw new TypeError(`the tool ${name} gave no result object`)
@@ -19,8 +20,9 @@ export function runTool ({ definition: { name }, source }: Entry<ToolDefinition>
 }
 
 /** The arguments as the source makes them ready, or the failure of that as a result. */
-export async function prepareTool ({ definition: { name }, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
+export async function prepareTool ({ definition, own, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
   if (source.prepare === undefined) return { args }
+  const name = own ?? definition.name
   const prepared = await orFailed(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
   return 'args' in prepared ? prepared : { failed: prepared }
 }

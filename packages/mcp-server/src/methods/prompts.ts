@@ -13,7 +13,7 @@ export async function getPrompt (server: Server, call: Call): Promise<string> {
   if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(name)}${suggestion(name, prompts.ids)}`)
   const missing = (entry.definition.arguments ?? []).filter(argument => argument.required === true && args[argument.name] === undefined)
   if (missing.length > 0) throw new RpcError('invalidParams', `the prompt ${name} needs ${missing.map(argument => argument.name).join(', ')}`)
-  const { description, messages, _meta } = await entry.source.prompts!.get(name, args, call)
+  const { description, messages, _meta } = await entry.source.prompts!.get(entry.own ?? name, args, call)
   return server.texts.complete(call.protocolVersion, { description, messages, _meta })
 }
 
