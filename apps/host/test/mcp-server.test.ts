@@ -1,7 +1,7 @@
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { createGateway } from '@polyvac/mcp-gateway'
 import { mcpServerPlugin } from '@polyvac/mcp-server'
 import Fastify from 'fastify'
@@ -16,6 +16,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const published = (name: string, ...args: string[]) => ({
   name, command: process.execPath, args: [join(require.resolve(`@modelcontextprotocol/server-${name}/package.json`), '..', 'dist', 'index.js'), ...args], inherit_env: []
 })
+const modernServer = join(root, 'packages/mcp-gateway/test/fixtures/modern-server.mjs')
 const me = { name: 'test', version: '1' }
 
 interface Called { readonly content: Array<Record<string, unknown>>, readonly structuredContent?: Record<string, unknown>, readonly isError?: boolean }
@@ -32,13 +33,20 @@ type Elicited = (message: string) => { action: 'accept' | 'decline', content?: R
 
 /** The clients of npm, one for each era. */
 async function callers (t: Test, url: string, elicited?: Elicited): Promise<Record<'2025-11-25' | '2026-07-28', Caller>> {
-  const capabilities = elicited === undefined ? {} : { elicitation: {} }
+  const capabilities = elicited === undefined ? {} : { elicitation: {}, sampling: {} }
   const legacy = new Client(me, { capabilities })
-  if (elicited !== undefined) legacy.setRequestHandler(ElicitRequestSchema, ({ params }) => elicited(params.message))
+  const sampled = { role: 'assistant' as const, model: 'none', content: { type: 'text' as const, text: 'sampled' } }
+  if (elicited !== undefined) {
+    legacy.setRequestHandler(ElicitRequestSchema, ({ params }) => elicited(params.message))
+    legacy.setRequestHandler(CreateMessageRequestSchema, () => sampled)
+  }
   await legacy.connect(new StreamableHTTPClientTransport(new URL(url)) as never)
   t.teardown(() => legacy.close())
   const modern = new ModernClient(me, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } })
-  if (elicited !== undefined) modern.setRequestHandler('elicitation/create', ({ params }) => elicited(params.message))
+  if (elicited !== undefined) {
+    modern.setRequestHandler('elicitation/create', ({ params }) => elicited(params.message))
+    modern.setRequestHandler('sampling/createMessage', () => sampled)
+  }
   await modern.connect(new ModernHttp(new URL(url)))
   t.teardown(() => modern.close())
   const caller = (client: Client | ModernClient): Caller => ({
@@ -87,17 +95,19 @@ test('a question of an interpreter and of another server reaches callers of both
   const { url } = await served(t, {
     vacs: ['hours'],
     stream_interpreter: (question, name, history) => history.length === 0 ? { input_required: 'Which branch?' } : `Open in ${question}`,
-    mcp_servers: [published('everything')]
+    mcp_servers: [published('everything'), { name: 'modern', command: process.execPath, args: [modernServer], inherit_env: [] }]
   })
   const all = await callers(t, url, message => {
     asked.push(message)
-    return { action: 'accept', content: message === 'Which branch?' ? { reply: 'Aarhus' } : { name: 'Ada' } }
+    return { action: 'accept', content: { 'Which branch?': { reply: 'Aarhus' }, 'Which city?': { city: 'Odense' } }[message] ?? { name: 'Ada' } }
   })
   for (const [revision, caller] of Object.entries(all)) {
     t.match(await caller.call('vac_query_hours', { query: 'When?' }), { structuredContent: { answer: 'Open in Aarhus' } }, revision)
     t.match(JSON.stringify(await caller.call('everything__trigger-elicitation-request', {})), /Ada/, `${revision}, and a server of 2025-11-25`)
+    t.match(JSON.stringify(await caller.call('modern__city', {})), /Odense/, `${revision}, and a server of 2026-07-28`)
+    t.match(JSON.stringify(await caller.call('everything__trigger-sampling-request', { prompt: 'Hello?', maxTokens: 10 })), /sampled/, `${revision} is asked for a sampled message`)
   }
-  t.equal(asked.length, 4)
+  t.equal(asked.length, 6)
   for (const [revision, caller] of Object.entries(await callers(t, url))) {
     t.match(await caller.call('vac_query_hours', { query: 'When?' }), { content: [{ text: /^Which branch\?/ }] }, `${revision}: a caller that cannot be asked reads the question`)
   }
