@@ -12,7 +12,7 @@ import { guardHost } from './host-guard.js'
 import { UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
-import { registerProtocols } from './protocols.js'
+import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
 import { openTasks, type HostTasks } from './task-store.js'
 
@@ -74,6 +74,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
   let assembly = await assemble(settings, parts)
   let draining = false
   let protocols: readonly string[] = []
+  let missing: ReturnType<typeof missingProtocols> = []
   let tasks: HostTasks | undefined
   let gateway: Gateway | undefined
   const retired = new Set<Promise<void>>()
@@ -113,7 +114,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
     })
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
-    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway })
+    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing })
     await app.register(vacPlugin, { vacs, authenticate: options.authenticate })
     protocols = await registerProtocols(app, {
       vacs,
@@ -126,6 +127,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       },
       gateway
     })
+    missing = missingProtocols(settings, protocols)
     return app
   } catch (err) {
     await app.close()

@@ -112,6 +112,11 @@ function instructionsOf (vacs: Vacs): string | undefined {
   return 'Ask an agent (VAC) with vac_query_<vac>; vac_stream_<vac> shows its answer while it is made. list_available_vacs tells what each is for. Their answers name their sources.'
 }
 
+/** The protocols whose switch is on, and whose package is not among those that are loaded. */
+export function missingProtocols ({ switches }: Settings, loaded: readonly string[]): ReadonlyArray<Pick<Protocol, 'package' | 'switch'>> {
+  return PROTOCOLS.filter(protocol => isOn(switches[protocol.switch]) && !loaded.includes(protocol.package))
+}
+
 /** Whether a switch asks for its protocol. */
 export function isOn (value: unknown): boolean {
   return value === true || (typeof value === 'object' && value !== null && Object.keys(value).length > 0)

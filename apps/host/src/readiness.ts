@@ -13,6 +13,8 @@ export interface Condition {
   readonly tasks: () => TaskStore | undefined
   /** Undefined where no MCP servers are configured. */
   readonly gateway: Gateway | undefined
+  /** Switches that are on while their package is not installed. */
+  readonly missing: () => ReadonlyArray<{ readonly switch: string, readonly package: string }>
 }
 
 const Ready = Type.Object({
@@ -32,6 +34,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     const isReady = reasons.length === 0
     // told, but no reason to send callers elsewhere: all else answers, and another process would have the same trouble
     for (const { server, reason } of gatewayProblems(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
+    for (const { switch: part, package: name } of condition.missing()) reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
     if (!isReady) reply.code(503).header('retry-after', 1)
     return { status: isReady ? 'ready' : 'not ready', reasons }
   })

@@ -10,7 +10,8 @@ import { parseConfig, readConfig, VacConfigFile } from '@polyvac/core'
 import type { WeighingMemory } from '@polyvac/documents'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { createHost, openApiOf, type HostOptions } from '../src/index.js'
-import { registerProtocols, type LoadPlugin } from '../src/protocols.js'
+import { missingProtocols, registerProtocols, type LoadPlugin } from '../src/protocols.js'
+import { registerReadiness } from '../src/readiness.js'
 import { toSettings } from '../src/host-options.js'
 
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
@@ -90,12 +91,15 @@ test('a switch that is on loads its plugin by need; one that is missing is an er
   t.teardown(() => other.close())
   const store = sqliteTaskStore({ path: ':memory:' })
   await registerProtocols(other, { vacs: app.polyvac.vacs, settings, authenticate: undefined, tasks: async () => ({ store, keysFile: undefined }) }, load)
+  const missing = missingProtocols(settings, ['@polyvac/a2a'])
+  registerReadiness(other, { assembly: () => app.polyvac.assembly, isDraining: () => false, tasks: () => undefined, gateway: undefined, missing: () => missing })
   t.equal((await other.inject('/loaded')).body, 'yes')
   t.match(given, [{ vacs: app.polyvac.vacs, vacNames: ['a'], tasks: store }])
   t.equal((await other.inject({ method: 'POST', url: '/a2a/tasks/send' })).statusCode, 404, 'its routes are the plugin\'s own')
   t.equal((await other.inject('/mcp')).statusCode, 501)
   t.match((await other.inject('/mcp/tools')).json(), { error: { code: 'MCP_GATEWAY_NOT_ENABLED' } })
   t.match(logged.join(''), /enable_mcp_server is set, but the package @polyvac\/mcp-server is not installed/)
+  t.match((await other.inject('/ready')).json(), { status: 'ready', reasons: [{ part: 'enable_mcp_server', reason: /@polyvac\/mcp-server is not installed/ }, { part: 'mcp_servers' }] })
 })
 
 test('a host whose switches are all on starts, whatever is installed', async t => {
