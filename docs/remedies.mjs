@@ -23,7 +23,7 @@ export const remedies = {
   VAC_BUFFER_FULL: { seen: 'caller', means: 'The interpreter pushed more text through the callback than anybody read.', remedy: 'Await `on_llm_new_token()`.' },
   INTERNAL_ERROR: { seen: 'caller', status: 500, means: 'Something else failed on the server.', remedy: 'Look for `requestId` in the log.' },
   A2A_NOT_ENABLED: { seen: 'caller', status: 501, means: 'The A2A routes are switched off, or their package is not installed.', remedy: '[Switch the A2A agent on](../guides/a2a.md#switch-the-a2a-agent-on), and install `@polyvac/a2a` and `@polyvac/tasks`.' },
-  MCP_SERVER_NOT_ENABLED: { seen: 'caller', status: 501, means: 'The MCP server is switched off, or its package is not installed.', remedy: 'See [what is not there yet](../../README.md#what-is-not-there-yet).' },
+  MCP_SERVER_NOT_ENABLED: { seen: 'caller', status: 501, means: 'The MCP server is switched off, or its package is not installed.', remedy: 'Set `enable_mcp_server`, and install `@polyvac/mcp-server`.' },
   MCP_GATEWAY_NOT_ENABLED: { seen: 'caller', status: 501, means: '`mcp_servers` is set, but the gateway package is not installed.', remedy: 'Install `@polyvac/mcp-gateway`.' },
   MCP_SERVER_NOT_FOUND: { seen: 'caller', means: 'No MCP server has that name.', remedy: 'Take the near match in `error`, or a name from `GET /mcp/servers`.' },
   MCP_TOOL_NOT_FOUND: { seen: 'caller', means: 'The MCP server has no such tool, or `allow` and `deny` keep it back.', remedy: 'Take the near match in `error`, or a name from `GET /mcp/tools`.' },
