@@ -6,7 +6,7 @@ import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
 /** In the order in which they are told. Each file exports its `title` and `run()`. */
-const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'gateway', 'mcp']
+const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp']
 
 /** A scenario takes a minute at most; one that hangs has found a fault, and must not hide the others' figures. */
 const LONGEST_MS = 180_000

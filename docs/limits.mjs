@@ -83,7 +83,13 @@ export const limits = {
     ['Time that all readers together keep the event loop', `${a2a}/follow-task.ts`, 'LONGEST_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
-    ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.']
+    ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
+    ['Time that `GetTask` waits for a later generation', `${a2a}/task-service.ts`, 'LONG_POLL_MS', 'ms', 'It answers with the task as it stands.'],
+    ['Earlier tasks of a conversation that become chat history', `${a2a}/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
+    ['Characters of them', `${a2a}/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
+    ['Artifacts that one answer may bring', `${a2a}/answer-artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
+    ['Extensions that one request may name', `${a2a}/extensions.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
+    ['Agent cards that are kept ready', `${a2a}/cards.ts`, 'MAX_READY_CARDS', 'cards', 'All are made anew when they are asked for.']
   ],
   Webhooks: [
     ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'DELIVERIES_AT_ONCE', 'deliveries', 'The others wait in the store.'],

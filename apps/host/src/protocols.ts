@@ -30,12 +30,17 @@ interface Protocol {
 
 const TASKS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
 
+const CARDS = ['/.well-known/agent.json', '/.well-known/agent-card.json', '/a2a/vacs/:vac/.well-known/agent-card.json', '/.well-known/ai-catalog.json']
+
 /** The protocols beside the direct endpoints, in the order they are registered. */
 export const PROTOCOLS: readonly Protocol[] = [
   {
     package: '@polyvac/a2a',
     switch: 'enable_a2a_agent',
-    routes: [['GET', '/.well-known/agent.json'], ...TASKS.map(name => ['POST', `/a2a/tasks/${name}`] as const)],
+    routes: [
+      ...CARDS.map(path => ['GET', path] as const), ...TASKS.map(name => ['POST', `/a2a/tasks/${name}`] as const),
+      ['POST', '/a2a'], ['POST', '/a2a/vacs/:vac'], [['GET', 'POST', 'DELETE'], '/a2a/v1/*']
+    ],
     error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' },
     options: a2aOptions
   },
@@ -95,7 +100,7 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
   const { a2a_vac_names: vacNames, public_url: publicUrl, push } = settings.switches
   const { store, keysFile } = await tasks()
   const keys = keysFile === undefined || push?.enabled === false ? undefined : await (openSigningKeys as (path: string) => Promise<unknown>)(keysFile)
-  return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
+  return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, rootRpc: true, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
 }
 
 /** Options of `@polyvac/mcp-server`: the VACs and their documents, and the tools of the external MCP servers. */

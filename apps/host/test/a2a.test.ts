@@ -175,7 +175,7 @@ async function host (t: { teardown: (end: () => unknown) => void }, options: Hos
 
 test('without enable_a2a_agent every path of the agent answers 501', async t => {
   const { app } = await host(t, { enable_a2a_agent: false })
-  for (const [method, url] of [['GET', '/.well-known/agent.json'], ...METHODS.map(name => ['POST', `/a2a/tasks/${name}`])] as Array<['GET' | 'POST', string]>) {
+  for (const [method, url] of [['GET', '/.well-known/agent.json'], ['GET', '/.well-known/agent-card.json'], ['GET', '/a2a/vacs/a/.well-known/agent-card.json'], ['GET', '/.well-known/ai-catalog.json'], ['POST', '/a2a'], ['POST', '/a2a/vacs/a'], ['POST', '/a2a/v1/message:send'], ['GET', '/a2a/v1/tasks/x'], ...METHODS.map(name => ['POST', `/a2a/tasks/${name}`])] as Array<['GET' | 'POST', string]>) {
     const response = await app.inject({ method, url, ...(method === 'POST' && { payload: {} }) })
     t.equal(response.statusCode, 501, url)
     t.strictSame(response.json(), { error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' } })
@@ -236,8 +236,11 @@ test('the switches of tasks and webhooks reach their engines', async t => {
 test('the routes of the agent are in the OpenAPI document', async t => {
   const { app } = await host(t)
   const { paths } = (await app.inject('/openapi.json')).json()
-  t.strictSame(Object.keys(paths).filter(path => path.startsWith('/a2a/')).sort(), METHODS.map(name => `/a2a/tasks/${name}`).sort())
+  t.strictSame(Object.keys(paths).filter(path => path.startsWith('/a2a/tasks/')).sort(), METHODS.map(name => `/a2a/tasks/${name}`).sort())
   t.ok(paths['/.well-known/agent.json'].get)
+  t.ok(paths['/.well-known/agent-card.json'].get)
+  t.ok(paths['/a2a'].post)
+  t.ok(paths['/a2a/v1/message:send'].post)
 })
 
 test('tasks.store: memory writes no file', async t => {

@@ -59,11 +59,11 @@ function skillCard ({ kind, name, description, vac }: Skill): AgentCard['skills'
   }
 }
 
-function nameOf (vacs: readonly Vac[]): string {
+export function nameOf (vacs: readonly Vac[]): string {
   return vacs.length === 1 ? shownName(vacs[0] as Vac) : 'Polyvac agent'
 }
 
-function descriptionOf (vacs: readonly Vac[]): string {
+export function descriptionOf (vacs: readonly Vac[]): string {
   if (vacs.length === 1) return (vacs[0] as Vac).config.description ?? `Answers as ${shownName(vacs[0] as Vac)}.`
   return vacs.length === 0 ? 'Exposes no VAC.' : `Answers as ${vacs.map(shownName).join(', ')}.`
 }

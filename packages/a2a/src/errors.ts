@@ -31,5 +31,40 @@ export const NoSuchPushConfigError = createError('A2A_PUSH_CONFIG_NOT_FOUND', 't
 export const TooManyStreamsError = createError<[number]>('A2A_TOO_MANY_STREAMS',
   'this caller follows %s tasks already; end one, or use push notifications', 429)
 
+/** What the agent does not do here. Argument: what, and what to do instead. */
+export const UnsupportedOperationError = createError<[string]>('A2A_UNSUPPORTED_OPERATION', '%s', 400)
+
+/** The request's body, or a part of its message, is of a type that is not taken. Argument: which, and which are. */
+export const ContentTypeNotSupportedError = createError<[string]>('A2A_CONTENT_TYPE_NOT_SUPPORTED', '%s', 400)
+
+/** The version is not spoken here, or not with this method. Argument: what to send. */
+export const VersionNotSupportedError = createError<[string]>('A2A_VERSION_NOT_SUPPORTED', '%s', 400)
+
+/** There is no such method. Argument: the version that was asked for. */
+export const MethodNotFoundError = createError<[string]>('A2A_METHOD_NOT_FOUND',
+  'A2A %s has no such method; 1.0 spells them like SendMessage, 0.3 like message/send', 404)
+
+/** The agent wants an extension that the client does not name. Argument: its URI. */
+export const ExtensionRequiredError = createError<[string]>('A2A_EXTENSION_REQUIRED',
+  "this agent requires the extension '%s'; name it in A2A-Extensions", 400)
+
+/** There is no extended card for this caller. No argument. */
+export const ExtendedCardNotConfiguredError = createError('A2A_EXTENDED_CARD_NOT_CONFIGURED',
+  'there is no extended agent card for you; the public one has all', 400)
+
+/** The task has changed since. Arguments: the generation that was named, the one it has. */
+export const GenerationMismatchError = createError<[string, number]>('A2A_GENERATION_MISMATCH',
+  'the task is not of generation %s any more but of %s; read it again', 409)
+
+/** One thing wrong with the params, where the protocol names fields. */
+export interface FieldViolation { readonly field: string, readonly description: string }
+
+/** Params that do not fit, field by field. */
+export class InvalidFieldsError extends InvalidParamsError {
+  constructor (readonly violations: readonly FieldViolation[]) {
+    super(violations.map(({ field, description }) => `${field}: ${description}`).join('; '))
+  }
+}
+
 /** The plugin is given something that it cannot use. Argument: what and why. */
 export const A2aOptionsError = createError<[string]>('A2A_PLUGIN_OPTIONS', '%s', 500)

@@ -1,5 +1,6 @@
-import type { Authenticate, Vacs } from '@polyvac/core'
+import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
+import type { AgentExtension } from './extensions.js'
 import type { SigningKeys } from './push/index.js'
 
 export interface A2aOptions {
@@ -18,6 +19,24 @@ export interface A2aOptions {
   readonly publicUrl?: string | undefined
   /** What the card says of the agent. Default name: the VAC's where there is one, else `Polyvac agent`. */
   readonly agent?: { readonly name?: string | undefined, readonly description?: string | undefined, readonly version?: string | undefined } | undefined
+  /** The VAC that answers messages of A2A 0.3 and 1.0 that name none. Default: the only one; with several, such a message is refused. */
+  readonly defaultVac?: string | undefined
+  /** Media types of parts that A2A 0.3 and 1.0 take, ranges such as `image/*` too; a part of another is refused. Default: text, JSON, PDF, and common images. */
+  readonly inputModes?: readonly string[] | undefined
+  /** False: A2A 0.3 and 1.0 offer no streams. Default true. */
+  readonly streaming?: boolean | undefined
+  /** Extensions that the cards list beside Polyvac's own. A client that does not name a required one is refused. */
+  readonly extensions?: readonly AgentExtension[] | undefined
+  /** What `/.well-known/agent-card.json` answers to who names no A2A-Version: one card for 0.3 and 1.0 together, or the strict one of 1.0. Default `both`. */
+  readonly unnamedCard?: 'both' | '1.0' | undefined
+  /** True: the cards of 1.0 are signed with the keys of `push`. Default: where those are given, so that they outlive a restart. */
+  readonly signCards?: boolean | undefined
+  /**
+   * The card that an authenticated caller sees, made of the public one; undefined where there is none for this caller. Needs `authenticate`.
+   */
+  readonly extendedCard?: ((card: Record<string, unknown>, principal: Principal) => Record<string, unknown> | undefined) | undefined
+  /** Whether the root of the scope takes JSON-RPC too: clients of A2A 0.2 send it to the card's `url`. Default: only under a prefix, since the root of a host may be taken. */
+  readonly rootRpc?: boolean | undefined
   /** How long tasks/send waits for the end, in ms; then it answers with the task as it stands. Default 120,000. */
   readonly sendTimeoutMs?: number | undefined
   /** Total time for an interpreter in ms, where the input does not set `stream_settings.timeout`. Default 120,000. */
@@ -47,6 +66,11 @@ export interface PushOptions {
 export const DEFAULTS = {
   sendTimeoutMs: 120_000, timeoutMs: 120_000, concurrency: 1_024, maxStreams: 10_000, stallMs: 60_000, bodyLimit: 1024 * 1024, waitTime: 7, pushTimeoutMs: 10_000
 } as const
+
+/** What parts may be, where the application says nothing else. Types that programs make up are refused rather than handed to an interpreter that cannot read them. */
+export const INPUT_MODES: readonly string[] = [
+  'text/plain', 'text/markdown', 'text/html', 'text/csv', 'application/json', 'application/pdf', 'image/png', 'image/jpeg', 'image/webp', 'image/gif'
+]
 
 /** The owner of all tasks where nobody is authenticated. */
 export const ANYONE = 'anyone'

@@ -1,24 +1,38 @@
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams, type Principal } from '@polyvac/core'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { readFileSync } from 'node:fs'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { AgentCard, agentCard } from './agent-card.js'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { AgentCard, agentCard, nameOf } from './agent-card.js'
+import { cardRoutes } from './card-routes.js'
+import { Cards } from './cards.js'
+import { v03 } from './dialects/v0_3/index.js'
+import { toTask as toTask03 } from './dialects/v0_3/answers.js'
+import { toNotification } from './dialects/v1/answers.js'
+import { v1 } from './dialects/v1/index.js'
 import { toFrame } from './dialects/description/record.js'
 import { descriptionRoutes } from './description-routes.js'
-import { A2aOptionsError } from './errors.js'
+import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
+import { OWN_EXTENSIONS } from './extensions.js'
 import { stepAt } from './follow-task.js'
-import { ANYONE, DEFAULTS, type A2aOptions } from './options.js'
-import { AddressGuard, pushDeliverer, SigningKeys } from './push/index.js'
+import { Operations } from './operations.js'
+import { ANYONE, DEFAULTS, INPUT_MODES, type A2aOptions } from './options.js'
+import { AddressGuard, pushDeliverer, SigningKeys, type PushPayload } from './push/index.js'
+import { restRoutes } from './rest-routes.js'
+import { rpcRoutes } from './rpc-routes.js'
+import { OperationRunner } from './run-operation.js'
 import { skillRunner } from './run-skill.js'
 import { StreamCount } from './stream-count.js'
+import { TaskService } from './task-service.js'
 
 const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
 const LONGEST_RUN_MS = 3_660_000
 const DELIVERIES_AT_ONCE = 64
+/** The public versions that are spoken, the newest first. */
+const DIALECTS = [v1, v03]
 
 const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
 
@@ -26,10 +40,13 @@ const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Un
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
     vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, agent = {}, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
-    concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {}
+    concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {},
+    defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], unnamedCard = 'both', extendedCard
   } = options
   if (typeof (vacs as typeof vacs | undefined)?.get !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `vacs`: createVacs({ … })')
   if (typeof (tasks as TaskStore | undefined)?.create !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `tasks`: an open store, such as sqliteTaskStore({ path })')
+  if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
+  if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
   const { log, prefix } = app
   // as the card tells it, which receivers of notifications compare it with
   const publicUrl = givenUrl?.replace(/\/+$/, '')
@@ -40,6 +57,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const deliverer = push === false || guard === undefined || keys === undefined
     ? undefined
     : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs ?? DEFAULTS.pushTimeoutMs, payload: (delivery, signal) => payloadOf(tasks, delivery, signal), log })
+  const service = new TaskService({ tasks, streams, streamCount: new StreamCount(maxStreams), guard, sendTimeoutMs, stallMs })
   const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
 
   await registerStreams(app)
@@ -49,7 +67,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   })
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
-    workers = [tasks.work(skillRunner({ vacs: exposed, timeoutMs, log }), { concurrency, timeoutMs: LONGEST_RUN_MS })]
+    workers = [tasks.work(skillRunner({ vacs: exposed, tasks, timeoutMs, log }), { concurrency, timeoutMs: LONGEST_RUN_MS })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: DELIVERIES_AT_ONCE }))
   })
   app.addHook('preClose', async () => {
@@ -74,27 +92,60 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       return keys.publicJwks()
     })
   }
-  await app.register(async scope => {
-    const principalOf = authenticateCallers(scope, authenticate)
-    await descriptionRoutes(scope, {
-      vacs: exposed,
-      tasks,
-      principalOf: request => principalOf(request) ?? { owner: ANYONE },
-      streams,
-      streamCount: new StreamCount(maxStreams),
-      guard,
-      sendTimeoutMs,
-      stallMs,
-      bodyLimit
-    })
+  const extensions = [...OWN_EXTENSIONS, ...ownExtensions]
+  const { signCards = push !== false && push.keys !== undefined, rootRpc = prefix !== '' } = options
+  const cards = new Cards({
+    exposed,
+    keys: signCards ? keys : undefined,
+    ...agent,
+    version: agent.version ?? ownVersion,
+    streaming,
+    push: push !== false,
+    extendedCard: extendedCard !== undefined,
+    authenticated: authenticate !== undefined,
+    extensions,
+    inputModes
   })
+  await app.register(async scope => {
+    await cardRoutes(scope, { cards, exposed, baseUrl, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })
+  })
+  await app.register(async scope => {
+    const principalOf = callersOf(scope)
+    await descriptionRoutes(scope, { vacs: exposed, service, principalOf, bodyLimit })
+  })
+  await app.register(async scope => {
+    const principalOf = callersOf(scope)
+    const operations = new Operations({ service, vacs: exposed, defaultVac, inputModes, streaming })
+    const runner = new OperationRunner({
+      operations,
+      service,
+      principalOf,
+      extensions,
+      async extendedCard ({ version }, tenant, request) {
+        if (extendedCard === undefined) throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
+        const card = extendedCard(await cards.card(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant), principalOf(request))
+        if (card === undefined) throw new ExtendedCardNotConfiguredError()
+        return card
+      }
+    })
+    await scope.register(async rpc => { await rpcRoutes(rpc, { runner, dialects: DIALECTS, atRoot: rootRpc, bodyLimit }) })
+    await scope.register(async rest => { await restRoutes(rest, { runner, dialect: v1, bodyLimit }) }, { prefix: '/a2a/v1' })
+  })
+
+  function callersOf (scope: FastifyInstance): (request: FastifyRequest) => Principal {
+    const principalOf = authenticateCallers(scope, authenticate)
+    return request => principalOf(request) ?? { owner: ANYONE }
+  }
 }
 
-/** The body of a push notification: the task as it stood after the event. Undefined where the task is gone. */
-async function payloadOf (tasks: TaskStore, { owner, taskId, event }: Delivery, signal: AbortSignal): Promise<string | undefined> {
+/** The body of a push notification: what the step is in the dialect that its config was made in. Undefined where the task is gone. */
+async function payloadOf (tasks: TaskStore, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
   const task = await tasks.get(owner, taskId)
   const step = task === null ? undefined : await stepAt(tasks, task, event.seq, signal)
-  return step === undefined ? undefined : JSON.stringify(toFrame(step.task, step.event))
+  if (step === undefined) return undefined
+  const { dialect } = config.settings as { dialect?: string }
+  if (dialect === 'v1') return { type: 'application/a2a+json', body: JSON.stringify(toNotification(step)) }
+  return { type: 'application/json', body: JSON.stringify(dialect === 'v0_3' ? toTask03(step.task) : toFrame(step.task, step.event)) }
 }
 
 /**

@@ -1,19 +1,24 @@
 import {
   findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
-  type ChatTurn, type ExposedVacs, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
+  type ExposedVacs, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
 } from '@polyvac/core'
-import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskRecord, type TaskUpdate } from '@polyvac/tasks'
+import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore, type TaskUpdate } from '@polyvac/tasks'
+import { randomUUID } from 'node:crypto'
+import { artifactsOf } from './answer-artifacts.js'
+import { ARTIFACTS } from './artifact-names.js'
+import { earlierTurns, toTurn } from './conversation.js'
 import { ANYONE } from './options.js'
+import { dataOf, filesOf } from './said.js'
+import { contextOf } from './task-view.js'
 
 export interface SkillOptions {
   readonly vacs: ExposedVacs
+  /** Where the earlier turns of a conversation are. */
+  readonly tasks: TaskStore
   /** Total time for an interpreter in ms, where the input does not set its own. */
   readonly timeoutMs: number
   readonly log: Log
 }
-
-/** Names of the artifacts, by kind of skill (contract section 3). */
-const ARTIFACTS = { query: 'response', stream: 'streaming_response', memory: 'search_results' } as const
 
 /**
  * What stands in the way of a task: a skill that nobody here has, or an input that breaks the skill's schema. Such a
@@ -32,7 +37,7 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): {
 }
 
 /** Executes tasks of every dialect: a task's skill names the VAC, its input is the question. */
-export function skillRunner ({ vacs, timeoutMs, log }: SkillOptions): TaskHandler {
+export function skillRunner ({ vacs, tasks, timeoutMs, log }: SkillOptions): TaskHandler {
   return async (task, context) => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
@@ -43,7 +48,7 @@ export function skillRunner ({ vacs, timeoutMs, log }: SkillOptions): TaskHandle
     const started = performance.now()
     let outcome = 'failed'
     try {
-      outcome = await run(skill, task, context, { timeoutMs, log })
+      outcome = await run(skill, task, context, { vacs, tasks, timeoutMs, log })
     } catch (err) {
       // canceled, or to be run by another worker: nothing that is written now counts
       if (context.signal.aborted || isTaskError(err)) throw err
@@ -54,7 +59,7 @@ export function skillRunner ({ vacs, timeoutMs, log }: SkillOptions): TaskHandle
   }
 }
 
-type RunOptions = Pick<SkillOptions, 'timeoutMs' | 'log'>
+type RunOptions = SkillOptions
 
 async function run (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
   if (skill.kind === 'memory') return await findInMemory(skill, task, context, options)
@@ -62,19 +67,19 @@ async function run (skill: Skill, task: TaskRecord, context: TaskContext, option
 }
 
 async function askOnce (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
-  const answer = await skill.vac.ask(callOf(task, context, options))
-  return await finish(answer, context, { name: ARTIFACTS.query, content: queryResult(answer) })
+  const answer = await skill.vac.ask(await callOf(task, context, options))
+  return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(told(answer)) })
 }
 
 async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
   const text = deltaWriter(context)
   let reached = task.progress
-  for await (const chunk of skill.vac.stream(callOf(task, context, options))) {
+  for await (const chunk of skill.vac.stream(await callOf(task, context, options))) {
     if (typeof chunk === 'string') {
       await text.write(chunk)
     } else if (isAnswer(chunk)) {
       await text.flush()
-      return await finish(chunk, context, { name: ARTIFACTS.stream, content: streamResult(chunk) }, chunk.answer)
+      return await finish(skill, chunk, context, { name: ARTIFACTS.stream, content: streamResult(told(chunk)) }, chunk.answer)
     } else if (chunk.progress > reached) {
       reached = Math.min(1, chunk.progress)
       await context.emit({ progress: reached })
@@ -90,29 +95,47 @@ async function findInMemory ({ vac }: Skill, task: TaskRecord, context: TaskCont
 }
 
 /**
- * Ends the run: with its artifact, or with the interpreter's question back to the caller.
+ * Ends the run as the interpreter says: with its answer as an artifact beside those it made, as a message alone, with a
+ * question back to the caller, or by declining.
  * @param said what was streamed: a question that is all of it is in the messages already
  */
-async function finish (answer: Answer, context: TaskContext, artifact: NonNullable<TaskUpdate['artifact']>, said?: string): Promise<string> {
-  const { input_required: question } = answer
-  if (typeof question !== 'string') {
-    await context.emit({ state: 'completed', artifact })
+async function finish ({ vac }: Skill, answer: Answer, context: TaskContext, artifact: NonNullable<TaskUpdate['artifact']>, said?: string): Promise<string> {
+  const { answer: text, input_required: question, rejected, as_message: alone } = answer
+  if (typeof question === 'string') {
+    await context.emit({ state: 'input-required', ...(question === said ? {} : { message: agentMessage(question) }) })
+    return 'input-required'
+  }
+  if (rejected === true) {
+    await context.emit({ state: 'rejected', error: { code: 'VAC_REJECTED', message: text === '' ? 'the VAC declined' : text } })
+    return 'rejected'
+  }
+  if (alone === true) {
+    await context.emit({ state: 'completed', ...(text === said ? {} : { message: agentMessage(text) }) })
     return 'completed'
   }
-  await context.emit({ state: 'input-required', ...(question === said ? {} : { message: { role: 'agent', parts: [{ type: 'text', text: question }] } }) })
-  return 'input-required'
+  const made = artifactsOf(vac.name, answer)
+  const hasText = text.trim() !== '' || made.length === 0
+  const last = hasText ? artifact : made.pop()
+  await context.emit([...made.map(artifact => ({ artifact })), { state: 'completed', artifact: last }])
+  return 'completed'
+}
+
+function agentMessage (text: string): NonNullable<TaskUpdate['message']> {
+  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }] }
 }
 
 /** The task's question. One that was asked back for input is asked with the caller's reply, and with the turns before it as history. */
-function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs, log }: RunOptions): VacCall {
+async function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { vacs, tasks, timeoutMs, log }: RunOptions): Promise<VacCall> {
   const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
   const { timeout } = streamSettings(task.input)
-  const turns = [...history, ...task.messages.map(toTurn)]
-  const reply = task.turn === 0 ? undefined : turns.pop()
+  if (task.metadata.inContext === true) history.push(...await earlierTurns(tasks, vacs, task))
+  const said = task.messages.findLast(({ role }) => role === 'user')
+  const turns = task.turn === 0 ? [] : task.messages.map(toTurn)
+  const reply = turns.pop()
   return {
     question: reply?.content ?? question,
-    history: task.turn === 0 ? history : turns,
-    extra: Object.assign(extra, { taskId: task.id, attempt }),
+    history: turns.length === 0 ? history : [...history, ...turns],
+    extra: Object.assign(extra, { taskId: task.id, attempt }, said?.id === undefined ? undefined : extraOf(task, said)),
     signal,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
@@ -121,8 +144,20 @@ function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { timeoutMs
   }
 }
 
-function toTurn ({ role, parts }: TaskRecord['messages'][number]): ChatTurn {
-  return { role: role === 'user' ? 'user' : 'assistant', content: parts.map(({ text }) => text).join('') }
+/** What a message says beside its text: `files` and `data` where it brings some, and always itself. */
+function extraOf (task: TaskRecord, { id, parts, metadata = {} }: TaskMessage): Record<string, unknown> {
+  const files = filesOf(parts)
+  const data = dataOf(parts)
+  return Object.assign({ message: { id, metadata }, contextId: contextOf(task) },
+    files.length === 0 ? undefined : { files },
+    data.length === 0 ? undefined : { data })
+}
+
+/** The answer without what becomes artifacts of its own. */
+function told (answer: Answer): Answer {
+  if (answer.artifacts === undefined) return answer
+  const { artifacts: _made, ...rest } = answer
+  return rest
 }
 
 /** Ends the task with the failure as callers may read it; the cause goes to the log alone. */

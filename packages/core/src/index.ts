@@ -7,7 +7,7 @@ export { isAnswer } from './vac.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, Log, CallTool } from './vac.js'
 export { MEMORY_DEFAULTS } from './memory.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'
-export { Answer, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
+export { Answer, AnswerArtifact, AnswerPart, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
 export { VacInfo, vacInfo, sourceLines } from './vac-info.js'
 export { normaliseHistory, contentText, isRole } from './history.js'
 export {

@@ -1,11 +1,18 @@
 import type { CallTool, ChatTurn, Log, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from './config-schema.js'
+import type { AnswerArtifact } from './schemas.js'
 
 /** The object that ends an answer. Further keys travel along to the caller. */
 export interface FinalAnswer {
   readonly answer: string
   readonly source_documents?: readonly unknown[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** What was made beside the text, such as files. Over A2A each is an artifact of the task; one without text may have a blank `answer`. */
+  readonly artifacts?: readonly AnswerArtifact[] | undefined
+  /** The caller is told no: over A2A the task is `rejected`, and `answer` says why. */
+  readonly rejected?: boolean | undefined
+  /** Small talk, which leaves nothing behind: over A2A 0.3 and 1.0 `answer` is a message instead of a task. */
+  readonly as_message?: boolean | undefined
   readonly [key: string]: unknown
 }
 

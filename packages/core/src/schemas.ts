@@ -7,6 +7,26 @@ export const SourceDocument = Type.Object({
 }, { $id: 'SourceDocument', title: 'SourceDocument' })
 export type SourceDocument = Static<typeof SourceDocument>
 
+/** One piece of an artifact: text, a file, or data. Exactly one of `text`, `bytes`, `url` and `data`. */
+export const AnswerPart = Type.Object({
+  text: Type.Optional(Type.String()),
+  bytes: Type.Optional(Type.String({ description: 'content of a file in base64' })),
+  url: Type.Optional(Type.String({ description: 'where a file is' })),
+  data: Type.Optional(Type.Unknown({ description: 'any JSON value' })),
+  filename: Type.Optional(Type.String()),
+  media_type: Type.Optional(Type.String())
+}, { title: 'AnswerPart' })
+export type AnswerPart = Static<typeof AnswerPart>
+
+/** What an interpreter made beside its text. */
+export const AnswerArtifact = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  description: Type.Optional(Type.String()),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  parts: Type.Array(Type.Object(AnswerPart.properties), { minItems: 1 })
+}, { title: 'AnswerArtifact' })
+export type AnswerArtifact = Static<typeof AnswerArtifact>
+
 /** The result of a VAC, the same on every wire (contract section 1). Further keys of the interpreter travel along. */
 export const Answer = Type.Object({
   answer: Type.String({ description: 'the complete text' }),

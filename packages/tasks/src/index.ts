@@ -1,5 +1,5 @@
 export { canFollow, isTerminal, taskStates, terminalStates, transitions } from './task.js'
-export type { TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
+export type { DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
 export type {
   CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, StopSignal,
   TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions

@@ -1,4 +1,4 @@
-import type { TaskEvent, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
+import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
  * Where tasks live. `owner` is the first argument of every method that touches a task: a task of another owner is
@@ -76,18 +76,25 @@ export interface NewTask {
   readonly push?: NewPushConfig | undefined
 }
 
-export interface UserMessage { readonly parts: readonly TextPart[], readonly timestamp?: number | undefined }
+export interface UserMessage extends Omit<TaskMessage, 'role' | 'timestamp'> { readonly timestamp?: number | undefined }
 
 export interface TaskQuery {
   readonly states?: readonly TaskState[] | undefined
+  /** A task without one is in the context of its own id: the conversation that it may become the first of. */
   readonly contextId?: string | undefined
+  /** Of these skills alone. */
+  readonly skills?: readonly string[] | undefined
+  /** Whose status is of this time or later. */
+  readonly statusSince?: number | undefined
+  /** Whether to tell how many there are on all pages. */
+  readonly count?: boolean | undefined
   /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined
   /** 1 to 100. Default 50. */
   readonly limit?: number | undefined
 }
 
-export interface TaskPage { readonly tasks: TaskRecord[], readonly nextCursor?: string }
+export interface TaskPage { readonly tasks: TaskRecord[], readonly nextCursor?: string, readonly total?: number }
 
 export interface EventsOptions {
   /** Number of the last event the reader has. One past the end waits for more, or ends if the task has. */

@@ -1,5 +1,5 @@
 import { InvalidTaskError, TaskTooLargeError } from './errors.js'
-import { executorStates, type TaskEvent, type TaskState, type TaskUpdate } from './task.js'
+import { executorStates, type TaskArtifact, type TaskEvent, type TaskMessage, type TaskState, type TaskUpdate } from './task.js'
 
 /** Updates in one `emit`. A longer list would hold the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
@@ -44,10 +44,26 @@ function eventBody ({ state, progress, delta, message, artifact, error }: TaskUp
     ...(state === undefined ? {} : { state }),
     ...(progress === undefined ? {} : { progress }),
     ...(delta === undefined ? {} : { delta }),
-    ...(message === undefined ? {} : { message: { role: message.role, parts: message.parts, timestamp: message.timestamp ?? at } }),
-    ...(artifact === undefined ? {} : { artifact: { name: artifact.name, type: 'json', content: artifact.content ?? null, createdAt: at } }),
+    ...(message === undefined ? {} : { message: messageAt(message, at) }),
+    ...(artifact === undefined ? {} : { artifact: artifactAt(artifact, at) }),
     ...(error === undefined ? {} : { error: { code: error.code, message: error.message, timestamp: at } })
   }
+}
+
+/** A message as events carry it, with no member that was not given. */
+export function messageAt ({ role, parts, timestamp, id, metadata, extensions, referenceTaskIds }: NonNullable<TaskUpdate['message']>, at: number): TaskMessage {
+  return Object.assign({ role, parts, timestamp: timestamp ?? at },
+    id === undefined ? undefined : { id },
+    metadata === undefined ? undefined : { metadata },
+    extensions === undefined ? undefined : { extensions },
+    referenceTaskIds === undefined ? undefined : { referenceTaskIds })
+}
+
+function artifactAt ({ name, content, parts, description, metadata }: NonNullable<TaskUpdate['artifact']>, at: number): TaskArtifact {
+  return Object.assign({ name, type: 'json' as const, content: content ?? null, createdAt: at },
+    parts === undefined ? undefined : { parts },
+    description === undefined ? undefined : { description },
+    metadata === undefined ? undefined : { metadata })
 }
 
 /** JSON of a value, in no more than `limit` characters. Throws TASK_INVALID for what JSON cannot say (cycles, bigints, too deep). */

@@ -27,20 +27,41 @@ export function canFollow (from: TaskState, to: TaskState): boolean {
   return (Object.values(transitions[from]) as TaskState[]).includes(to)
 }
 
-export interface TextPart { readonly type: 'text', readonly text: string }
+/** What any part of a message or artifact may carry beside its content. */
+interface PartExtras {
+  readonly filename?: string | undefined
+  readonly mediaType?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface TextPart extends PartExtras { readonly type: 'text', readonly text: string }
+/** A file: its bytes in base64, or where it is. */
+export interface FilePart extends PartExtras { readonly type: 'file', readonly text?: undefined, readonly bytes?: string | undefined, readonly uri?: string | undefined }
+/** Any JSON value. */
+export interface DataPart extends PartExtras { readonly type: 'data', readonly text?: undefined, readonly data: unknown }
+export type TaskPart = TextPart | FilePart | DataPart
 
 export interface TaskMessage {
   readonly role: 'user' | 'agent'
-  readonly parts: readonly TextPart[]
+  readonly parts: readonly TaskPart[]
   /** Milliseconds since 1970. */
   readonly timestamp: number
+  /** As its sender named it. An agent's message without one was streamed as deltas. */
+  readonly id?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly extensions?: readonly string[] | undefined
+  readonly referenceTaskIds?: readonly string[] | undefined
 }
 
 export interface TaskArtifact {
   readonly name: string
   readonly type: 'json'
-  /** Any JSON value. */
+  /** Any JSON value; null where there are `parts`. */
   readonly content: unknown
+  /** What it is made of, where it is not one JSON value. */
+  readonly parts?: readonly TaskPart[] | undefined
+  readonly description?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -109,7 +130,7 @@ export interface TaskUpdate {
   /** 0 to 1. */
   readonly progress?: number | undefined
   readonly delta?: string | undefined
-  readonly message?: { readonly role: 'user' | 'agent', readonly parts: readonly TextPart[], readonly timestamp?: number | undefined } | undefined
-  readonly artifact?: { readonly name: string, readonly content: unknown } | undefined
+  readonly message?: Omit<TaskMessage, 'timestamp'> & { readonly timestamp?: number | undefined } | undefined
+  readonly artifact?: { readonly name: string, readonly content?: unknown } & Pick<TaskArtifact, 'parts' | 'description' | 'metadata'> | undefined
   readonly error?: { readonly code: string, readonly message: string } | undefined
 }

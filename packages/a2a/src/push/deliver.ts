@@ -9,6 +9,13 @@ import type { SigningKeys } from './signing-keys.js'
 
 const MAX_ANSWER_BYTES = 65_536
 
+/** What is sent. */
+export interface PushPayload {
+  /** Media type. */
+  readonly type: string
+  readonly body: string
+}
+
 export interface PushDelivererOptions {
   /** Its dispatcher ends with this deliverer: give each its own guard. */
   readonly guard: AddressGuard
@@ -17,8 +24,8 @@ export interface PushDelivererOptions {
   readonly issuer: string
   /** Longest time of one delivery, lookup and answer included. Below that of the store, which would count it as a crash. Default 10 s. */
   readonly timeoutMs?: number | undefined
-  /** The body to send, as JSON; undefined passes the event over. What it throws goes to the store, which tries again. */
-  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<string | undefined>
+  /** What to send; text alone is JSON, and undefined passes the event over. What it throws goes to the store, which tries again. */
+  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | string | undefined>
   /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
   readonly log: TaskLogger
 }
@@ -54,8 +61,9 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     signal.addEventListener('abort', forward, { once: true })
     running.add(stop)
     try {
-      const body = await payload(delivery, stop.signal)
-      return body === undefined ? 'delivered' : await send(delivery, url, secrets, body, stop.signal)
+      const sent = await payload(delivery, stop.signal)
+      if (sent === undefined) return 'delivered'
+      return await send(delivery, url, secrets, typeof sent === 'string' ? { type: 'application/json', body: sent } : sent, stop.signal)
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', forward)
@@ -63,7 +71,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     }
   }
 
-  async function send (delivery: Delivery, url: URL, secrets: PushSecrets, body: string, signal: AbortSignal): Promise<DeliveryOutcome> {
+  async function send (delivery: Delivery, url: URL, secrets: PushSecrets, { type, body }: PushPayload, signal: AbortSignal): Promise<DeliveryOutcome> {
     const { id, taskId, tries } = delivery
     const webhookId = headerId(id)
     try {
@@ -71,7 +79,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       signal.throwIfAborted()
       const dispatcher = await guard.dispatcher()
       const { request } = await import('undici')
-      const response = await request(url, { method: 'POST', headers: deliveryHeaders(webhookId, jwt, secrets), body, signal, dispatcher })
+      const response = await request(url, { method: 'POST', headers: deliveryHeaders(webhookId, type, jwt, secrets), body, signal, dispatcher })
       const { statusCode: status, headers } = response
       await discard(response.body)
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
@@ -93,9 +101,9 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   }
 }
 
-function deliveryHeaders (id: string, jwt: string, { token, authentication }: PushSecrets): Record<string, string> {
+function deliveryHeaders (id: string, type: string, jwt: string, { token, authentication }: PushSecrets): Record<string, string> {
   return {
-    'content-type': 'application/json',
+    'content-type': type,
     'user-agent': 'polyvac',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),

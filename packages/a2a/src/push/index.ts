@@ -6,7 +6,7 @@ export { openSigningKeys } from './open-signing-keys.js'
 export { checkSecrets } from './push-secrets.js'
 export type { PushSecrets } from './push-secrets.js'
 export { pushDeliverer } from './deliver.js'
-export type { PushDeliverer, PushDelivererOptions } from './deliver.js'
+export type { PushDeliverer, PushDelivererOptions, PushPayload } from './deliver.js'
 export { verifyNotification } from './verify-notification.js'
 export type { NotificationToVerify, VerifiedNotification } from './verify-notification.js'
 export {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose'
+import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose'
 import { PushSigningKeysError } from './errors.js'
 
 export const SIGNATURE_ALGORITHM = 'ES256'
@@ -76,6 +76,14 @@ export class SigningKeys {
       .setExpirationTime(`${SIGNATURE_SECONDS}s`)
       .setJti(jti)
       .sign(this.#key)
+  }
+
+  /** The signature of an agent card in its canonical form (A2A 1.0, section 8.4): a JWS without its payload, which is the card. */
+  async signCard (canonical: string, jku: string): Promise<{ protected: string, signature: string }> {
+    const { protected: header = '', signature } = await new FlattenedSign(new TextEncoder().encode(canonical))
+      .setProtectedHeader({ alg: SIGNATURE_ALGORITHM, typ: 'JOSE', kid: this.#kid, jku })
+      .sign(this.#key)
+    return { protected: header, signature }
   }
 }
 

@@ -33,7 +33,7 @@ export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts
   }
   const given: Record<string, unknown> = {}
   for (const { role, parts } of messages) {
-    if (role === 'user') for (const { text } of parts) Object.assign(given, JSON.parse(text))
+    if (role === 'user') for (const { text } of parts) Object.assign(given, JSON.parse(text ?? '{}'))
   }
   const open = new Map<string, Asked>()
   const answers: Record<string, Answer> = {}

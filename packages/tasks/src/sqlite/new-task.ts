@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { InvalidTaskError } from '../errors.js'
 import type { NewTask } from '../task-store.js'
-import { MAX_EVENT_CHARS, toJson } from '../task-updates.js'
+import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { preparePush, type PreparedPush } from './push-configs.js'
 import type { NewRow } from './task-log.js'
 
@@ -20,7 +20,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   const first = {
     at,
     state: 'submitted' as const,
-    ...(message === undefined ? {} : { message: { role: 'user' as const, parts: message.parts, timestamp: message.timestamp ?? at } })
+    ...(message === undefined ? {} : { message: messageAt(Object.assign({ role: 'user' as const }, message), at) })
   }
   const firstText = toJson('message', first, MAX_EVENT_CHARS)
   return {
@@ -28,13 +28,19 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
     // what JSON makes of them, so that the record is the same before and after it was stored
     origin: { id, owner, skill, input: JSON.parse(inputText), contextId, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,
-    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, JSON.parse(inputText), contextId ?? null])).digest('base64url'),
+    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, JSON.parse(inputText), contextId ?? null, ...saidBesides(message)])).digest('base64url'),
     inputText,
     metadataText,
     first,
     firstText,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
   }
+}
+
+/** What of a message the input does not say. */
+function saidBesides (message: NewTask['message']): unknown[] {
+  const parts = message?.parts.filter(({ type }) => type !== 'text') ?? []
+  return parts.length === 0 ? [] : [JSON.parse(JSON.stringify(parts))]
 }
 
 /** The same text for the same value, however its keys are ordered: a client that sends a request again may order them anew. */

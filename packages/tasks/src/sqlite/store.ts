@@ -9,7 +9,7 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
   TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
-import { MAX_EVENT_CHARS, toJson } from '../task-updates.js'
+import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
 import { prepareTask } from './new-task.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
@@ -225,15 +225,16 @@ class SqliteTaskStore implements TaskStore {
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now
     const { rows, nextCursor } = pages.page(owner, query)
+    const total = query.count === true ? { total: pages.count(owner, query) } : {}
     const records: TaskRecord[] = []
     let held = 0
     for (const row of rows) {
       const { fold, chars } = tasks.weighedFold(row)
       records.push(fold.record())
       held += chars
-      if (held >= LIST_CHARS && records.length < rows.length) return { tasks: records, nextCursor: cursorAfter(row) }
+      if (held >= LIST_CHARS && records.length < rows.length) return { tasks: records, nextCursor: cursorAfter(row), ...total }
     }
-    return { tasks: records, ...(nextCursor === undefined ? {} : { nextCursor }) }
+    return { tasks: records, ...(nextCursor === undefined ? {} : { nextCursor }), ...total }
   }
 
   async cancel (owner: string, id: string, reason?: string): ReturnType<TaskStore['cancel']> {
@@ -255,10 +256,10 @@ class SqliteTaskStore implements TaskStore {
     return { outcome: done.event === undefined ? 'terminal' : 'canceled', task }
   }
 
-  async provideInput (owner: string, id: string, { parts, timestamp }: UserMessage): ReturnType<TaskStore['provideInput']> {
+  async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
     const { commit, tasks } = this.#now
     const at = Date.now()
-    const body = { at, state: 'submitted', message: { role: 'user', parts, timestamp: timestamp ?? at } } as const
+    const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
     toJson('message', body, MAX_EVENT_CHARS)
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)

@@ -6,31 +6,53 @@ import type { TaskRow } from './task-statements.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
+/** Two lookups, each by an index of its own. */
+const IN_CONTEXT = 'AND (context = ? OR (context IS NULL AND id = ?))'
 
 /** Pages by keyset: nothing that stays as it is is shown twice or passed over. What gets a new status in between moves to the front. */
 export class TaskPages {
   readonly #all
   readonly #ofContext
+  readonly #countAll
+  readonly #countOfContext
 
   constructor (database: SqliteDatabase) {
     // both drivers know plain question marks alone alike
+    const matching = (context: string): string => `FROM task WHERE owner = ? ${context} AND state IN (SELECT value FROM json_each(?))
+      AND status_at >= ? AND (? IS NULL OR skill IN (SELECT value FROM json_each(?)))`
     const select = (context: string): string => `SELECT key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due
-      FROM task WHERE owner = ? ${context} AND (status_at, key) < (?, ?) AND state IN (SELECT value FROM json_each(?))
-      ORDER BY status_at DESC, key DESC LIMIT ?`
+      ${matching(context)} AND (status_at, key) < (?, ?) ORDER BY status_at DESC, key DESC LIMIT ?`
+    const count = (context: string): string => `SELECT count(*) ${matching(context)}`
     this.#all = database.prepare(select(''))
-    this.#ofContext = database.prepare(select('AND context = ?'))
+    this.#ofContext = database.prepare(select(IN_CONTEXT))
+    this.#countAll = database.prepare(count(''))
+    this.#countOfContext = database.prepare(count(IN_CONTEXT))
   }
 
-  page (owner: string, { states, contextId, cursor, limit = DEFAULT_LIMIT }: TaskQuery): { rows: TaskRow[], nextCursor?: string } {
+  page (owner: string, query: TaskQuery): { rows: TaskRow[], nextCursor?: string } {
+    const { contextId, cursor, limit = DEFAULT_LIMIT } = query
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw new InvalidTaskError('limit', `give 1 to ${MAX_LIMIT}`)
-    const unknown = states?.find(state => !taskStates.includes(state))
-    if (unknown !== undefined) throw new InvalidTaskError('states', `there is no state '${String(unknown)}'`)
+    const filters = filtersOf(query)
     const [before, key] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] as const : decode(cursor)
-    const values = [before, key, JSON.stringify(states ?? taskStates), limit + 1] as const
-    const rows = contextId === undefined ? this.#all.all<TaskRow>(owner, ...values) : this.#ofContext.all<TaskRow>(owner, contextId, ...values)
+    const values = [...filters, before, key, limit + 1] as const
+    const rows = contextId === undefined ? this.#all.all<TaskRow>(owner, ...values) : this.#ofContext.all<TaskRow>(owner, contextId, contextId, ...values)
     if (rows.length <= limit) return { rows }
     return { rows: rows.slice(0, limit), nextCursor: cursorAfter(rows[limit - 1] as TaskRow) }
   }
+
+  /** How many tasks there are on all pages. */
+  count (owner: string, query: TaskQuery): number {
+    const { contextId } = query
+    const filters = filtersOf(query)
+    return (contextId === undefined ? this.#countAll.column<number>(owner, ...filters) : this.#countOfContext.column<number>(owner, contextId, contextId, ...filters))[0] ?? 0
+  }
+}
+
+function filtersOf ({ states, skills, statusSince = 0 }: TaskQuery): readonly [string, number, string | null, string | null] {
+  const unknown = states?.find(state => !taskStates.includes(state))
+  if (unknown !== undefined) throw new InvalidTaskError('states', `there is no state '${String(unknown)}'`)
+  const names = skills === undefined ? null : JSON.stringify(skills)
+  return [JSON.stringify(states ?? taskStates), statusSince, names, names]
 }
 
 /** The cursor of the page that begins after this row. */

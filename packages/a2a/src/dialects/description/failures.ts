@@ -1,6 +1,6 @@
-import { failureOf } from '@polyvac/core'
-import type { FastifyError, FastifyRequest } from 'fastify'
-import type { RpcId } from './envelope.js'
+import type { FastifyRequest } from 'fastify'
+import { codedFailure } from '../../coded-failure.js'
+import type { RpcId } from '../../json-rpc.js'
 
 export interface RpcFailure {
   readonly status: number
@@ -42,21 +42,11 @@ const PLAIN_STATUSES = [401, 403, 413, 429, 503]
 
 /** A failure as JSON-RPC tells it. Only internal ones carry the request id, so that a foreign task looks like none to the byte. */
 export function rpcFailure (err: unknown, request: FastifyRequest, id: RpcId): RpcFailure {
-  // one name for a task that is not there, whoever found out
-  const own = OWN.test((err as Partial<FastifyError> | undefined)?.code ?? '')
-  const { status: told, body: { error } } = own ? ownFailure(err as FastifyError) : failureOf(err, request)
-  // what the application around refuses for now, such as under pressure, is worth another try
-  const status = told === 500 && (err as Partial<FastifyError> | undefined)?.statusCode === 503 ? 503 : told
-  const code = CODES[error.code] ?? (status < 500 ? REFUSED : INTERNAL)
+  const { status, code: own, message } = codedFailure(err, request)
+  const code = CODES[own] ?? (status < 500 ? REFUSED : INTERNAL)
   const requestId = code === INTERNAL ? { requestId: request.id } : {}
   return {
     status: PLAIN_STATUSES.includes(status) ? status : code === -32700 || code === -32600 ? 400 : 200,
-    body: { jsonrpc: '2.0', id, error: { code, message: error.message, data: { code: error.code, ...requestId } } }
+    body: { jsonrpc: '2.0', id, error: { code, message, data: { code: own, ...requestId } } }
   }
-}
-
-const OWN = /^(?:A2A|TASK|PUSH)_/
-
-function ownFailure ({ code, statusCode = 500, message }: FastifyError): { status: number, body: { error: { code: string, message: string } } } {
-  return { status: statusCode, body: { error: { code, message } } }
 }

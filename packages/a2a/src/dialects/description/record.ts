@@ -1,6 +1,7 @@
 import { SKILLS } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
 import type { TaskEvent, TaskRecord, TaskState } from '@polyvac/tasks'
+import { isoTime } from '../../iso-time.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 
@@ -45,15 +46,20 @@ export function toTask (task: TaskRecord): Task {
   return {
     taskId: task.id,
     state: toState(task.state),
-    createdAt: toTime(task.createdAt),
-    updatedAt: toTime(task.updatedAt),
-    completedAt: task.completedAt === null ? null : toTime(task.completedAt),
-    messages: task.messages.map(({ role, parts, timestamp }) => ({ role, parts: [...parts], timestamp: toTime(timestamp) })),
-    artifacts: task.artifacts.map(({ name, type, content, createdAt }) => ({ name, type, content, createdAt: toTime(createdAt) })),
-    error: task.error === null ? null : { code: task.error.code, message: task.error.message, timestamp: toTime(task.error.timestamp) },
+    createdAt: isoTime(task.createdAt),
+    updatedAt: isoTime(task.updatedAt),
+    completedAt: task.completedAt === null ? null : isoTime(task.completedAt),
+    messages: task.messages.map(({ role, parts, timestamp }) => ({ role, parts: textParts(parts), timestamp: isoTime(timestamp) })),
+    artifacts: task.artifacts.map(({ name, type, content, parts, createdAt }) => ({ name, type, content: parts === undefined ? content : { parts }, createdAt: isoTime(createdAt) })),
+    error: task.error === null ? null : { code: task.error.code, message: task.error.message, timestamp: isoTime(task.error.timestamp) },
     progress: task.progress,
     metadata: { skillName: task.skill, isStreaming: isStreaming(task.skill), clientMetadata }
   }
+}
+
+/** The dialect's messages hold text alone; files and data came by another one, which shows them. */
+function textParts (parts: TaskRecord['messages'][number]['parts']): Task['messages'][number]['parts'] {
+  return parts.flatMap(({ type, text }) => type === 'text' ? [{ type, text }] : [])
 }
 
 export function toFrame (task: TaskRecord, { delta, retry }: Pick<TaskEvent, 'delta' | 'retry'> = {}): TaskUpdateFrame {
@@ -72,12 +78,4 @@ export function fromState (state: TaskStateName): TaskState[] {
 
 function toState (state: TaskState): TaskStateName {
   return state === 'rejected' ? 'failed' : state
-}
-
-/** Most times of a task are the same millisecond, or one that was just written. */
-let last = { ms: 0, text: new Date(0).toISOString() }
-
-function toTime (ms: number): string {
-  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
-  return last.text
 }

@@ -1,0 +1,26 @@
+// How one agent asks another: the protocol's own client, on the stream of a task.
+import { ClientFactory } from '@a2a-js/sdk/client'
+import { Message } from '@a2a-js/sdk'
+import { randomUUID } from 'node:crypto'
+
+const factory = new ClientFactory()
+const clients = new Map()
+
+/** Yields the other agent's answer while it is made. When `signal` fires, its task is canceled there, too. */
+export async function * askAgent (url, text, { contextId, signal }) {
+  if (!clients.has(url)) clients.set(url, factory.createFromUrl(url))
+  const client = await clients.get(url)
+  const message = Message.fromJSON({ messageId: randomUUID(), role: 'ROLE_USER', contextId, parts: [{ text }] })
+  let id
+  const cancel = () => { if (id !== undefined) client.cancelTask({ tenant: '', id, metadata: undefined }).catch(() => {}) }
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    for await (const { payload } of client.sendMessageStream({ tenant: '', message, configuration: undefined, metadata: undefined })) {
+      if (payload?.$case === 'task') id = payload.value.id
+      if (payload?.$case !== 'artifactUpdate') continue
+      for (const { content } of payload.value.artifact?.parts ?? []) if (content?.$case === 'text') yield content.value
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}

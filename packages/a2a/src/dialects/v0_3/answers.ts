@@ -1,0 +1,77 @@
+import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
+import type { Telling } from '../../dialect.js'
+import type { TaskStep } from '../../follow-task.js'
+import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../task-view.js'
+import { isoTime } from '../../iso-time.js'
+import { STATES } from './names.js'
+
+type Json = Record<string, unknown>
+
+export function toTask (task: TaskRecord, { historyLength, generation = false }: Telling = {}): Json {
+  const { id, contextId, status, artifacts, history, metadata } = viewTask(task)
+  const shown = historyLength === undefined ? history : historyLength === 0 ? [] : history.slice(-historyLength)
+  return Object.assign({ kind: 'task', id, contextId, status: toStatus(task, status) },
+    artifacts.length === 0 ? undefined : { artifacts: artifacts.map(toArtifact) },
+    shown.length === 0 ? undefined : { history: shown.map(message => toMessage(task, message)) },
+    { metadata: generation ? { ...metadata, generation: task.seq } : metadata })
+}
+
+/** What a send answers with: the task, or the message that the agent gave instead. */
+export function toSent (task: TaskRecord, telling: Telling): Json {
+  const message = messageInstead(task)
+  return message === undefined ? toTask(task, telling) : toReply(task, message)
+}
+
+/** The events of a stream that one step of the task makes; `final` is on the last status of the stream. */
+export function toEvents (step: TaskStep, ends: boolean, _telling: Telling = {}): Json[] {
+  const of = { taskId: step.task.id, contextId: contextOf(step.task) }
+  return viewStep(step).map(viewed => viewed.kind === 'status'
+    ? Object.assign({ kind: 'status-update' }, of, { status: toStatus(step.task, viewed.status), final: ends }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata })
+    : Object.assign({ kind: 'artifact-update' }, of, { artifact: toArtifact(viewed.artifact), append: viewed.append, lastChunk: viewed.lastChunk }))
+}
+
+/** A config without its secrets. */
+export function toPushConfig ({ id, taskId, url, settings }: PushConfig): Json {
+  const { schemes } = settings as { schemes?: string[] }
+  return { taskId, pushNotificationConfig: Object.assign({ id, url }, schemes === undefined ? undefined : { authentication: { schemes } }) }
+}
+
+function toStatus (task: TaskRecord, { state, at, message }: ViewedStatus): Json {
+  return Object.assign({ state: STATES[state], timestamp: isoTime(at) }, message === undefined ? undefined : { message: toMessage(task, message) })
+}
+
+/** A message of a task. */
+function toMessage (task: TaskRecord, message: ViewedMessage): Json {
+  return Object.assign(toReply(task, message), { taskId: task.id })
+}
+
+function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
+  return Object.assign({ kind: 'message', messageId: id, contextId: contextOf(task), role, parts: parts.map(toPart) },
+    metadata === undefined ? undefined : { metadata },
+    extensions === undefined ? undefined : { extensions },
+    referenceTaskIds === undefined ? undefined : { referenceTaskIds })
+}
+
+function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
+  return Object.assign({ artifactId: id, name },
+    description === undefined ? undefined : { description },
+    { parts: parts.map(toPart) },
+    metadata === undefined ? undefined : { metadata })
+}
+
+/** The version has no word for the media type or the file name of a text, nor for data that is no object: that is wrapped as `{ value }`. */
+function toPart (part: TaskPart): Json {
+  const extras = part.metadata === undefined ? {} : { metadata: part.metadata }
+  if (part.type === 'text') return { kind: 'text', text: part.text, ...extras }
+  if (part.type === 'data') return { kind: 'data', data: isObject(part.data) ? part.data : { value: part.data }, ...extras }
+  const { bytes, uri, filename, mediaType } = part
+  return {
+    kind: 'file',
+    file: { ...(bytes === undefined ? { uri } : { bytes }), ...(filename === undefined ? {} : { name: filename }), ...(mediaType === undefined ? {} : { mimeType: mediaType }) },
+    ...extras
+  }
+}
+
+function isObject (value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,35 @@
+import type { Dialect } from '../../dialect.js'
+import { MethodNotFoundError } from '../../errors.js'
+import { toEvents, toPushConfig, toSent, toTask } from './answers.js'
+import { toRpcError } from './failures.js'
+import { METHODS, VERSION } from './names.js'
+import { readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
+
+/** A2A 0.3, and 0.2 as far as it is the same. */
+export const v03: Dialect = {
+  version: VERSION,
+  methods: METHODS,
+  extensionsHeader: 'x-a2a-extensions',
+  readSend,
+  readGet: readTask,
+  readTask,
+  readList: noList,
+  readSetPush,
+  readPushId,
+  readListPush,
+  readTenant,
+  toTask,
+  toSent,
+  toPage: noList,
+  toFirst: toTask,
+  toEvents,
+  toPushConfig,
+  toPushConfigs: configs => configs.map(toPushConfig),
+  deleted: null,
+  toRpcError
+}
+
+/** JSON-RPC of 0.3 lists no tasks. */
+function noList (): never {
+  throw new MethodNotFoundError(VERSION)
+}

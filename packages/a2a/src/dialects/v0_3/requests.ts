@@ -1,0 +1,86 @@
+import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
+import { isBase64, readParams, refuseField } from '../../read-params.js'
+import type { ListPushRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
+import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Message, type Part, type PushConfig } from './schemas.js'
+
+/** The name of a config that is given none: setting it again replaces it. */
+const DEFAULT_ID = 'default'
+
+export function readSend (params: unknown): SendRequest {
+  const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
+  const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
+  return { tenant, said: toSaid(message), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
+}
+
+export function readTask (params: unknown): TaskRequest {
+  const { tenant, id, historyLength } = readParams(TaskParams, params) as TaskParams
+  return { tenant, id, historyLength }
+}
+
+export function readPushId (params: unknown): PushRequest {
+  const { tenant, id: taskId, pushNotificationConfigId: id } = readParams(PushIdParams, params) as PushIdParams
+  return { tenant, taskId, id }
+}
+
+export function readSetPush (params: unknown): SetPushRequest {
+  const { tenant, taskId, pushNotificationConfig } = readParams(SetPushParams, params) as SetPushParams
+  return { tenant, taskId, config: toNewPush(pushNotificationConfig) }
+}
+
+export function readListPush (params: unknown): ListPushRequest {
+  const { tenant, id: taskId } = readParams(TaskParams, params) as TaskParams
+  return { tenant, taskId }
+}
+
+export function readTenant (params: unknown): string | undefined {
+  return (readParams(CardParams, params) as CardParams).tenant
+}
+
+function given (text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+function toSaid ({ messageId: id, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds }: Message): Said {
+  if (role !== 'user') refuseField('message.role', 'a client speaks as user')
+  return {
+    id,
+    parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
+    contextId: given(contextId),
+    taskId: given(taskId),
+    metadata,
+    extensions,
+    referenceTaskIds
+  }
+}
+
+function toPart ({ kind, text, file, data, metadata }: Part, field: string): TaskPart {
+  const content = { text, file, data }
+  const others = (Object.keys(content) as (keyof typeof content)[]).filter(name => name !== kind && content[name] !== undefined)
+  if (content[kind] === undefined || others.length > 0) refuseField(field, `a part of kind ${kind} holds \`${kind}\` and no other content`)
+  const extras = metadata === undefined ? {} : { metadata }
+  if (text !== undefined) return { type: 'text', text, ...extras }
+  if (data !== undefined) return { type: 'data', data, ...extras }
+  const { name, mimeType, bytes, uri } = file ?? {}
+  if ((bytes === undefined) === (uri === undefined)) refuseField(`${field}.file`, 'give exactly one of bytes and uri')
+  if (bytes !== undefined && !isBase64(bytes)) refuseField(`${field}.file.bytes`, 'is no base64')
+  return {
+    type: 'file',
+    ...(bytes === undefined ? { uri } : { bytes }),
+    ...(given(name) === undefined ? {} : { filename: name }),
+    ...(given(mimeType) === undefined ? {} : { mediaType: mimeType }),
+    ...extras
+  }
+}
+
+function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
+  const { schemes: [scheme] = [], credentials } = authentication ?? {}
+  return {
+    id: given(id) ?? DEFAULT_ID,
+    url,
+    settings: Object.assign({ dialect: 'v0_3' }, scheme === undefined ? undefined : { schemes: [scheme] }),
+    secrets: {
+      ...(given(token) === undefined ? {} : { token }),
+      ...(scheme === undefined || given(credentials) === undefined ? {} : { authentication: { scheme, credentials } })
+    }
+  }
+}

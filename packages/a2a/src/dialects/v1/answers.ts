@@ -1,0 +1,94 @@
+import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
+import type { Telling } from '../../dialect.js'
+import type { ListRequest } from '../../requests.js'
+import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../task-view.js'
+import type { TaskStep } from '../../follow-task.js'
+import { isoTime } from '../../iso-time.js'
+import { ROLES, STATES } from './names.js'
+
+type Json = Record<string, unknown>
+
+/** How much of a task is told, and whether its artifacts are: where there are some, always, or never, as ListTasks wants it. */
+interface TaskOptions extends Telling { readonly artifacts?: 'always' | 'never' | undefined }
+
+export function toTask (task: TaskRecord, { historyLength, artifacts, generation = false }: TaskOptions = {}): Json {
+  const { id, contextId, status, artifacts: made, history, metadata } = viewTask(task)
+  const shown = historyLength === undefined ? history : historyLength === 0 ? [] : history.slice(-historyLength)
+  return Object.assign({ id, contextId, status: toStatus(task, status) },
+    artifacts === 'never' || (made.length === 0 && artifacts !== 'always') ? undefined : { artifacts: made.map(toArtifact) },
+    shown.length === 0 ? undefined : { history: shown.map(message => toMessage(task, message)) },
+    { metadata },
+    generation ? { generation: String(task.seq) } : undefined)
+}
+
+/** What a send answers with: the task, or the message that the agent gave instead. */
+export function toSent (task: TaskRecord, options: Telling): Json {
+  const message = messageInstead(task)
+  return message === undefined ? { task: toTask(task, options) } : { message: toReply(task, message) }
+}
+
+export function toPage ({ tasks, nextCursor = '', total = 0 }: TaskPage, { limit, historyLength, artifacts }: ListRequest, telling: Telling): Json {
+  const options = { ...telling, historyLength, artifacts: artifacts ? 'always' as const : 'never' as const }
+  return { tasks: tasks.map(task => toTask(task, options)), nextPageToken: nextCursor, pageSize: limit, totalSize: total }
+}
+
+/** The first event of a stream: the task as it stands. */
+export function toFirst (task: TaskRecord, options: Telling): Json {
+  return { task: toTask(task, options) }
+}
+
+/** The events of a stream that one step of the task makes. */
+export function toEvents (step: TaskStep, _ends: boolean, { generation = false }: Telling): Json[] {
+  const { task, event } = step
+  const of = Object.assign({ taskId: task.id, contextId: contextOf(task) }, generation ? { generation: String(event.seq) } : undefined)
+  return viewStep(step).map(viewed => viewed.kind === 'status'
+    ? { statusUpdate: Object.assign({}, of, { status: toStatus(task, viewed.status) }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata }) }
+    : { artifactUpdate: Object.assign({}, of, { artifact: toArtifact(viewed.artifact) }, viewed.append ? { append: true } : undefined, viewed.lastChunk ? { lastChunk: true } : undefined) })
+}
+
+/** The body of a push notification: one event, or the task where the step is more than one. */
+export function toNotification (step: TaskStep): Json {
+  const events = toEvents(step, false, {})
+  return events.length === 1 ? events[0] as Json : toFirst(step.task, {})
+}
+
+/** A config without its secrets. */
+export function toPushConfig ({ id, taskId, url, settings }: PushConfig): Json {
+  const [scheme] = (settings as { schemes?: string[] }).schemes ?? []
+  return Object.assign({ id, taskId, url }, scheme === undefined ? undefined : { authentication: { scheme } })
+}
+
+export function toPushConfigs (configs: readonly PushConfig[], nextPageToken: string): Json {
+  return { configs: configs.map(toPushConfig), nextPageToken }
+}
+
+function toStatus (task: TaskRecord, { state, at, message }: ViewedStatus = viewStatus(task)): Json {
+  return Object.assign({ state: STATES[state], timestamp: isoTime(at) }, message === undefined ? undefined : { message: toMessage(task, message) })
+}
+
+/** A message of a task. */
+function toMessage (task: TaskRecord, message: ViewedMessage): Json {
+  return Object.assign(toReply(task, message), { taskId: task.id })
+}
+
+function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
+  return Object.assign({ messageId: id, contextId: contextOf(task), role: ROLES[role], parts: parts.map(toPart) },
+    metadata === undefined ? undefined : { metadata },
+    extensions === undefined ? undefined : { extensions },
+    referenceTaskIds === undefined ? undefined : { referenceTaskIds })
+}
+
+function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
+  return Object.assign({ artifactId: id, name },
+    description === undefined ? undefined : { description },
+    { parts: parts.map(toPart) },
+    metadata === undefined ? undefined : { metadata })
+}
+
+function toPart (part: TaskPart): Json {
+  const { metadata, filename, mediaType } = part
+  const content: Json = part.type === 'text' ? { text: part.text } : part.type === 'data' ? { data: part.data } : part.bytes !== undefined ? { raw: part.bytes } : { url: part.uri }
+  return metadata === undefined && filename === undefined && mediaType === undefined
+    ? content
+    : Object.assign(content, metadata === undefined ? undefined : { metadata }, filename === undefined ? undefined : { filename }, mediaType === undefined ? undefined : { mediaType })
+}

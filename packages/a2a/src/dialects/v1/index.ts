@@ -1,0 +1,32 @@
+import type { Dialect } from '../../dialect.js'
+import { toEvents, toFirst, toPage, toPushConfig, toPushConfigs, toSent, toTask } from './answers.js'
+import { toFailure } from './failures.js'
+import { METHODS, VERSION } from './names.js'
+import { readGet, readList, readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
+
+/** A2A 1.0. */
+export const v1: Dialect = {
+  version: VERSION,
+  methods: METHODS,
+  extensionsHeader: 'a2a-extensions',
+  readSend,
+  readGet,
+  readTask,
+  readList,
+  readSetPush,
+  readPushId,
+  readListPush,
+  readTenant,
+  toTask,
+  toSent,
+  toPage,
+  toFirst,
+  toEvents,
+  toPushConfig,
+  toPushConfigs,
+  deleted: {},
+  toRpcError (failure) {
+    const { code, http, message, details } = toFailure(failure)
+    return { code, status: http, message, data: details }
+  }
+}

@@ -1,0 +1,106 @@
+import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
+import { isBase64, readParams, refuseField } from '../../read-params.js'
+import type { ListPushRequest, ListRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
+import { STATES } from './names.js'
+import {
+  CardParams, CONTENTS, GetParams, ListParams, ListPushParams, PushConfig, PushIdParams, SendParams, TaskParams, type Message, type Part
+} from './schemas.js'
+
+export function readSend (params: unknown): SendRequest {
+  const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
+  const { taskPushNotificationConfig: push, historyLength, returnImmediately = false, ifGenerationMatch: generation } = configuration
+  return {
+    tenant: given(tenant),
+    said: toSaid(message),
+    blocking: !returnImmediately,
+    historyLength,
+    push: push === undefined ? undefined : toNewPush(push),
+    generation: generation === undefined ? undefined : Number(generation)
+  }
+}
+
+export function readGet (params: unknown): TaskRequest {
+  const { tenant, id, historyLength, currentGeneration: past } = readParams(GetParams, params) as GetParams
+  return { tenant: given(tenant), id, historyLength, past: past === undefined ? undefined : Number(past) }
+}
+
+export function readTask (params: unknown): TaskRequest {
+  const { tenant, id } = readParams(TaskParams, params) as TaskParams
+  return { tenant: given(tenant), id }
+}
+
+export function readList (params: unknown): ListRequest {
+  const { tenant, contextId, status, pageSize: limit = 50, pageToken, historyLength, statusTimestampAfter, includeArtifacts: artifacts = false } = readParams(ListParams, params) as ListParams
+  const since = statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter.toUpperCase())
+  if (since !== undefined && Number.isNaN(since)) refuseField('statusTimestampAfter', 'is no time')
+  const states = status === undefined || status === 'TASK_STATE_UNSPECIFIED' ? undefined : (Object.keys(STATES) as TaskState[]).filter(state => STATES[state] === status)
+  return { tenant: given(tenant), contextId: given(contextId), states, limit, cursor: given(pageToken), since, historyLength, artifacts }
+}
+
+export function readPushId (params: unknown): PushRequest {
+  const { tenant, taskId, id } = readParams(PushIdParams, params) as PushIdParams
+  return { tenant: given(tenant), taskId, id }
+}
+
+export function readSetPush (params: unknown): SetPushRequest {
+  const config = readParams(PushConfig, params) as PushConfig
+  const taskId = given(config.taskId)
+  if (taskId === undefined) refuseField('taskId', 'is missing')
+  return { tenant: given(config.tenant), taskId, config: toNewPush(config) }
+}
+
+export function readListPush (params: unknown): ListPushRequest {
+  const { tenant, taskId, pageSize, pageToken } = readParams(ListPushParams, params) as ListPushParams
+  return { tenant: given(tenant), taskId, limit: pageSize === 0 ? undefined : pageSize, cursor: given(pageToken) }
+}
+
+export function readTenant (params: unknown): string | undefined {
+  return given((readParams(CardParams, params) as CardParams).tenant)
+}
+
+/** An empty string is ProtoJSON's way to leave one out. */
+function given (text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+function toSaid ({ messageId: id, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds }: Message): Said {
+  if (role !== 'ROLE_USER') refuseField('message.role', 'a client speaks as ROLE_USER')
+  return {
+    id,
+    parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
+    contextId: given(contextId),
+    taskId: given(taskId),
+    metadata,
+    extensions,
+    referenceTaskIds
+  }
+}
+
+function toPart (part: Part, field: string): TaskPart {
+  const contents = CONTENTS.filter(name => Object.hasOwn(part, name))
+  if (contents.length !== 1) refuseField(field, `give exactly one of text, raw, url and data, not ${contents.length === 0 ? 'none' : contents.join(' and ')}`)
+  const { text, raw, url, data, metadata, filename, mediaType } = part
+  const extras = Object.assign({},
+    metadata === undefined ? undefined : { metadata },
+    filename === undefined || filename === '' ? undefined : { filename },
+    mediaType === undefined || mediaType === '' ? undefined : { mediaType })
+  if (text !== undefined) return { type: 'text', text, ...extras }
+  if (raw !== undefined) {
+    if (!isBase64(raw)) refuseField(`${field}.raw`, 'is no base64')
+    return { type: 'file', bytes: raw, ...extras }
+  }
+  return url !== undefined ? { type: 'file', uri: url, ...extras } : { type: 'data', data, ...extras }
+}
+
+function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
+  const { scheme, credentials } = authentication ?? {}
+  return {
+    id: given(id),
+    url,
+    settings: Object.assign({ dialect: 'v1' }, scheme === undefined ? undefined : { schemes: [scheme] }),
+    secrets: {
+      ...(given(token) === undefined ? {} : { token }),
+      ...(scheme === undefined || credentials === undefined || credentials === '' ? {} : { authentication: { scheme, credentials } })
+    }
+  }
+}

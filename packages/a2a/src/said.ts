@@ -1,0 +1,36 @@
+import type { TaskPart } from '@polyvac/tasks'
+
+/** A file that came with a question, as interpreters get it in `extra.files`. */
+export interface SaidFile {
+  readonly filename?: string
+  readonly media_type?: string
+  /** Its content in base64; or else `url`, where it is. Nothing is fetched from there. */
+  readonly bytes?: string
+  readonly url?: string
+}
+
+/** The text of a message, or undefined where it has none. */
+export function textOf (parts: readonly TaskPart[]): string | undefined {
+  const texts = parts.flatMap(({ text }) => text === undefined || text.trim() === '' ? [] : [text])
+  return texts.length === 0 ? undefined : texts.join('\n')
+}
+
+/** What a message asks: its text, or what stands for it where it brings data or files alone. */
+export function askedBy (parts: readonly TaskPart[]): string {
+  return textOf(parts) ?? parts.map(part => part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file').join('\n')
+}
+
+export function filesOf (parts: readonly TaskPart[]): SaidFile[] {
+  return parts.flatMap(part => part.type !== 'file'
+    ? []
+    : [{
+        ...(part.filename === undefined ? {} : { filename: part.filename }),
+        ...(part.mediaType === undefined ? {} : { media_type: part.mediaType }),
+        ...(part.bytes === undefined ? {} : { bytes: part.bytes }),
+        ...(part.uri === undefined ? {} : { url: part.uri })
+      }])
+}
+
+export function dataOf (parts: readonly TaskPart[]): unknown[] {
+  return parts.flatMap(part => part.type === 'data' ? [part.data] : [])
+}

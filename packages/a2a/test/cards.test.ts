@@ -1,0 +1,120 @@
+import { test, type Test } from 'tap'
+import { createVacs } from '@polyvac/core'
+import { steered } from '../../../test/a2a-agent/steered.mjs'
+import { canonicalJson } from '../src/canonical-json.js'
+import { Cards, MAX_READY_CARDS } from '../src/cards.js'
+import type { A2aOptions } from '../src/index.js'
+import { serve, type Served } from './fixtures/app.js'
+import type { Json } from './fixtures/public.js'
+import { result } from './fixtures/public.js'
+
+const PATH = '/.well-known/agent-card.json'
+const VACS = { vacs: { vacs: { docs: { display_name: 'The docs', description: 'Knows fruit.', agent: 'documents' }, other: {} } } }
+
+async function agent (t: Test, plugin: Partial<A2aOptions> & { prefix?: string } = {}): Promise<Served> {
+  return await serve(t, steered, { ...VACS, plugin: { publicUrl: 'https://agent.example/', ...plugin } })
+}
+
+const NEWER_ONLY = ['supportedInterfaces']
+const OLDER_ONLY = ['url', 'protocolVersion', 'preferredTransport', 'additionalInterfaces', 'supportsAuthenticatedExtendedCard']
+
+test('the card is that of the version that is asked for; who asks for none gets one that both read', async t => {
+  const { app } = await agent(t)
+  const card = async (version?: string): Promise<Json> => (await app.inject({ url: PATH, headers: version === undefined ? {} : { 'a2a-version': version } })).json()
+  const newer = await card('1.0')
+  t.match(newer, {
+    name: 'Polyvac agent',
+    supportedInterfaces: [
+      { url: 'https://agent.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: 'https://agent.example/a2a/v1', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      { url: 'https://agent.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '0.3' }
+    ],
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: false },
+    defaultInputModes: ['text/plain'],
+    skills: [{ id: 'vac_query_docs', name: 'Ask The docs', tags: ['query', 'docs', 'documents'] }]
+  })
+  for (const name of OLDER_ONLY) t.notOk(name in newer, name)
+  const older = await card('0.3')
+  t.match(older, { protocolVersion: '0.3.0', url: 'https://agent.example/a2a', preferredTransport: 'JSONRPC', capabilities: { streaming: true, stateTransitionHistory: false } })
+  for (const name of NEWER_ONLY) t.notOk(name in older, name)
+  const both = await card()
+  for (const name of [...OLDER_ONLY, ...NEWER_ONLY]) t.ok(name in both, name)
+  t.match((await app.inject({ url: PATH, headers: { 'a2a-version': '7.0' } })).json(), { error: { details: [{ reason: 'VERSION_NOT_SUPPORTED' }] } })
+  const strict = await agent(t, { unnamedCard: '1.0' })
+  t.strictSame((await strict.app.inject(PATH)).json(), newer)
+  t.match((await app.inject('/.well-known/agent.json')).json(), { capabilities: ['task_management', 'streaming', 'conversation', 'document_retrieval'] }, 'the card of the description is as it was')
+})
+
+test('a card that is known already is not sent again', async t => {
+  const { app, vacs } = await agent(t)
+  const first = await app.inject({ url: PATH, headers: { 'a2a-version': '1.0' } })
+  t.match(first.headers, { etag: /^"[\w-]+"$/, 'last-modified': /GMT$/, vary: 'A2A-Version', 'cache-control': /^public, max-age=\d+$/, 'content-type': /^application\/json/ })
+  const etag = String(first.headers.etag)
+  const status = async (headers: Record<string, string>): Promise<number> => (await app.inject({ url: PATH, headers: { 'a2a-version': '1.0', ...headers } })).statusCode
+  t.equal(await status({ 'if-none-match': etag }), 304)
+  t.equal(await status({ 'if-none-match': `"x", W/${etag}` }), 304)
+  t.equal(await status({ 'if-none-match': '*' }), 304)
+  t.equal(await status({ 'if-none-match': '"x"' }), 200)
+  t.equal(await status({ 'if-modified-since': String(first.headers['last-modified']) }), 304)
+  t.equal(await status({ 'a2a-version': '0.3', 'if-none-match': etag }), 200, 'each version has a tag of its own')
+  await vacs.replace({ vacs: ['new'], streamInterpreter: steered })
+  const after = await app.inject({ url: PATH, headers: { 'a2a-version': '1.0', 'if-none-match': etag } })
+  t.match(after.json(), { skills: [{ id: 'vac_query_new' }, {}] }, 'other VACs are another card')
+})
+
+test('every VAC has a card, whose interfaces name it as their tenant', async t => {
+  const { app } = await agent(t)
+  const card = async (version: string): Promise<Json> => (await app.inject({ url: `/a2a/vacs/docs${PATH}`, headers: { 'a2a-version': version } })).json()
+  t.match(await card('1.0'), { name: 'The docs', description: 'Knows fruit.', supportedInterfaces: [{ url: 'https://agent.example/a2a/vacs/docs', tenant: 'docs' }, { url: 'https://agent.example/a2a/v1', tenant: 'docs' }, {}], skills: [{ id: 'vac_query_docs' }, { id: 'vac_stream_docs' }] })
+  t.match(await card('0.3'), { url: 'https://agent.example/a2a/vacs/docs' })
+  const missing = await app.inject(`/a2a/vacs/nope${PATH}`)
+  t.match([missing.statusCode, missing.json()], [404, { error: { code: 404, message: /ai-catalog/ } }])
+  t.match((await app.inject('/.well-known/ai-catalog.json')).json(), {
+    specVersion: '1.0',
+    entries: [
+      { identifier: 'urn:air:agent.example:docs', displayName: 'The docs', type: 'application/a2a-agent-card+json', url: `https://agent.example/a2a/vacs/docs${PATH}` },
+      { displayName: 'other' }
+    ]
+  })
+  const hidden = await agent(t, { vacNames: ['other'] })
+  t.equal((await hidden.app.inject(`/a2a/vacs/docs${PATH}`)).statusCode, 404)
+})
+
+test('an extended card is for callers who say who they are', async t => {
+  await t.rejects(agent(t, { extendedCard: card => card }), { code: 'A2A_PLUGIN_OPTIONS' })
+  const served = await agent(t, { authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: headers.authorization }, extendedCard: (card, { owner }) => ({ ...card, description: `For ${owner}` }) })
+  const headers = { authorization: 'alice' }
+  t.match(await result(served, 'GetExtendedAgentCard', {}, { headers }), { description: 'For alice', capabilities: { extendedAgentCard: true }, securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } } })
+  t.match(await result(served, 'agent/getAuthenticatedExtendedCard', {}, { headers, version: '' }), { description: 'For alice', supportsAuthenticatedExtendedCard: true, securitySchemes: { bearer: { type: 'http' } } })
+  t.equal((await served.app.inject({ method: 'POST', url: '/a2a', payload: {} })).statusCode, 401)
+  t.match((await served.app.inject(PATH)).json(), { securitySchemes: { bearer: { type: 'http', httpAuthSecurityScheme: {} } } }, 'the public card stays public')
+})
+
+test('under a prefix the root of the scope takes JSON-RPC, at the root of a host only if it is told to', async t => {
+  const call = { method: 'POST', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } } } as const
+  const prefixed = await agent(t, { prefix: '/agents' })
+  t.match((await prefixed.app.inject({ ...call, url: '/agents' })).json(), { error: { code: -32001 } })
+  const plain = await agent(t)
+  t.equal((await plain.app.inject({ ...call, url: '/' })).statusCode, 404)
+  const rooted = await agent(t, { rootRpc: true })
+  t.match((await rooted.app.inject({ ...call, url: '/' })).json(), { error: { code: -32001 } })
+})
+
+test('no more cards are kept than the bound', async t => {
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter: steered })
+  const cards = new Cards({ exposed: vacs, keys: undefined, version: '1', streaming: true, push: false, extendedCard: false, authenticated: false, extensions: [], inputModes: [] })
+  const first = cards.ready('1.0', 'http://0')
+  t.equal(cards.ready('1.0', 'http://0'), first, 'made once')
+  for (let n = 1; n < MAX_READY_CARDS; n++) cards.ready('1.0', `http://${n}`)
+  t.equal(cards.ready('1.0', 'http://0'), first)
+  cards.ready('1.0', `http://${MAX_READY_CARDS}`)
+  t.not(cards.ready('1.0', 'http://0'), first, 'past the bound they are made anew')
+})
+
+test('canonical JSON is that of RFC 8785', t => {
+  // the example of its section 3.2.2 and 3.2.3, less what JSON.parse cannot tell
+  t.equal(canonicalJson({ numbers: [333333333.3333333, 1E30, 4.50, 2e-3, 0.000000000000000000000000001], string: '€$\u000f\nA\'B"\\\\"/', literals: [null, true, false] }),
+    '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}')
+  t.equal(canonicalJson({ '€': 1, '\r': 2, 1: 3, '😀': 4, ö: 5, b: undefined }), '{"\\r":2,"1":3,"ö":5,"€":1,"😀":4}')
+  t.end()
+})

@@ -1,0 +1,33 @@
+// The agent for compatibility kits: `node test/a2a-agent/agent.mjs [--port 9999] [--profile full|plain]`, after a build.
+// `full` has all there is; `plain` has neither streams nor push notifications, and requires an extension.
+import { a2aPlugin } from '@polyvac/a2a'
+import { createVacs } from '@polyvac/core'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import Fastify from 'fastify'
+import { parseArgs } from 'node:util'
+import { steered } from './steered.mjs'
+
+const PROFILES = {
+  full: { push: { allow: ['localhost', '127.0.0.1', '::1'] } },
+  plain: { push: false, streaming: false, extensions: [{ uri: 'urn:a2a:tck:required-extension', required: true }] }
+}
+
+const { values: { port, profile } } = parseArgs({ options: { port: { type: 'string', default: '9999' }, profile: { type: 'string', default: 'full' } } })
+const options = PROFILES[profile]
+if (options === undefined) throw new Error(`no profile is named ${profile}; there are ${Object.keys(PROFILES).join(', ')}`)
+
+const tasks = sqliteTaskStore({ path: ':memory:' })
+await tasks.open()
+const app = Fastify({ logger: { level: 'warn' }, forceCloseConnections: true })
+app.addHook('onClose', () => tasks.close())
+await app.register(a2aPlugin, {
+  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what a message tells it.' } }, streamInterpreter: steered }),
+  tasks,
+  rootRpc: true,
+  unnamedCard: '1.0',
+  publicUrl: `http://localhost:${port}`,
+  ...options
+})
+await app.listen({ port: Number(port), host: 'localhost' })
+process.stdout.write(`${profile} agent at http://localhost:${port}\n`)
+process.once('SIGTERM', () => app.close())

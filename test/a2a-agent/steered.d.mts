@@ -1,0 +1,4 @@
+import type { Interpreter } from '@polyvac/core'
+
+export const WORKS: Readonly<Record<string, Interpreter>>
+export const steered: Interpreter
