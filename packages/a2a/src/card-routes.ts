@@ -11,6 +11,8 @@ export interface CardRoutesOptions {
   readonly cards: Cards
   readonly exposed: ExposedVacs
   readonly baseUrl: (request: FastifyRequest) => string
+  /** Whether cards are the same for everybody. Those that tell the address by which a request came may not be kept for others. */
+  readonly isFixed: boolean
   /** What a client that names no version gets. */
   readonly unnamed: CardKind
   readonly title: () => string
@@ -22,7 +24,8 @@ const Card = Type.Object({}, { additionalProperties: true })
 const MAX_AGE = 300
 
 /** Where agents are found: the card of all VACs, that of each, and the catalog of them. */
-export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, unnamed, title }: CardRoutesOptions): Promise<void> {
+export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, isFixed, unnamed, title }: CardRoutesOptions): Promise<void> {
+  const caching = isFixed ? `public, max-age=${MAX_AGE}` : 'no-cache'
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
@@ -35,7 +38,7 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
     async (request, reply) => await send(request, reply, (request.params as { vac: string }).vac))
   app.get('/.well-known/ai-catalog.json', { schema: { summary: 'Catalog of all agents here; a draft, its shape may change', tags: ['a2a'], response: { 200: Card } } }, async (request, reply) => {
     const url = baseUrl(request)
-    reply.header('cache-control', `public, max-age=${MAX_AGE}`)
+    reply.header('cache-control', caching)
     return {
       specVersion: '1.0',
       host: { displayName: title(), identifier: new URL(url).host },
@@ -52,7 +55,7 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
     const card = await cards.ready(kindOf(request), baseUrl(request), vac)
     if (card === undefined) return await reply.code(404).send(noSuchVac(request))
-    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', `public, max-age=${MAX_AGE}`).header('vary', 'A2A-Version')
+    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching).header('vary', 'A2A-Version')
     if (isKnown(request, card)) return await reply.code(304).send()
     return await reply.type('application/json; charset=utf-8').serializer(asItIs).send(card.text)
   }

@@ -107,7 +107,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     inputModes
   })
   await app.register(async scope => {
-    await cardRoutes(scope, { cards, exposed, baseUrl, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })
+    await cardRoutes(scope, { cards, exposed, baseUrl, isFixed: publicUrl !== undefined, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })
   })
   await app.register(async scope => {
     const principalOf = callersOf(scope)

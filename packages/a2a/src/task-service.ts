@@ -18,6 +18,8 @@ export interface TaskServiceOptions {
   readonly guard: AddressGuard | undefined
   readonly sendTimeoutMs: number
   readonly stallMs: number
+  /** Default LONG_POLL_MS. */
+  readonly longPollMs?: number | undefined
 }
 
 /** A stream that is open. */
@@ -93,7 +95,7 @@ export class TaskService {
     const { signal, end } = this.#options.streams.begin(reply)
     const stop = new Stop()
     const leave = (): void => { stop.abort(undefined) }
-    const late = setTimeout(leave, LONG_POLL_MS)
+    const late = setTimeout(leave, this.#options.longPollMs ?? LONG_POLL_MS)
     signal.addEventListener('abort', leave)
     try {
       await this.tasks.events(owner, id, { after: past, signal: stop })[Symbol.asyncIterator]().next()

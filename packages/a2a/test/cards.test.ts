@@ -49,6 +49,8 @@ test('a card that is known already is not sent again', async t => {
   const { app, vacs } = await agent(t)
   const first = await app.inject({ url: PATH, headers: { 'a2a-version': '1.0' } })
   t.match(first.headers, { etag: /^"[\w-]+"$/, 'last-modified': /GMT$/, vary: 'A2A-Version', 'cache-control': /^public, max-age=\d+$/, 'content-type': /^application\/json/ })
+  const byRequest = await agent(t, { publicUrl: undefined })
+  t.equal((await byRequest.app.inject(PATH)).headers['cache-control'], 'no-cache', 'an address that a request named is for nobody else')
   const etag = String(first.headers.etag)
   const status = async (headers: Record<string, string>): Promise<number> => (await app.inject({ url: PATH, headers: { 'a2a-version': '1.0', ...headers } })).statusCode
   t.equal(await status({ 'if-none-match': etag }), 304)

@@ -1,6 +1,12 @@
 import { test, type Test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
+import Fastify from 'fastify'
+import { OpenStreams } from '@polyvac/core'
+import type { TaskRecord } from '@polyvac/tasks'
+import { MAX_ARTIFACTS } from '../src/answer-artifacts.js'
+import { StreamCount } from '../src/stream-count.js'
+import { TaskService } from '../src/task-service.js'
 import { MAX_EARLIER_CHARS, MAX_EARLIER_TASKS } from '../src/conversation.js'
 import { GENERATION, IDEMPOTENT_SEND, MAX_EXTENSIONS } from '../src/extensions.js'
 import type { A2aOptions } from '../src/index.js'
@@ -208,6 +214,29 @@ test('generations are told to those who ask: tasks carry them, GetTask waits for
   const numbers = stream.map(({ generation }) => Number(generation))
   t.strictSame(numbers, [...numbers].sort((a, b) => a - b))
   t.match((await rpc(served, 'GetTask', { id: task.id }, { headers: { 'a2a-extensions': Array(MAX_EXTENSIONS + 1).fill('urn:x').join() } })).json(), { error: { code: -32602 } })
+})
+
+test('a wait for a generation that does not come ends with the task as it is', async t => {
+  const served = await agent(t)
+  const { task } = await result(served, 'SendMessage', { message: message('ask') })
+  const record = await served.tasks.get('anyone', task.id)
+  const streams = new OpenStreams()
+  const service = new TaskService({ tasks: served.tasks, streams, streamCount: new StreamCount(1), guard: undefined, sendTimeoutMs: 1, stallMs: 1, longPollMs: 20 })
+  const probe = Fastify()
+  t.teardown(() => probe.close())
+  probe.get('/', async (_request, reply) => await service.changed(record as TaskRecord, record?.seq as number, reply))
+  t.match((await probe.inject('/')).json(), { id: task.id, seq: record?.seq })
+})
+
+test('an answer brings at most so many artifacts, and none of another shape', async t => {
+  const made = (count: number, part: object = { text: 'a' }): unknown => Array.from({ length: count }, () => ({ name: 'a', parts: [part] }))
+  const given = new Map<string, unknown>([['most', made(MAX_ARTIFACTS)], ['more', made(MAX_ARTIFACTS + 1)], ['two', made(1, { text: 'a', url: 'b' })], ['none', made(1, {})], ['odd', 'x']])
+  const served = await serve(t, question => ({ answer: 'x', artifacts: given.get(question) as never }))
+  const sent = async (text: string): Promise<Json> => (await result(served, 'SendMessage', { message: message('', { parts: [{ text }] }) })).task
+  const { artifacts } = await sent('most')
+  t.equal(artifacts.length, MAX_ARTIFACTS + 1, 'and the answer')
+  t.equal(new Set(artifacts.map(({ artifactId }: Json) => artifactId)).size, MAX_ARTIFACTS + 1, 'each has an id of its own')
+  for (const odd of ['more', 'two', 'none', 'odd']) t.match((await sent(odd)).status, { state: 'TASK_STATE_FAILED', message: { metadata: { code: 'VAC_INVALID_RESULT' } } }, odd)
 })
 
 test('a webhook in a message is told of every event, and its secrets are never read back', async t => {

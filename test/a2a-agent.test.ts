@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { test, type Test } from 'tap'
+import { freePort } from './fixtures/service.js'
+
+t.setTimeout(60_000)
+
+type Json = Record<string, any>
+
+/** The agent for compatibility kits, as its first lines say to start it. */
+async function agent (t: Test, profile: string): Promise<string> {
+  const port = await freePort()
+  const child = spawn(process.execPath, [fileURLToPath(new URL('a2a-agent/agent.mjs', import.meta.url)), '--port', String(port), '--profile', profile], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  t.teardown(async () => {
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+  })
+  await once(child.stdout, 'data')
+  return `http://localhost:${port}`
+}
+
+async function call (url: string, method: string, messageId: string): Promise<Json> {
+  const message = { messageId, role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }) })
+  return await response.json() as Json
+}
+
+test('the full profile does what the id of a message says', async t => {
+  const base = await agent(t, 'full')
+  const card = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
+  t.match(card, { capabilities: { streaming: true, pushNotifications: true } })
+  t.notOk('protocolVersion' in card, 'strict validators get the pure card')
+  const [{ url }] = card.supportedInterfaces
+  const sent = async (id: string): Promise<Json> => (await call(`${url}/`, 'SendMessage', id)).result
+  t.match(await sent('tck-complete-task-1'), { task: { status: { state: 'TASK_STATE_COMPLETED' } } })
+  t.match(await sent('tck-input-required-1'), { task: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } })
+  t.match(await sent('tck-reject-task-1'), { task: { status: { state: 'TASK_STATE_REJECTED' } } })
+  t.match(await sent('tck-message-response-1'), { message: { parts: [{ text: 'Direct message response' }] } })
+  t.match(await sent('tck-artifact-text-1'), { task: { artifacts: [{ parts: [{ text: 'Generated text content' }] }] } })
+  t.match(await sent('tck-artifact-file-1'), { task: { artifacts: [{ parts: [{ raw: String, filename: 'output.txt', mediaType: 'text/plain' }] }] } })
+  t.match(await sent('tck-artifact-file-url-1'), { task: { artifacts: [{ parts: [{ url: 'https://example.com/output.txt' }] }] } })
+  t.match(await sent('tck-artifact-data-1'), { task: { artifacts: [{ parts: [{ data: { key: 'value', count: 42 } }] }] } })
+})
+
+test('the plain profile has no streams and no webhooks, and requires an extension of messages', async t => {
+  const base = await agent(t, 'plain')
+  const card = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
+  t.match(card, { capabilities: { streaming: false, pushNotifications: false } })
+  t.ok(card.capabilities.extensions.some((extension: Json) => extension.uri === 'urn:a2a:tck:required-extension' && extension.required === true))
+  t.match(await call(`${base}/a2a`, 'SendStreamingMessage', 'a'), { error: { code: -32004 } })
+  t.match(await call(`${base}/a2a`, 'SendMessage', 'a'), { error: { code: -32008 } })
+})
