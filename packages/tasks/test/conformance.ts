@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
+import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
 export interface ConformanceSettings { readonly maxTasks?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
@@ -346,6 +346,36 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.list('alice', { states: [] })).tasks.length, 0)
     for (const bad of ['x', '', 'MTIz', '!!']) await t.rejects(store.list('alice', { cursor: bad }), { code: 'TASK_INVALID_CURSOR', statusCode: 400 })
     for (const limit of [0, -1, 101, 1.5, NaN]) await t.rejects(store.list('alice', { limit }), { code: 'TASK_INVALID' })
+  })
+
+  test('pages are of skills and of a time, and tell how many there are; a task without a context is in its own', async t => {
+    const store = await open(t)
+    const { task: first } = await store.create('alice', { ...ASK, skill: 'a' })
+    const { task: second } = await store.create('alice', { ...ASK, skill: 'b', contextId: first.id })
+    await store.create('bob', { ...ASK, contextId: first.id })
+    const ids = async (query: TaskQuery): Promise<string[]> => (await store.list('alice', query)).tasks.map(({ id }) => id)
+    t.strictSame(new Set(await ids({ contextId: first.id })), new Set([first.id, second.id]))
+    t.strictSame(await ids({ contextId: second.id }), [], 'one that has another context is not in its own')
+    t.strictSame(await ids({ skills: ['b', 'c'] }), [second.id])
+    t.strictSame(await ids({ skills: [] }), [])
+    t.strictSame(await ids({ statusSince: second.statusAt + 1 }), [])
+    t.ok((await ids({ statusSince: second.statusAt })).includes(second.id), 'of that time, or later')
+    t.equal((await store.list('alice', { count: true, limit: 1 })).total, 2)
+    t.equal((await store.list('alice', { count: true, contextId: first.id, skills: ['a'] })).total, 1)
+    t.notOk('total' in await store.list('alice'))
+  })
+
+  test('files and data come back as they were, and are part of what a key stands for', async t => {
+    const store = await open(t)
+    const parts: TaskPart[] = [{ type: 'text', text: 'look', mediaType: 'text/plain' }, { type: 'file', bytes: 'dGNr', filename: 'a.png' }, { type: 'data', data: [1, null] }]
+    const message = { id: 'm', parts, metadata: { a: 1 }, extensions: ['urn:x'], referenceTaskIds: ['t'] }
+    const { task } = await store.create('alice', { ...ASK, message, idempotencyKey: 'k' })
+    t.match((await store.get('alice', task.id))?.messages, [{ role: 'user', ...message }])
+    t.equal((await store.create('alice', { ...ASK, message, idempotencyKey: 'k' })).created, false)
+    await t.rejects(store.create('alice', { ...ASK, message: { ...message, parts: parts.slice(0, 2) }, idempotencyKey: 'k' }), { code: 'TASK_CONFLICT' })
+    store.work(async (_task, { emit }) => { await emit({ state: 'completed', artifact: { name: 'made', description: 'd', parts, metadata: { b: 2 } } }) })
+    await collect(store.events('alice', task.id))
+    t.match((await store.get('alice', task.id))?.artifacts, [{ name: 'made', description: 'd', content: null, parts, metadata: { b: 2 } }])
   })
 
   test('20,000 pieces of an answer cost the time of their length, and reading meanwhile is the same as afterwards', async t => {
