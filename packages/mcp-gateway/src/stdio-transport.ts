@@ -20,6 +20,9 @@ export interface StdioOptions {
   readonly onGarbage: (line: string) => void
 }
 
+/** Length from which a line keeps the event loop for some ms. */
+const LONG_CHARS = 1024 * 1024
+
 /** Messages are written together up to about so many characters. */
 const BATCH_CHARS = 64 * 1024
 
@@ -81,14 +84,14 @@ export class StdioTransport implements Transport {
     const { writableLength = 0 } = stdin as { writableLength?: number }
     if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
     this.#batch += `${JSON.stringify(message)}\n`
-    if (this.#batch.length > BATCH_CHARS) this.#flush()
-    else if (!this.#isDue) {
+    if (!this.#isDue) {
       this.#isDue = true
       setImmediate(this.#endTurn)
-    }
+      this.#flush()
+    } else if (this.#batch.length > BATCH_CHARS) this.#flush()
   }
 
-  /** What is sent in one turn of the event loop leaves together: a write costs more than a message. */
+  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
   readonly #endTurn = (): void => {
     this.#isDue = false
     this.#flush()
@@ -108,14 +111,27 @@ export class StdioTransport implements Transport {
     this.#end()
   }
 
+  /** A long line is decoded, parsed and delivered in turns of their own, between which others are served; shorter ones may overtake it. */
   #read (line: string): void {
     if (line === '') return
-    let message: unknown
-    try {
-      message = JSON.parse(line)
-    } catch {
-      return this.#options.onGarbage(line)
+    if (line.length < LONG_CHARS) this.#deliver(line, this.#parse(line))
+    else {
+      setImmediate(() => {
+        const message = this.#parse(line)
+        setImmediate(() => this.#deliver(line, message))
+      })
     }
+  }
+
+  #parse (line: string): unknown {
+    try {
+      return JSON.parse(line)
+    } catch {
+      return undefined
+    }
+  }
+
+  #deliver (line: string, message: unknown): void {
     // batches belong to revision 2025-03-26
     for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
       if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
