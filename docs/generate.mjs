@@ -26,6 +26,7 @@ const parts = {
   'options: createVacs': () => interfaceTable('packages/core/src/vacs.ts', 'VacsOptions'),
   'options: vacPlugin': () => interfaceTable('packages/vac/src/options.ts', 'VacPluginOptions'),
   'options: a2aPlugin': () => interfaceTable('packages/a2a/src/options.ts', 'A2aOptions'),
+  'options: a2aGrpc': () => interfaceTable('packages/a2a/src/grpc/index.ts', 'A2aGrpcOptions'),
   'options: a2aPlugin push': () => interfaceTable('packages/a2a/src/options.ts', 'PushOptions'),
   'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin.ts', 'McpGatewayOptions'),
   'options: createGateway': () => interfaceTable('packages/mcp-gateway/src/options.ts', 'GatewayOptions'),

@@ -68,3 +68,6 @@ export class InvalidFieldsError extends InvalidParamsError {
 
 /** The plugin is given something that it cannot use. Argument: what and why. */
 export const A2aOptionsError = createError<[string]>('A2A_PLUGIN_OPTIONS', '%s', 500)
+
+/** A package that only gRPC needs is not installed. Argument: its name. */
+export const GrpcMissingError = createError<[string]>('A2A_GRPC_MISSING', 'gRPC needs the package %s; npm install @grpc/grpc-js protobufjs', 500)

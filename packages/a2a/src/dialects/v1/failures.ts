@@ -92,6 +92,12 @@ function badRequest (fieldViolations: readonly FieldViolation[]): Record<string,
   return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }
 }
 
+/** The name of the gRPC status that a JSON-RPC error is; `status` is the HTTP status that came with it. */
+export function grpcStatusOf (rpc: number, status: number): string {
+  const kinds: readonly Kind[] = [...Object.values(REASONS), PARSE, REQUEST, METHOD, PARAMS]
+  return PLAIN[status] ?? kinds.find(kind => kind.rpc === rpc)?.grpc ?? INTERNAL.grpc
+}
+
 /** The body of a failed request over HTTP+JSON (section 11.6). */
 export function toHttpBody ({ http, grpc, message, details }: V1Failure): Record<string, unknown> {
   return { error: { code: http, status: grpc, message, details } }

@@ -1,0 +1,210 @@
+import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject } from '@grpc/grpc-js'
+import type { FastifyInstance } from 'fastify'
+import { text } from 'node:stream/consumers'
+import { grpcStatusOf } from '../dialects/v1/failures.js'
+import { A2aOptionsError } from '../errors.js'
+import { DEFAULTS } from '../options.js'
+import { ask, type Answer } from './ask.js'
+import { loadPeers, type Peers } from './peers.js'
+import { dataOf } from './read-events.js'
+import { Wire, type StatusDetail, type WireMethod } from './wire.js'
+
+export interface A2aGrpcOptions {
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string | undefined
+  /** Port to listen on; 0 takes a free one. Default 0. */
+  readonly port?: number | undefined
+  /** The prefix that the a2a plugin is registered under. Default: none. */
+  readonly prefix?: string | undefined
+  /** Certificates, from `ServerCredentials.createSsl` of @grpc/grpc-js. Default: none, in clear text. */
+  readonly credentials?: ServerCredentials | undefined
+  /** Largest message that a call may send, in bytes; a larger one is refused with RESOURCE_EXHAUSTED. Default 1 MiB. */
+  readonly maxMessageBytes?: number | undefined
+}
+
+export interface A2aGrpc {
+  readonly port: number
+  /** Takes no more calls and ends those there are. `app.close()` does it, too. */
+  close (): Promise<void>
+}
+
+/** How long calls may take over their end, in ms; then they are cut off. */
+const CLOSE_GRACE_MS = 500
+
+/** Details beside an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
+export const MAX_DETAIL_BYTES = 4096
+const MAX_MESSAGE_CHARS = 1024
+
+type Call = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>
+type Failure = Partial<StatusObject> & Error
+interface RpcError { readonly code: number, readonly message: string, readonly data?: readonly StatusDetail[] }
+interface RpcAnswer { readonly result?: unknown, readonly error?: RpcError }
+
+/** Metadata that speaks of the connection rather than of the caller. */
+const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
+
+/**
+ * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin. Call it after all plugins are registered
+ * and before the application listens. Calls go through the application as requests to its JSON-RPC route do, their metadata as headers.
+ * @throws A2A_GRPC_MISSING, A2A_PLUGIN_OPTIONS
+ */
+export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {
+  const { host = '127.0.0.1', port = 0, prefix = '', credentials, maxMessageBytes = DEFAULTS.bodyLimit } = options
+  const peers = await loadPeers()
+  const { grpc } = peers
+  const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes })
+  let closed: Promise<void> | undefined
+  const close = async (): Promise<void> => await (closed ??= shutDown(server))
+  // the streams that it waits for are ended by the plugin's own hook, which comes after
+  app.addHook('preClose', done => {
+    close().catch(err => { app.log.error({ err }, 'the gRPC server did not close') })
+    done()
+  })
+  app.addHook('onClose', close)
+  await app.ready()
+  const url = `${prefix.replace(/\/+$/, '')}/a2a`
+  if (!app.hasRoute({ method: 'POST', url })) throw new A2aOptionsError(`a2aGrpc finds no route POST ${url}; register the a2a plugin before, and name its prefix`)
+
+  const wire = new Wire(peers)
+  const same = (bytes: Buffer): Buffer => bytes
+  const caller = new Caller(app, url, peers, wire)
+  for (const method of wire.methods) {
+    const { path, streams } = method
+    server.register(path, streams ? (call: ServerWritableStream<Buffer, Buffer>) => { caller.stream(method, call) } : (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => { caller.answer(method, call, done) },
+      same, same, streams ? 'serverStream' : 'unary')
+  }
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials ?? grpc.ServerCredentials.createInsecure(), (err, port) => { err === null ? resolve(port) : reject(err) })
+  })
+  return { port: bound, close }
+}
+
+/** Turns calls into requests, and answers into messages. */
+class Caller {
+  readonly #app: FastifyInstance
+  readonly #url: string
+  readonly #peers: Peers
+  readonly #wire: Wire
+
+  constructor (app: FastifyInstance, url: string, peers: Peers, wire: Wire) {
+    this.#app = app
+    this.#url = url
+    this.#peers = peers
+    this.#wire = wire
+  }
+
+  answer (method: WireMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
+    this.#ask(method, call).then(async answer => {
+      this.#sendHeaders(call, answer)
+      done(null, method.write(this.#resultOf(await text(answer.body), answer.status)))
+    }).catch(err => { done(this.#failure(err)) })
+  }
+
+  stream (method: WireMethod, call: ServerWritableStream<Buffer, Buffer>): void {
+    this.#pass(method, call).then(() => { call.end() }, err => { call.emit('error', this.#failure(err)) })
+  }
+
+  async #pass (method: WireMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
+    const answer = await this.#ask(method, call)
+    const { body, headers, status } = answer
+    this.#sendHeaders(call, answer)
+    if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await text(body), status)
+    for await (const data of dataOf(body)) {
+      if (call.write(method.write(this.#resultOf(data, status)))) continue
+      await new Promise<void>(resolve => {
+        const go = (): void => {
+          call.off('drain', go)
+          call.off('cancelled', go)
+          body.off('close', go)
+          resolve()
+        }
+        call.on('drain', go).on('cancelled', go)
+        body.on('close', go)
+      })
+    }
+  }
+
+  async #ask ({ name, read }: WireMethod, call: Call): Promise<Answer> {
+    const left = new AbortController()
+    call.on('cancelled', () => { left.abort() })
+    return await ask(this.#app, {
+      url: this.#url,
+      headers: this.#headersOf(call),
+      remoteAddress: addressOf(call.getPeer()),
+      payload: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: this.#read(read, call.request) }),
+      signal: left.signal
+    })
+  }
+
+  #read (read: WireMethod['read'], bytes: Buffer): unknown {
+    try {
+      return read(bytes)
+    } catch (err) {
+      throw this.#told('INVALID_ARGUMENT', `the message cannot be read: ${(err as Error).message}`, [])
+    }
+  }
+
+  #headersOf (call: Call): Record<string, string> {
+    const headers: Record<string, string> = { 'content-type': 'application/json', host: call.getHost() }
+    for (const name of Object.keys(call.metadata.getMap())) {
+      if (!NOT_FORWARDED.test(name)) headers[name] = call.metadata.get(name).join(', ')
+    }
+    return headers
+  }
+
+  #sendHeaders (call: Call, { headers }: Answer): void {
+    const metadata = new this.#peers.grpc.Metadata()
+    for (const name of ['a2a-extensions', 'www-authenticate', 'retry-after']) {
+      const value = headers[name]
+      if (typeof value === 'string') metadata.set(name, value)
+    }
+    call.sendMetadata(metadata)
+  }
+
+  /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
+  #resultOf (json: string, status: number): unknown {
+    const { result, error } = parsed(json)
+    if (result !== undefined) return result
+    const { code, message, data = [] } = typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
+    throw this.#told(grpcStatusOf(code, status), message, data)
+  }
+
+  #told (name: string, given: string, details: readonly StatusDetail[]): Failure {
+    const { status: codes, Metadata } = this.#peers.grpc
+    const code = codes[name as keyof typeof codes]
+    const message = given.slice(0, MAX_MESSAGE_CHARS)
+    const metadata = new Metadata()
+    let bytes = this.#wire.status(code, message, details)
+    if (bytes.length > MAX_DETAIL_BYTES) bytes = this.#wire.status(code, message, details.slice(0, 1))
+    metadata.set('grpc-status-details-bin', bytes)
+    return Object.assign(new Error(message), { code, details: message, metadata })
+  }
+
+  #failure (err: unknown): Failure {
+    const { code, metadata } = err as Failure
+    if (typeof code === 'number' && metadata !== undefined) return err as Failure
+    // the reader was too slow or has left, or the application closes
+    if ((err as { code?: unknown }).code === 'LIGHT_ECONNRESET') return this.#told('UNAVAILABLE', 'the call was cut off; read its task, or subscribe to it again', [])
+    this.#app.log.error({ err }, 'a gRPC call failed')
+    return this.#told('INTERNAL', 'the call failed; the log has the reason', [])
+  }
+}
+
+function parsed (json: string): RpcAnswer {
+  try {
+    return JSON.parse(json) as RpcAnswer
+  } catch {
+    return {}
+  }
+}
+
+/** The address of a peer as grpc-js tells it, without its port. */
+function addressOf (peer: string): string {
+  return /^\[?(.*?)\]?:\d+$/.exec(peer)?.[1] ?? peer
+}
+
+async function shutDown (server: Server): Promise<void> {
+  const late = setTimeout(() => { server.forceShutdown() }, CLOSE_GRACE_MS)
+  await new Promise<void>(resolve => { server.tryShutdown(() => { resolve() }) })
+  clearTimeout(late)
+}

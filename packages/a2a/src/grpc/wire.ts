@@ -1,0 +1,53 @@
+import { fileURLToPath } from 'node:url'
+import type { Message, Root, Type } from 'protobufjs'
+import type { Peers } from './peers.js'
+import { fromJson, toJson } from './proto-json.js'
+
+/** The messages of one method, as ProtoJSON on this side and bytes on the other. */
+export interface WireMethod {
+  readonly name: string
+  readonly path: string
+  readonly streams: boolean
+  /** @throws where the bytes are no such message */
+  readonly read: (bytes: Uint8Array) => unknown
+  readonly write: (json: unknown) => Buffer
+}
+
+/** What `grpc-status-details-bin` takes beside code and message (google.aip.dev/193). */
+export type StatusDetail = Readonly<Record<string, unknown>> & { readonly '@type': string }
+
+/** The service of A2A 1.0 over protobuf, read from the definitions that come with the package. */
+export class Wire {
+  readonly methods: readonly WireMethod[]
+  readonly #root: Root
+
+  constructor ({ protobuf }: Pick<Peers, 'protobuf'>) {
+    const root = this.#root = new protobuf.Root()
+    root.loadSync(['a2a', 'rpc-status'].map(name => fileURLToPath(new URL(`../../proto/${name}.proto`, import.meta.url))))
+    root.resolveAll()
+    const service = root.lookupService('lf.a2a.v1.A2AService')
+    this.methods = service.methodsArray.map(method => {
+      const { resolvedRequestType: request, resolvedResponseType: response } = method
+      return {
+        name: method.name,
+        path: `/lf.a2a.v1.A2AService/${method.name}`,
+        streams: method.responseStream === true,
+        read: bytes => toJson(request as Type, (request as Type).decode(bytes) as Message & Record<string, unknown>),
+        write: json => bytesOf(response as Type, json)
+      }
+    })
+  }
+
+  /** A google.rpc.Status as bytes. */
+  status (code: number, message: string, details: readonly StatusDetail[]): Buffer {
+    return bytesOf(this.#root.lookupType('google.rpc.Status'), {
+      code,
+      message,
+      details: details.map(({ '@type': url, ...detail }) => ({ type_url: url, value: bytesOf(this.#root.lookupType(url.slice(url.lastIndexOf('/') + 1)), detail).toString('base64') }))
+    })
+  }
+}
+
+function bytesOf (type: Type, json: unknown): Buffer {
+  return Buffer.from(type.encode(fromJson(type, json)).finish())
+}

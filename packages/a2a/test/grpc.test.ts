@@ -1,0 +1,238 @@
+import { test, type Test } from 'tap'
+import { Client, credentials, Metadata, status, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js'
+import protobuf from 'protobufjs'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { steered } from '../../../test/a2a-agent/steered.mjs'
+import { a2aGrpc, MAX_DETAIL_BYTES, type A2aGrpcOptions } from '../src/grpc/index.js'
+import { loadPeers } from '../src/grpc/peers.js'
+import { fromJson, toJson } from '../src/grpc/proto-json.js'
+import { serve, type ServeOptions, type Served } from './fixtures/app.js'
+import { message, result, type Json } from './fixtures/public.js'
+import { receiver } from './push/receiver.js'
+
+const root = new protobuf.Root()
+root.loadSync(['a2a', 'rpc-status'].map(name => fileURLToPath(new URL(`../proto/${name}.proto`, import.meta.url))))
+root.resolveAll()
+const service = root.lookupService('lf.a2a.v1.A2AService')
+
+interface Told extends ServiceError { readonly told: ReadonlyArray<Json> }
+
+/** A client of the service, which speaks ProtoJSON to the tests. */
+class Caller {
+  readonly client: Client
+  constructor (port: number) {
+    this.client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  }
+
+  #wire (name: string): { path: string, request: protobuf.Type, response: protobuf.Type } {
+    const { resolvedRequestType, resolvedResponseType } = service.methods[name] as protobuf.Method
+    return { path: `/lf.a2a.v1.A2AService/${name}`, request: resolvedRequestType as protobuf.Type, response: resolvedResponseType as protobuf.Type }
+  }
+
+  async call (name: string, params: Json, headers: Record<string, string> = {}): Promise<any> {
+    const { path, request, response } = this.#wire(name)
+    return await new Promise((resolve, reject) => {
+      this.client.makeUnaryRequest(path, (json: Json) => Buffer.from(request.encode(fromJson(request, json)).finish()), bytes => toJson(response, response.decode(bytes) as never), params, metadata(headers), (err, answer) => {
+        if (err === null) resolve(answer)
+        else reject(withDetails(err))
+      })
+    })
+  }
+
+  stream (name: string, params: Json, headers: Record<string, string> = {}): ClientReadableStream<any> {
+    const { path, request, response } = this.#wire(name)
+    return this.client.makeServerStreamRequest(path, (json: Json) => Buffer.from(request.encode(fromJson(request, json)).finish()), bytes => toJson(response, response.decode(bytes) as never), params, metadata(headers))
+  }
+}
+
+function metadata (headers: Record<string, string>): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries({ 'a2a-version': '1.0', ...headers })) metadata.set(name, value)
+  return metadata
+}
+
+/** The details of a google.rpc.Status beside the error. */
+function withDetails (err: ServiceError): Told {
+  const [bytes] = err.metadata.get('grpc-status-details-bin') as Buffer[]
+  if (bytes === undefined) return Object.assign(err, { told: [] })
+  const { details } = root.lookupType('google.rpc.Status').decode(bytes) as unknown as { details: Array<{ type_url: string, typeUrl: string, value: Uint8Array }> }
+  return Object.assign(err, {
+    told: details.map(({ type_url: one, typeUrl: url = one, value }) => {
+      const type = root.lookupType(url.slice(url.lastIndexOf('/') + 1))
+      return { type: type.name, ...toJson(type, type.decode(value) as never) as Json }
+    })
+  })
+}
+
+async function agent (t: Test, options: ServeOptions = {}, given: A2aGrpcOptions = {}, interpreter = steered): Promise<{ served: Served, caller: Caller, close: () => Promise<void> }> {
+  const served = await serve(t, interpreter, options)
+  const { port, close } = await a2aGrpc(served.app, given)
+  const caller = new Caller(port)
+  t.teardown(() => { caller.client.close() })
+  return { served, caller, close }
+}
+
+/** What a call fails with; undefined where it does not. */
+async function failure (answer: Promise<unknown>): Promise<Told | undefined> {
+  return await answer.then(() => undefined, (err: Told) => err)
+}
+
+async function all (call: ClientReadableStream<any>): Promise<any[]> {
+  const events: any[] = []
+  for await (const event of call) events.push(event)
+  return events
+}
+
+test('a client sends, reads, lists, streams, subscribes and cancels over gRPC, on the tasks of every other wire', async t => {
+  const { served, caller } = await agent(t)
+  const { task } = await caller.call('SendMessage', { message: message('echo') })
+  t.match(task, { status: { state: 'TASK_STATE_COMPLETED', timestamp: /^\d{4}-.*Z$/ }, artifacts: [{ parts: [{ text: 'You said: Hello' }] }] })
+  t.match(await result(served, 'GetTask', { id: task.id }), { id: task.id, status: task.status, artifacts: task.artifacts }, 'JSON-RPC reads the same task')
+  t.match(await caller.call('GetTask', { id: task.id, historyLength: 0 }), { id: task.id, history: undefined })
+  t.match(await caller.call('ListTasks', { contextId: task.contextId, includeArtifacts: true, pageSize: 5, statusTimestampAfter: task.status.timestamp }), { tasks: [{ id: task.id, artifacts: task.artifacts }], totalSize: 1, pageSize: 5 })
+  t.match(await caller.call('SendMessage', { message: message('message') }), { message: { role: 'ROLE_AGENT', parts: [{ text: 'Direct message response' }] } })
+
+  const events = await all(caller.stream('SendStreamingMessage', { message: message('chunked') }))
+  t.ok(events[0].task)
+  t.equal(events.map(({ artifactUpdate }) => artifactUpdate?.artifact.parts.map(({ text = '' }: Json) => text).join('') ?? '').join(''), 'chunk-1 chunk-2')
+  t.equal(events.at(-1).statusUpdate.status.state, 'TASK_STATE_COMPLETED')
+
+  const { task: begun } = await caller.call('SendMessage', { message: message('slow'), configuration: { returnImmediately: true } })
+  const followed = caller.stream('SubscribeToTask', { id: begun.id })
+  const seen = all(followed)
+  await once(followed, 'metadata')
+  t.match(await caller.call('CancelTask', { id: begun.id }), { status: { state: 'TASK_STATE_CANCELED' } })
+  const told = await seen
+  t.equal(told[0].task.id, begun.id)
+  t.equal(told.at(-1).statusUpdate.status.state, 'TASK_STATE_CANCELED')
+})
+
+test('files, data and metadata pass both ways as they are', async t => {
+  const { caller } = await agent(t)
+  const data = { deep: [1, 'two', null, { three: true }], none: null, empty: {} }
+  const parts = [{ text: 'Look' }, { data }, { raw: Buffer.from('bytes').toString('base64'), filename: 'a.txt', mediaType: 'text/plain' }]
+  const { task } = await caller.call('SendMessage', { message: message('report', { parts, metadata: { work: 'report', n: 1.5 } }) })
+  const heard = JSON.parse(task.artifacts[0].parts[0].text)
+  t.match(heard, { question: 'Look', data: [data], files: [{ filename: 'a.txt' }] })
+  t.match(task.history[0], { parts, metadata: { n: 1.5 } })
+})
+
+test('webhooks are made, read, listed and deleted over gRPC', async t => {
+  const hook = await receiver(t)
+  const { caller } = await agent(t, { plugin: { push: { allow: ['127.0.0.1'] } } })
+  const { task: { id: taskId } } = await caller.call('SendMessage', { message: message('slow'), configuration: { returnImmediately: true } })
+  const { id } = await caller.call('CreateTaskPushNotificationConfig', { taskId, url: hook.url, token: 'HUSH', authentication: { scheme: 'Bearer', credentials: 'SECRET' } })
+  t.strictSame(await caller.call('GetTaskPushNotificationConfig', { taskId, id }), { id, taskId, url: hook.url, authentication: { scheme: 'Bearer' } }, 'without its secrets')
+  t.match(await caller.call('ListTaskPushNotificationConfigs', { taskId }), { configs: [{ id }] })
+  t.strictSame(await caller.call('DeleteTaskPushNotificationConfig', { taskId, id }), {})
+  await t.rejects(caller.call('GetTaskPushNotificationConfig', { taskId, id }), { code: status.NOT_FOUND })
+  await caller.call('CancelTask', { id: taskId })
+})
+
+test('errors carry the status, the reason and the fields of A2A 1.0', async t => {
+  const { caller } = await agent(t)
+  const refused = (code: number, reason: string): Json => ({ code, told: [{ type: 'ErrorInfo', reason, domain: 'a2a-protocol.org' }] })
+  t.match(await failure(caller.call('GetTask', { id: 'nope' })), { ...refused(status.NOT_FOUND, 'TASK_NOT_FOUND'), details: /no task of this id/ })
+  t.match(await failure(caller.call('GetTask', { id: 'nope' }, { 'a2a-version': '9.9' })), refused(status.FAILED_PRECONDITION, 'VERSION_NOT_SUPPORTED'))
+  t.match(await failure(caller.call('GetTask', { id: 'nope' }, { 'a2a-version': '' })), refused(status.FAILED_PRECONDITION, 'VERSION_NOT_SUPPORTED'), 'none named is 0.3')
+  t.match(await failure(caller.call('GetExtendedAgentCard', {})), refused(status.FAILED_PRECONDITION, 'UNSUPPORTED_OPERATION'))
+  t.match(await failure(caller.call('SendMessage', { message: { messageId: 'm', parts: [{ text: 'x' }] } })), { code: status.INVALID_ARGUMENT, told: [{}, { type: 'BadRequest', fieldViolations: [{ field: 'message.role' }] }] })
+  const { task } = await caller.call('SendMessage', { message: message('echo') })
+  t.match(await failure(caller.call('CancelTask', { id: task.id })), refused(status.FAILED_PRECONDITION, 'TASK_NOT_CANCELABLE'))
+  const err = await all(caller.stream('SubscribeToTask', { id: task.id })).catch(withDetails)
+  t.match(err, refused(status.FAILED_PRECONDITION, 'UNSUPPORTED_OPERATION'), 'a stream is refused alike')
+  const many = await caller.call('SendMessage', { message: message('echo', { parts: Array.from({ length: 300 }, () => ({ filename: 'x' })) }) }).catch(err => err as Told)
+  t.ok((many.metadata.get('grpc-status-details-bin')[0] as Buffer).length <= MAX_DETAIL_BYTES, 'the details fit into headers')
+  t.equal(many.code, status.INVALID_ARGUMENT)
+})
+
+test('bytes that are no message are the mistake of their sender', async t => {
+  const { caller, served } = await agent(t)
+  const err = await new Promise<ServiceError | null>(resolve => { caller.client.makeUnaryRequest('/lf.a2a.v1.A2AService/GetTask', (bytes: Buffer) => bytes, bytes => bytes, Buffer.from([0x7f]), metadata({}), err => { resolve(err) }) })
+  t.match(err, { code: status.INVALID_ARGUMENT, details: /cannot be read/ })
+  t.notMatch(served.logged(), 'a gRPC call failed')
+})
+
+test('a message over the bound is refused', async t => {
+  const { caller } = await agent(t, {}, { maxMessageBytes: 1000 })
+  await t.rejects(caller.call('SendMessage', { message: message('echo', { parts: [{ text: 'x'.repeat(1000) }] }) }), { code: status.RESOURCE_EXHAUSTED })
+})
+
+test('callers are named by `authenticate`, from metadata, and see their own tasks alone', async t => {
+  const { caller } = await agent(t, {
+    plugin: {
+      authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: String(headers.authorization) },
+      extendedCard: card => ({ ...card, description: 'more of it' })
+    }
+  })
+  const ada = { authorization: 'Bearer ada' }
+  const { task } = await caller.call('SendMessage', { message: message('echo') }, ada)
+  await t.rejects(caller.call('GetTask', { id: task.id }), { code: status.UNAUTHENTICATED })
+  await t.rejects(caller.call('GetTask', { id: task.id }, { authorization: 'Bearer bob' }), { code: status.NOT_FOUND })
+  t.match(await caller.call('GetExtendedAgentCard', {}, ada), { description: 'more of it', skills: [{}], supportedInterfaces: [{ protocolVersion: '1.0' }] })
+})
+
+test('a client that leaves ends its stream and not its task', async t => {
+  const { caller, served } = await agent(t, { plugin: { maxStreams: 1 } })
+  const call = caller.stream('SendStreamingMessage', { message: message('slow') })
+  const [first] = await once(call, 'data')
+  call.on('error', () => {}).cancel()
+  for (;;) {
+    const again = caller.stream('SubscribeToTask', { id: first.task.id })
+    const outcome = await Promise.race([once(again, 'data').then(() => 'open'), once(again, 'error').then(() => 'refused')]).catch(() => 'refused')
+    again.on('error', () => {}).cancel()
+    if (outcome === 'open') break
+    await delay(5)
+  }
+  t.match(await caller.call('GetTask', { id: first.task.id }), { status: { state: 'TASK_STATE_WORKING' } }, 'its place is free again, and the task goes on')
+  await result(served, 'CancelTask', { id: first.task.id })
+})
+
+test('a reader that takes nothing holds its stream up, and is cut off in the end', async t => {
+  const served = await serve(t, async function * () {
+    for (let made = 0; made < 400; made++) yield 'x'.repeat(16_384)
+  }, { plugin: { stallMs: 200 } })
+  const { port } = await a2aGrpc(served.app)
+  const session = connect(`http://127.0.0.1:${port}`)
+  t.teardown(() => { session.destroy() })
+  const type = root.lookupType('lf.a2a.v1.SendMessageRequest')
+  const bytes = Buffer.from(type.encode(fromJson(type, { message: message('any') })).finish())
+  const call = session.request({ ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/SendStreamingMessage', 'content-type': 'application/grpc', te: 'trailers', 'a2a-version': '1.0' })
+  call.end(Buffer.concat([Buffer.from([0, 0, 0, bytes.length >> 8, bytes.length & 255]), bytes]))
+  await delay(1500)
+  let taken = 0
+  call.on('data', (piece: Buffer) => { taken += piece.length })
+  const [trailers] = await once(call, 'trailers')
+  t.equal(trailers['grpc-status'], String(status.UNAVAILABLE))
+  t.ok(taken < 3_000_000, `${taken} bytes of 6.5 million were sent before`)
+})
+
+test('open streams do not hold up `app.close()`', async t => {
+  const { caller, served } = await agent(t)
+  const call = caller.stream('SendStreamingMessage', { message: message('slow') })
+  await once(call, 'data')
+  const ended = all(call)
+  const begun = performance.now()
+  await served.app.close()
+  t.ok(performance.now() - begun < 1000)
+  t.ok(Array.isArray(await ended), 'it ends as over HTTP, without a last state')
+})
+
+test('`close` ends the calls there are and takes no more', async t => {
+  const { caller, close } = await agent(t)
+  const call = caller.stream('SendStreamingMessage', { message: message('slow') })
+  await once(call, 'data')
+  const ended = all(call).catch(err => err as ServiceError)
+  await close()
+  t.match(await ended, { code: /\d/ })
+  await t.rejects(caller.call('ListTasks', {}), { code: status.UNAVAILABLE })
+})
+
+test('what is missing is told by name: the package, the plugin', async t => {
+  await t.rejects(loadPeers(async () => { throw new Error('not there') }), { code: 'A2A_GRPC_MISSING', message: /@grpc\/grpc-js/ })
+  const { app } = await serve(t, steered)
+  await t.rejects(a2aGrpc(app, { prefix: '/elsewhere' }), { code: 'A2A_PLUGIN_OPTIONS', message: /POST \/elsewhere\/a2a/ })
+})
