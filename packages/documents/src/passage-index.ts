@@ -165,10 +165,13 @@ export class PassageIndex {
   * #removeSteps (sources: Iterable<string>): Generator<void> {
     const { passagesOf, deleteTerms, deletePassage, deleteFile } = this.#statements
     for (const source of sources) {
-      for (const id of passagesOf.column<number>(source)) {
-        deleteTerms.run(id)
-        deletePassage.run(id)
-        yield
+      // another process may be writing the document between two slices: it stops once its row is gone, and not before
+      for (let ids = passagesOf.column<number>(source); ids.length > 0; ids = passagesOf.column<number>(source)) {
+        for (const id of ids) {
+          deleteTerms.run(id)
+          deletePassage.run(id)
+          yield
+        }
       }
       deleteFile.run(source)
     }
