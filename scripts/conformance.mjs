@@ -1,6 +1,6 @@
 // `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this plugin with the
-// tools that the suites call by name. Ends with a line per run and `conformance: N passed, N failed`.
-// `--gateway` runs them through the gateway instead; a folder as argument keeps the suites there between runs.
+// tools that the suites call by name, and against a gateway before that fixture. Ends with a line per run and
+// `conformance: N passed, N failed`. `--direct` and `--gateway` run one of the two; a folder as argument keeps the suites there.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ const RUNS = [
 const LONGEST_RUN_MS = 180_000
 
 const given = process.argv.slice(2)
-const servers = given.includes('--gateway') ? ['gateway.mjs'] : ['server.mjs']
+const servers = given.includes('--gateway') ? ['gateway.mjs'] : given.includes('--direct') ? ['server.mjs'] : ['server.mjs', 'gateway.mjs']
 const kept = given.find(argument => !argument.startsWith('--'))
 const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'polyvac-conformance-')) : resolve(kept)
 const totals = { passed: 0, failed: 0 }

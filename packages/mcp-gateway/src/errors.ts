@@ -68,3 +68,9 @@ export function withContext<E extends Error> (err: E, context: CallContext): E {
 export function contextOf (err: unknown): CallContext | undefined {
   return typeof err === 'object' && err !== null ? contexts.get(err) : undefined
 }
+
+/** The error with the protocol's error that the server answered with, as `rpcError`, for an MCP server to hand on. */
+export function handedOn (err: unknown): unknown {
+  const { rpcCode: code, data } = contextOf(err)?.details ?? {}
+  return code === undefined ? err : Object.assign(err as Error, { rpcError: { code, message: (err as Error).message, data } })
+}

@@ -1,4 +1,6 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { createParser } from 'eventsource-parser'
 import { mirroredHeaders } from './mirrored-headers.js'
 
 type Id = string | number
@@ -11,6 +13,8 @@ export interface FetchGuard {
   readonly schemaOf: (tool: string) => unknown
   /** The answer to this request will not come: its stream ended, or its message was too long. */
   readonly onLost: (id: Id, message: string, data: object) => void
+  /** What the server asks or logs in the stream of this request's answer. */
+  readonly onRelated: (message: JSONRPCMessage, id: Id) => void
   readonly fetch: FetchLike
   /** The requests on their way, so that one can be cut off. */
   readonly open: Map<Id, AbortController>
@@ -22,8 +26,9 @@ const NEWLINE = 10
 const CANCELLED = -32000
 
 /**
- * The `fetch` of an HTTP upstream: it knows which request an answer is for, so that a stream that is cut, and a message
- * past the limit, fail that one call at once rather than leave it waiting.
+ * The `fetch` of an HTTP upstream: it knows which request an answer is for, which the transport does not tell. So a stream
+ * that is cut, and a message past the limit, fail that one call at once rather than leave it waiting, and what the server
+ * asks and logs meanwhile belongs to that call.
  */
 export function guardedFetch (guard: FetchGuard): FetchLike {
   return async (url, init = {}) => {
@@ -68,15 +73,15 @@ async function asAnswer (response: Response, id: Id): Promise<Response> {
   return new Response(text, { status: response.status, statusText: response.statusText, headers: response.headers })
 }
 
-/** The body as it comes, counted, and its end noticed. */
-function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, onLost, open }: FetchGuard): ReadableStream<Uint8Array> {
+/** The body as it comes, counted, without what the server asks and logs, and its end noticed. */
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, onLost, onRelated, open }: FetchGuard): ReadableStream<Uint8Array> {
   const reader = body.getReader()
+  const events = isStream ? new Events(message => onRelated(message, id)) : undefined
   let bytes = 0
-  let isResumable = false
   const lost = (): void => {
     open.delete(id)
     // what was read last is still being parsed; a stream with event ids is resumed by the transport
-    if (isStream && !isResumable) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), 20)
+    if (events?.isResumable === false) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), 20)
   }
   return new ReadableStream({
     async pull (controller) {
@@ -93,8 +98,7 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
           onLost(id, 'the message is too long', { oversized: bytes })
           throw new Error('the message is too long')
         }
-        if (isStream && !isResumable && /^id:/m.test(Buffer.from(value.subarray(0, 4096)).toString('latin1'))) isResumable = true
-        controller.enqueue(value)
+        controller.enqueue(events === undefined ? value : events.read(value))
       } catch (err) {
         lost()
         reader.cancel().catch(() => {})
@@ -110,4 +114,44 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
       await reader.cancel(reason)
     }
   }, { highWaterMark: 0 })
+}
+
+/** Takes the server's questions and log messages out of an event stream. Events without data stay, for their ids. */
+class Events {
+  /** Whether an event had an id. */
+  isResumable = false
+  readonly #decoder = new TextDecoder()
+  readonly #parser
+  #out: string[] = []
+
+  constructor (take: (message: JSONRPCMessage) => void) {
+    this.#parser = createParser({
+      onEvent: ({ id, event, data }) => {
+        if (id !== undefined) this.isResumable = true
+        const message = data.includes('"method"') ? relatedIn(data) : undefined
+        if (message !== undefined) take(message)
+        const lines = (message === undefined ? data : '').split('\n').map(line => `data: ${line}\n`)
+        this.#out.push(`${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${lines.join('')}\n`)
+      },
+      onRetry: ms => { this.#out.push(`retry: ${ms}\n`) }
+    })
+  }
+
+  /** The events that are complete with these bytes. */
+  read (bytes: Uint8Array): Uint8Array {
+    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
+    const text = this.#out.join('')
+    this.#out = []
+    // a stream cannot pass on nothing
+    return Buffer.from(text === '' ? ':\n' : text)
+  }
+}
+
+function relatedIn (data: string): JSONRPCMessage | undefined {
+  try {
+    const message = JSON.parse(data) as Message
+    return message.method !== undefined && (message.id !== undefined || message.method === 'notifications/message') ? message as JSONRPCMessage : undefined
+  } catch {
+    return undefined
+  }
 }

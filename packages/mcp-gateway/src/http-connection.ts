@@ -10,7 +10,7 @@ import { guardedFetch } from './guarded-fetch.js'
 import { ModernEra } from './modern-era.js'
 import { redactor, type Redact } from './redact.js'
 import { unfilledVariables, type NamedServer } from './server-config.js'
-import { wordsOf } from './requests.js'
+import { CLOSED, wordsOf } from './requests.js'
 import { Session } from './session.js'
 import { shortened } from './tool-text.js'
 
@@ -67,8 +67,9 @@ export class HttpConnection implements Connection {
       throw this.#failure
     }
     const { binding } = this.#known
-    const first: unknown[] = []
-    for (const next of binding === undefined ? ['streamable', 'modern', 'sse'] as const : [binding]) {
+    const failures: unknown[] = []
+    // a server of both eras is spoken to in the newer one, where its questions belong to their calls
+    for (const next of binding === undefined ? ['modern', 'streamable', 'sse'] as const : [binding]) {
       const session = this.session = this.#sessionOver(next)
       const stop = (): void => { session.close().catch(() => {}) }
       signal.addEventListener('abort', stop, { once: true })
@@ -77,7 +78,7 @@ export class HttpConnection implements Connection {
         this.#known.binding = next
         return
       } catch (err) {
-        first.push(err)
+        failures.push(err)
         await session.close()
         // only a refusal shows that the server speaks something else; silence, 401 and a closed port do not
         if (signal.aborted || !isRefusal(err)) break
@@ -87,7 +88,7 @@ export class HttpConnection implements Connection {
     }
     // what spoke before may speak otherwise after an update
     this.#known.binding = undefined
-    this.#failure = first[0]
+    this.#failure = failures[1] ?? failures[0]
     throw this.#failure
   }
 
@@ -145,6 +146,7 @@ export class HttpConnection implements Connection {
       maxMessageBytes: limits.maxMessageBytes,
       isModern: binding === 'modern',
       schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
+      onRelated: (message, id) => { session.requests.receive(message, id) },
       onLost: (id, message, data) => { session.requests.fail(id, message, data) },
       open
     })
@@ -207,7 +209,7 @@ function statusText (status: number, message: string): string {
 }
 
 function isRefusal (err: unknown): boolean {
-  if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && err.code !== -32000
+  if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && wordsOf(err) !== CLOSED
   const { code } = err as { code?: unknown }
   return err instanceof StreamableHTTPError && typeof code === 'number' && code >= 400 && code < 500 && code !== 401 && code !== 403 && code !== 429
 }

@@ -29,21 +29,20 @@ class Running implements CallOptions {
   /** Called when a question comes. */
   onQuestion: (() => void) | undefined
   done: Promise<ToolResult> | undefined
-  readonly #capabilities: CallBody['capabilities']
+  readonly capabilities: CallBody['capabilities']
   readonly #hasRoom: () => boolean
   #asked = 0
 
   constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, onProgress: CallOptions['onProgress'], hasRoom: () => boolean) {
     this.owner = owner
-    this.#capabilities = capabilities
+    this.capabilities = capabilities
     this.signal = signal
     this.onProgress = onProgress
     this.#hasRoom = hasRoom
   }
 
   readonly ask = (question: Question, signal: StopSignal): Promise<Record<string, unknown>> => {
-    const { elicitation, sampling } = this.#capabilities ?? ANSWERS_ALL
-    const can = question.method === 'elicitation/create' ? elicitation : sampling
+    const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
     if (can === undefined || !this.#hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
       const key = `input-${++this.#asked}`

@@ -1,7 +1,9 @@
 import { MODERN_VERSION } from './modern-era.js'
 
 /** The parameter whose value a request's `Mcp-Name` repeats. */
-const NAMED: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
+const NAMED: Readonly<Record<string, string>> = {
+  'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri', 'tasks/get': 'taskId', 'tasks/update': 'taskId', 'tasks/cancel': 'taskId'
+}
 
 type Schema = { readonly properties?: Readonly<Record<string, Schema>>, readonly type?: unknown, readonly 'x-mcp-header'?: unknown }
 

@@ -1,6 +1,7 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { LATEST_PROTOCOL_VERSION, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { CallOptions } from './call.js'
 import { version } from './version.js'
 
 /** The revision without sessions: every request says who asks and what it can. */
@@ -10,7 +11,18 @@ export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, samplin
 export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
 
 const META = 'io.modelcontextprotocol/'
+/** The extension for tasks. */
+export const TASKS_EXTENSION = `${META}tasks`
+
 const ENVELOPE = { [`${META}protocolVersion`]: MODERN_VERSION, [`${META}clientCapabilities`]: CLIENT_CAPABILITIES, [`${META}clientInfo`]: CLIENT_INFO }
+
+/** What goes with a request of this revision, beside the envelope that is the same for all. */
+export function metaOf ({ capabilities, logLevel }: CallOptions): object | undefined {
+  if (capabilities === undefined && logLevel === undefined) return undefined
+  return { ...capabilities !== undefined && { [`${META}clientCapabilities`]: capabilities }, ...logLevel !== undefined && { [`${META}logLevel`]: logLevel } }
+}
+
+const UNSUPPORTED_VERSION = -32022
 
 /** Wait in ms before a subscription that ended is asked for again. */
 const LISTEN_AGAIN_MS = 2_000
@@ -54,7 +66,7 @@ export class ModernEra implements Transport {
     if (method === 'ping') this.#pings.add(id)
     const isDiscovery = method === 'initialize' || method === 'ping'
     const { _meta: meta, ...rest } = isDiscovery ? {} as Record<string, unknown> : params ?? {}
-    await this.#inner.send({ jsonrpc: '2.0', id, method: isDiscovery ? 'server/discover' : method, params: { ...rest, _meta: { ...meta as object, ...ENVELOPE } } }, options)
+    await this.#inner.send({ jsonrpc: '2.0', id, method: isDiscovery ? 'server/discover' : method, params: { ...rest, _meta: { ...ENVELOPE, ...meta as object } } }, options)
   }
 
   async close (): Promise<void> {
@@ -69,7 +81,14 @@ export class ModernEra implements Transport {
     }
     const whole = { ...message, ...id !== undefined && { id } } as Loose
     if (id !== undefined && message.method === undefined && message.result !== undefined) {
-      if (this.#handshakes.delete(id)) whole.result = handshakeOf(message.result)
+      if (this.#handshakes.delete(id)) {
+        const { supportedVersions: versions } = message.result
+        if (Array.isArray(versions) && versions.includes(MODERN_VERSION)) whole.result = handshakeOf(message.result)
+        else {
+          delete whole.result
+          whole.error = { code: UNSUPPORTED_VERSION, message: `it serves ${JSON.stringify(versions)}, not ${MODERN_VERSION}` }
+        }
+      }
       if (this.#pings.delete(id)) whole.result = {}
     }
     this.onmessage?.(whole as JSONRPCMessage, extra)
@@ -88,12 +107,11 @@ export class ModernEra implements Transport {
   }
 }
 
-function handshakeOf ({ supportedVersions, capabilities, instructions, _meta: meta }: Record<string, unknown>): Record<string, unknown> {
-  const serves = Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)
+function handshakeOf ({ capabilities, instructions, _meta: meta }: Record<string, unknown>): Record<string, unknown> {
   const info = (meta as Record<string, unknown> | undefined)?.[`${META}serverInfo`] ?? { name: 'unnamed', version: '0' }
   return {
     // the client takes no version that it does not know
-    protocolVersion: serves ? LATEST_PROTOCOL_VERSION : `none of ${JSON.stringify(supportedVersions)}`,
+    protocolVersion: LATEST_PROTOCOL_VERSION,
     capabilities: capabilities ?? {},
     serverInfo: info,
     ...typeof instructions === 'string' && { instructions }

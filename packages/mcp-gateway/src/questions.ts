@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 1_000
 /** Questions in one answer of revision 2026-07-28. */
 const MAX_AT_ONCE = 20
 
-/** JSON-RPC code of the specification for a user who rejects sampling. */
+/** JSON-RPC code of the specification for a user who rejects. */
 const REJECTED = -1
 
 /**
@@ -26,10 +26,11 @@ export class Questions {
     this.#calls = calls
   }
 
-  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. */
-  async answer (method: string, params: Record<string, unknown>, signal: StopSignal): Promise<Record<string, unknown>> {
-    if (!isQuestion(method)) throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
-    const call = this.#callAsked()
+  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with. */
+  async answer (method: string, params: Record<string, unknown>, signal: StopSignal, known?: TimedRequest): Promise<Record<string, unknown>> {
+    // roots were not declared: some servers would ask for them outside of any call
+    if (!isQuestion(method) || method === 'roots/list') throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
+    const call = known ?? this.#callAsked()
     if (call === undefined) return decline(method)
     if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
     // its time does not run while somebody thinks
@@ -39,6 +40,13 @@ export class Questions {
     } finally {
       call.resume()
     }
+  }
+
+  /** The call that a log message belongs to: the only one, or the oldest where all are of one owner. */
+  logging (): TimedRequest | undefined {
+    const [first, ...others] = this.#calls.values()
+    const owner = first?.options.owner
+    return others.length === 0 || (owner !== undefined && others.every(({ options }) => options.owner === owner)) ? first : undefined
   }
 
   #callAsked (): TimedRequest | undefined {
@@ -67,7 +75,7 @@ export async function answersTo ({ inputRequests, requestState }: Readonly<Recor
 export class Declined extends Error {}
 
 function isQuestion (method: string): boolean {
-  return method === 'elicitation/create' || method === 'sampling/createMessage'
+  return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
 }
 
 async function ask (question: Question, asker: Asker | undefined, signal: StopSignal): Promise<Record<string, unknown>> {
@@ -82,5 +90,5 @@ async function ask (question: Question, asker: Asker | undefined, signal: StopSi
 
 function decline (method: string): Record<string, unknown> {
   if (method === 'elicitation/create') return { action: 'decline' }
-  throw new McpError(REJECTED, 'nobody is there to answer a sampling request')
+  throw new McpError(REJECTED, `nobody is there to answer ${method}`)
 }

@@ -1,16 +1,27 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, McpError, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
-import type { CallProgress } from './call.js'
+import type { CallProgress, LogMessage } from './call.js'
 
 type Id = string | number
 type Result = Record<string, unknown>
 type Loose = { id?: Id, method?: string, params?: unknown, result?: unknown, error?: unknown }
+
+/** Of requests whose connection ended first. Servers use the code for other things, too. */
+export const CLOSED = 'the connection was closed'
 
 /** Where a request's answer goes. Exactly one of `answered` and `failed` is called, unless the request is cancelled. */
 export interface Waiting {
   answered (result: Result): void
   failed (err: unknown): void
   progressed (progress: CallProgress): unknown
+  logged (message: LogMessage): unknown
+}
+
+export interface RequestsOptions {
+  /** A request was cancelled before its answer. */
+  readonly onCancelled?: ((id: Id) => void) | undefined
+  /** Whose log message this is, where the connection does not tell. */
+  readonly loggedBy: () => Waiting | undefined
 }
 
 /**
@@ -25,15 +36,17 @@ export class Requests implements Transport {
   /** When the server was last heard, as of `performance.now()`. */
   heardAt = performance.now()
   readonly #inner: Transport
-  readonly #onCancelled: ((id: Id) => void) | undefined
+  readonly #options: RequestsOptions
   /** By id. No Map, for the reason that `LiveSet` of core tells. */
   #waiting: Record<Id, Waiting> = Object.create(null) as Record<Id, Waiting>
+  /** Which request a question of the server came with, by the question's id. */
+  readonly #askedIn = new Map<Id, Id>()
   /** The client's own ids, of which there is the handshake's, are small. */
   #lastId = 1_000
 
-  constructor (inner: Transport, onCancelled?: (id: Id) => void) {
+  constructor (inner: Transport, options: RequestsOptions) {
     this.#inner = inner
-    this.#onCancelled = onCancelled
+    this.#options = options
   }
 
   get sessionId (): string | undefined { return this.#inner.sessionId }
@@ -43,7 +56,7 @@ export class Requests implements Transport {
       const lost = Object.values(this.#waiting)
       this.#waiting = Object.create(null) as Record<Id, Waiting>
       this.onclose?.()
-      for (const waiting of lost) waiting.failed(new McpError(ErrorCode.ConnectionClosed, 'the connection was closed'))
+      for (const waiting of lost) waiting.failed(new McpError(ErrorCode.ConnectionClosed, CLOSED))
     }
     this.#inner.onerror = err => this.onerror?.(err)
     this.#inner.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => this.#read(message, extra)
@@ -58,17 +71,18 @@ export class Requests implements Transport {
       this.#waiting[id] = {
         answered: result => answer({ result }),
         failed: err => answer({ error: { code: (err as McpError).code, message: wordsOf(err as McpError) } }),
-        progressed () {}
+        progressed () {},
+        logged () {}
       }
-    }
+    } else if (id !== undefined) this.#askedIn.delete(id)
     await this.#inner.send(message, options)
   }
 
-  /** Sends a request; its id is also the token of its progress. */
-  request (method: string, params: object, waiting: Waiting): Id {
+  /** Sends a request; its id is also the token of its progress. `meta` goes with it. */
+  request (method: string, params: object, waiting: Waiting, meta?: object): Id {
     const id = ++this.#lastId
     this.#waiting[id] = waiting
-    this.#inner.send({ jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta: { progressToken: id } }) } as JSONRPCMessage).catch((err: unknown) => {
+    this.#inner.send({ jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } }) } as JSONRPCMessage).catch((err: unknown) => {
       if (this.#take(id) !== undefined) waiting.failed(err)
     })
     return id
@@ -77,7 +91,7 @@ export class Requests implements Transport {
   /** Gives a request up and tells its server; does nothing if it has been answered. */
   cancel (id: Id, reason: string): void {
     if (this.#take(id) === undefined) return
-    this.#onCancelled?.(id)
+    this.#options.onCancelled?.(id)
     this.#inner.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason } }).catch((err: Error) => this.onerror?.(err))
   }
 
@@ -90,6 +104,17 @@ export class Requests implements Transport {
     return true
   }
 
+  /** Takes a message that came with the answer to a request of ours, where the connection keeps them apart. */
+  receive (message: JSONRPCMessage, related: Id): void {
+    this.#read(message, undefined, related)
+  }
+
+  /** The request that a question of the server came with, where that is known. */
+  askedIn (question: Id): Waiting | undefined {
+    const id = this.#askedIn.get(question)
+    return id === undefined ? undefined : this.#waiting[id]
+  }
+
   async close (): Promise<void> {
     await this.#inner.close()
   }
@@ -99,10 +124,10 @@ export class Requests implements Transport {
   }
 
   /** A listener's fault is not the server's. */
-  #tell (token: Id, progress: CallProgress): void {
+  #tell (listen: () => unknown): void {
     const trouble = (err: unknown): void => this.onerror?.(err instanceof Error ? err : new Error(String(err)))
     try {
-      const told = this.#waiting[token]?.progressed(progress)
+      const told = listen()
       if (told instanceof Promise) told.catch(trouble)
     } catch (err) {
       trouble(err)
@@ -115,7 +140,7 @@ export class Requests implements Transport {
     return waiting
   }
 
-  #read (message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
+  #read (message: JSONRPCMessage, extra: MessageExtraInfo | undefined, related?: Id): void {
     this.heardAt = performance.now()
     const { id, method, params, result, error } = message as Loose
     if (method === undefined) {
@@ -127,8 +152,14 @@ export class Requests implements Transport {
       else waiting.failed(new McpError(ErrorCode.InternalError, 'the server answered with a result that is no object', { result }))
     } else if (method === 'notifications/progress' && id === undefined) {
       const { progressToken, ...progress } = (params ?? {}) as { progressToken?: Id } & CallProgress
-      this.#tell(progressToken as Id, progress)
-    } else this.onmessage?.(message, extra)
+      this.#tell(() => this.#waiting[progressToken as Id]?.progressed(progress))
+    } else if (method === 'notifications/message' && id === undefined) {
+      const waiting = related === undefined ? this.#options.loggedBy() : this.#waiting[related]
+      this.#tell(() => waiting?.logged((params ?? {}) as LogMessage))
+    } else {
+      if (id !== undefined && related !== undefined) this.#askedIn.set(id, related)
+      this.onmessage?.(message, extra)
+    }
   }
 }
 

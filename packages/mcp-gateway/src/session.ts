@@ -4,7 +4,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallOptions, ToolResult } from './call.js'
 import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
-import { CLIENT_CAPABILITIES, CLIENT_INFO } from './modern-era.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from './modern-era.js'
 import type { Limits } from './options.js'
 import { LiveSet } from '@polyvac/core'
 import { answersTo, Questions } from './questions.js'
@@ -14,6 +14,9 @@ import { ToolCatalog } from './tool-catalog.js'
 
 const CALL = 'tools/call'
 const PING = 'ping'
+
+/** From the lowest. Any of them is below what was never set. */
+const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -53,10 +56,12 @@ export class Session {
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>
   #open = true
+  /** What the server was told; it has a mind of its own before. */
+  #logLevel = 'unset'
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
-    this.requests = new Requests(transport, options.onCancelled)
+    this.requests = new Requests(transport, { onCancelled: options.onCancelled, loggedBy: () => this.#questions.logging() })
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
     this.#questions = new Questions(this.#calls)
@@ -65,6 +70,7 @@ export class Session {
       requests: this.requests,
       maxMs: options.limits.maxCallMs,
       calls: this.#calls,
+      metaOf: options.isModern ? metaOf : undefined,
       onLate: ({ method }) => { if (method !== PING) this.timedOutAt = performance.now() }
     }
     this.#client.onclose = () => {
@@ -72,7 +78,8 @@ export class Session {
       this.#ended?.()
     }
     this.#client.onerror = options.onTrouble
-    this.#client.fallbackRequestHandler = (request, { signal }) => this.#questions.answer(request.method, request.params ?? {}, signal) as Promise<Result>
+    this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
+      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | undefined) as Promise<Result>
     this.#client.fallbackNotificationHandler = async ({ method }) => {
       const kinds = this.#lists.changed(method)
       if (kinds.includes('tools')) this.#catalog = undefined
@@ -90,6 +97,7 @@ export class Session {
   get suspected (): boolean { return this.#suspectedAt > this.requests.heardAt }
   suspect (): void { this.#suspectedAt = performance.now() }
 
+  get isModern (): boolean { return this.#options.isModern }
   get open (): boolean { return this.#open }
   get calls (): number { return this.#calls.size }
   get serverInfo (): { name: string, version: string } | undefined { return this.#client.getServerVersion() }
@@ -103,6 +111,8 @@ export class Session {
   offers (kind: ListKind): boolean {
     return this.#client.getServerCapabilities()?.[LISTS[kind].capability] !== undefined
   }
+
+  get completes (): boolean { return this.#client.getServerCapabilities()?.completions !== undefined }
 
   /** A list, all pages; empty where the server has no such thing. */
   async list (kind: ListKind): Promise<readonly Item[]> {
@@ -141,19 +151,24 @@ export class Session {
     return this.#catalog.catalog
   }
 
-  /** A request that is no call: its time is fixed. */
-  async request (method: string, params: object, options: CallOptions = {}): Promise<Record<string, unknown>> {
-    return await this.#timed(this.#options.callTimeoutMs, method, params, options)
+  /**
+   * A request whose time is that of a call. What a server of revision 2026-07-28 asks in its result is answered by
+   * `options.ask`, unless the caller wants to hear it itself.
+   * @param tool that is called, if it is a call
+   */
+  async request (method: string, params: object, options: CallOptions = {}, tool?: string): Promise<ToolResult> {
+    let { round } = options
+    for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
+      const result = await this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, options, tool)
+      if (result.resultType !== 'input_required' || options.round !== undefined) return result
+      round = await answersTo(result, options)
+    }
+    throw new McpError(ErrorCode.InvalidRequest, `the server asked ${MAX_ROUNDS} times over`)
   }
 
   async call (tool: string, args: unknown, options: CallOptions): Promise<ToolResult> {
-    let answers = {}
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const result = await this.#timed(this.#options.callTimeoutMs, CALL, { name: tool, arguments: args, ...answers }, options, tool)
-      if (result.resultType !== 'input_required') return result
-      answers = await answersTo(result, options)
-    }
-    throw new McpError(ErrorCode.InvalidRequest, `the tool asked ${MAX_ROUNDS} times over`)
+    if (options.logLevel !== undefined) this.#louder(options.logLevel)
+    return await this.request(CALL, { name: tool, arguments: args }, options, tool)
   }
 
   async ping (timeoutMs: number): Promise<void> {
@@ -171,6 +186,14 @@ export class Session {
     // a client whose handshake failed has let go of its transport
     await this.requests.close()
     this.#ended?.()
+  }
+
+  /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
+  #louder (level: string): void {
+    if (this.#options.isModern || this.#client.getServerCapabilities()?.logging === undefined) return
+    if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.#logLevel)) return
+    this.#logLevel = level
+    this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
   }
 
   async #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {

@@ -1,5 +1,5 @@
 import type { LiveEntry, LiveSet } from '@polyvac/core'
-import type { CallOptions, CallProgress, ToolResult } from './call.js'
+import type { CallOptions, CallProgress, LogMessage, ToolResult } from './call.js'
 import { CallAbortedError, CallTimeoutError } from './errors.js'
 import type { Requests, Waiting } from './requests.js'
 
@@ -12,6 +12,8 @@ export interface TimedRequestParts {
   /** Calls on their way. */
   readonly calls: LiveSet<TimedRequest>
   readonly onLate: (request: TimedRequest) => void
+  /** What else goes with a request, where the server's revision knows such a thing. */
+  readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
 }
 
 /**
@@ -55,7 +57,7 @@ export class TimedRequest implements Waiting {
     this.#timer = setTimeout(late, timeoutMs, this)
     this.#place = tool === undefined ? undefined : parts.calls.add(this)
     options.signal?.addEventListener('abort', this.#leave)
-    this.#id = parts.requests.request(method, params, this)
+    this.#id = parts.requests.request(method, params, this, parts.metaOf?.(options))
   }
 
   answered (result: ToolResult): void {
@@ -72,6 +74,10 @@ export class TimedRequest implements Waiting {
     if (performance.now() - this.#begun > this.#parts.maxMs) return this.#giveUp(new CallTimeoutError(this.#parts.server, this.#parts.maxMs / 1000))
     this.#timer?.refresh()
     return this.options.onProgress?.(progress) as unknown
+  }
+
+  logged (message: LogMessage): unknown {
+    return this.options.onMessage?.(message) as unknown
   }
 
   pause (): void {

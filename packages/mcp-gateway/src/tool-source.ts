@@ -1,9 +1,10 @@
 import { serverToolName } from '@polyvac/core'
 import { ResourceNotFoundError, ToolNotFoundError } from './errors.js'
 import type { Gateway } from './gateway.js'
-import type { Item, ListKind } from './lists.js'
+import { LISTS, type Item, type ListKind } from './lists.js'
 import { shown, suggestion } from './suggestion.js'
-import { callFor, type SourceContext, type SourceResult } from './source-call.js'
+import { callFor, requestFor, type SourceContext, type SourceResult } from './source-call.js'
+import { SourceTasks } from './source-tasks.js'
 import { InteractiveCalls } from './interactive-calls.js'
 
 /** A tool or prompt under a name that is unique over all servers, with all else that its server says of it. */
@@ -27,15 +28,27 @@ export interface GatewayToolSource {
     list (): Promise<SourceResource[]>
     templates (): Promise<SourceTemplate[]>
     /** Reads from the server that lists the resource, else from the first that knows it. @throws MCP_RESOURCE_NOT_FOUND */
-    read (uri: string, context?: Pick<SourceContext, 'signal'>): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
+    read (uri: string, context?: SourceContext): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
   }
   readonly prompts: {
     /** All prompts, named `<server>__<prompt>`. */
     list (): Promise<SourceItem[]>
-    get (name: string, args: Readonly<Record<string, string>>, context?: Pick<SourceContext, 'signal'>): Promise<{ readonly messages: ReadonlyArray<{ readonly role: string, readonly content: unknown }> }>
+    get (name: string, args: Readonly<Record<string, string>>, context?: SourceContext): Promise<{ readonly messages: ReadonlyArray<{ readonly role: string, readonly content: unknown }> }>
   }
+  /** Tasks that servers made of calls. */
+  readonly tasks: {
+    get (taskId: string, context: SourceContext): Promise<Readonly<Record<string, unknown>> | undefined>
+    update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: SourceContext): Promise<boolean>
+    cancel (taskId: string, context: SourceContext): Promise<boolean>
+    follow (taskId: string, changed: (task: Readonly<Record<string, unknown>>) => void, context: SourceContext): Promise<void>
+  }
+  /** Values for an argument of a prompt, by its name here, or of a resource template; none where its server proposes none. */
+  complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void
 }
+
+export type CompletionRef = { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
+export interface CompletionArgument { readonly name: string, readonly value: string, readonly given: Readonly<Record<string, string>> }
 
 /** Where a name leads. */
 interface Place { readonly server: string, readonly own: string }
@@ -44,6 +57,7 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
   // names say where they lead for ever, so an old list can be late, never wrong
   const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
   const interactive = new InteractiveCalls(gateway)
+  const tasks = new SourceTasks(gateway)
 
   async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
     const { items } = await gateway.list(kind)
@@ -68,22 +82,32 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
     return found
   }
 
+  async function behind (ref: CompletionRef): Promise<Place> {
+    if (ref.type === 'ref/prompt') return await find('prompts', ref.name)
+    for (const kind of ['templates', 'resources'] as const) {
+      const listed = (await gateway.list(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
+      if (listed !== undefined) return { server: listed.server, own: ref.uri }
+    }
+    throw new ResourceNotFoundError('gateway', shown(ref.uri), 'no server has it')
+  }
+
   return {
     // how a tool is called as a task is between its server and this gateway
     list: async () => (await named('tools')).map(({ execution: _execution, ...tool }) => ({ ...tool, name: tool.name as string, inputSchema: objectSchema(tool.inputSchema) })),
     async call (name, args, context) {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name)
-      return await callFor({ gateway, interactive, server, tool, args, context })
+      return await callFor({ gateway, interactive, tasks, server, tool, args, context })
     },
     resources: {
       list: async () => (await gateway.list('resources')).items.map(({ item }) => ({ ...item, uri: String(item.uri), name: String(item.name ?? item.uri) })),
       templates: async () => (await gateway.list('templates')).items.map(({ item }) => ({ ...item, uriTemplate: String(item.uriTemplate), name: String(item.name ?? item.uriTemplate) })),
-      async read (uri, { signal } = { signal: undefined } as never) {
+      async read (uri, context) {
         const listed = (await gateway.list('resources')).items.find(({ item }) => item.uri === uri)
         let missing: unknown = new ResourceNotFoundError('gateway', shown(uri), 'no server has it')
         for (const server of listed === undefined ? gateway.names : [listed.server]) {
           try {
-            return await gateway.get(server).readResource(uri, { signal }) as never
+            const upstream = gateway.get(server)
+            return await requestFor(upstream, context, async options => await upstream.readResource(uri, options)) as never
           } catch (err) {
             if (!(err instanceof ResourceNotFoundError)) throw err
             missing = err
@@ -94,10 +118,19 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
     },
     prompts: {
       list: () => named('prompts'),
-      async get (name, args, { signal } = { signal: undefined } as never) {
+      async get (name, args, context) {
         const { server, own } = await find('prompts', name)
-        return await gateway.get(server).getPrompt(own, args, { signal }) as never
+        const upstream = gateway.get(server)
+        return await requestFor(upstream, context, async options => await upstream.getPrompt(own, args, options)) as never
       }
+    },
+    tasks,
+    async complete (ref, { name, value, given }, context) {
+      const { server, own } = await behind(ref)
+      const upstream = gateway.get(server)
+      const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : ref, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
+      const { completion } = await requestFor(upstream, context, async options => await upstream.complete(params, options))
+      return completion as never
     },
     onChange: listener => gateway.onChange(listener)
   }

@@ -178,6 +178,21 @@ export class Upstream {
     }, options)
   }
 
+  /** Proposes values for an argument; none where the server does not do that. @throws what befalls a call */
+  async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
+  }
+
+  /** Any other request. @throws what befalls a call */
+  async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => await session.request(method, params, options), options)
+  }
+
+  /** Whether the server speaks revision 2026-07-28. @throws MCP_SERVER_NOT_READY */
+  async isModern ({ signal }: Pick<CallOptions, 'signal'>): Promise<boolean> {
+    return (this.#session ?? await this.#ready(signal)).isModern
+  }
+
   async #ask<T> (tool: string | undefined, work: (session: Session) => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
     let session = this.#session ?? await this.#ready(signal)
     if (session.suspected) throw this.#notReady('it does not answer', 'it is started again once its calls have ended')

@@ -5,7 +5,7 @@ import type { Entry } from './catalog.js'
 import { errorText, isRecord, resultText, type Params, type RequestId, type RpcError } from './rpc.js'
 import type { Revision } from './revisions.js'
 import {
-  LOG_LEVELS, type Answer as AskAnswer, type CallContext, type CallProgress, type ClientCapabilities, type Era, type LogLevel, type LogMessage, type Question, type ToolDefinition
+  LOG_LEVELS, type Answer as AskAnswer, type CallContext, type CallProgress, type ClientCapabilities, type Era, type LogLevel, type LogMessage, type Question, type Relay, type ToolDefinition
 } from './tool-source.js'
 
 /** What a call is made of. */
@@ -82,7 +82,7 @@ export abstract class Call implements CallContext {
   }
 
   message ({ level, logger, data }: LogMessage): Promise<void> | undefined {
-    const wanted = this.logLevel()
+    const wanted = this.loudness()
     if (wanted === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(wanted)) return undefined
     return this.notify('notifications/message', { level, logger, data })
   }
@@ -132,8 +132,13 @@ export abstract class Call implements CallContext {
     else this.answer.end(errorText(this.id, response), response.status)
   }
 
-  /** The lowest level of log messages that the caller wants; undefined for none. */
-  protected abstract logLevel (): LogLevel | undefined
+  abstract get logLevel (): LogLevel | undefined
+
+  /** Is only there where the caller can be asked so. */
+  get relay (): Relay | undefined { return undefined }
+
+  /** The lowest level of log messages that the caller gets; undefined for none. */
+  protected abstract loudness (): LogLevel | undefined
   /** Whether the caller can have the rest of the answer over another connection. */
   protected abstract canResume (): boolean
 

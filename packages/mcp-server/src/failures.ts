@@ -16,9 +16,17 @@ export function wordsFor (err: unknown, call: Failing, what: string): string {
   return status >= 500 ? `${body.error.message} (${body.error.requestId})` : body.error.message
 }
 
+/** The error of the protocol that a source threw, or handed on from another server; undefined for any other failure. */
+export function spokenError (err: unknown): RpcError | undefined {
+  if (err instanceof RpcError) return err
+  const { rpcError } = (err ?? {}) as { rpcError?: { code: number, message: string, data?: unknown } }
+  return rpcError === undefined ? undefined : RpcError.handedOn(rpcError)
+}
+
 /** A failure as an error of the protocol. */
 export function rpcErrorOf (err: unknown, call: Call): RpcError {
-  if (err instanceof RpcError) return err
+  const spoken = spokenError(err)
+  if (spoken !== undefined) return spoken
   const isBusy = (err as { statusCode?: unknown } | undefined)?.statusCode === 503
   return new RpcError('internalError', wordsFor(err, call, ''), undefined, isBusy ? 503 : undefined)
 }

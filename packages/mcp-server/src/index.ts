@@ -12,7 +12,7 @@ export type { OwnTool } from './sources/own-tools.js'
 export { LOG_LEVELS } from './tool-source.js'
 export type {
   Answer, CallContext, CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, ListKind, LogLevel, LogMessage,
-  PromptDefinition, PromptResult, PromptSource, Question, ResourceContents, ResourceDefinition, ResourceSource, TaskSupport, TemplateDefinition,
+  PromptDefinition, PromptResult, PromptSource, Question, Relay, ResourceContents, ResourceDefinition, ResourceSource, TaskSource, TaskSupport, TemplateDefinition,
   ToolDefinition, ToolResult, ToolSource
 } from './tool-source.js'
 export { AskRefusedError, AskTimeoutError, CannotAskError, InsufficientScopeError, McpServerOptionsError } from './errors.js'

@@ -67,8 +67,10 @@ export class LegacyCall extends Call {
     })
   }
 
-  protected logLevel (): LogLevel {
-    return this.session?.logLevel ?? 'debug'
+  get logLevel (): LogLevel | undefined { return this.session?.logLevel }
+
+  protected loudness (): LogLevel {
+    return this.logLevel ?? 'debug'
   }
 
   protected canResume (): boolean {

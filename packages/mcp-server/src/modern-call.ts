@@ -7,7 +7,7 @@ import type { ModernRevision } from './revisions.js'
 import { isRecord, resultText, RpcError, type Params } from './rpc.js'
 import type { Server } from './server.js'
 import { isInner } from './stdio/inner-request.js'
-import type { Answer, ClientCapabilities, LogLevel, Question, ToolDefinition } from './tool-source.js'
+import type { Answer, ClientCapabilities, LogLevel, Question, Relay, ToolDefinition } from './tool-source.js'
 
 /** The methods whose callers can be asked. */
 const CAN_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
@@ -26,7 +26,7 @@ export class ModernCall extends Call {
   readonly protocolVersion: ModernRevision
   readonly capabilities: ClientCapabilities
   readonly #server: Server
-  readonly #level: LogLevel | undefined
+  readonly logLevel: LogLevel | undefined
   /** Answers of earlier rounds and of this one. */
   #answers: Answers = {}
   /** Of the run before, then of this one. */
@@ -37,7 +37,7 @@ export class ModernCall extends Call {
     super(parts)
     this.protocolVersion = revision
     this.capabilities = capabilities
-    this.#level = level
+    this.logLevel = level
     this.#server = server
     if (this.params.inputResponses !== undefined || this.params.requestState !== undefined) this.#resume()
   }
@@ -62,6 +62,37 @@ export class ModernCall extends Call {
 
   async ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> {
     const asked = Object.entries(questions) as Array<[K, Question]>
+    this.#check(asked)
+    // an answer of the wrong form is asked for again
+    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
+    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
+    if (state !== undefined) this.#state = state
+    this.#open = { ...this.#open, ...Object.fromEntries(open) }
+    throw new InputRequired(`the caller is asked for ${open.map(([key]) => key).join(', ')} first`)
+  }
+
+  override get relay (): Relay | undefined {
+    if (!CAN_ASK.has(this.method)) return undefined
+    const { inputResponses } = this.params as { inputResponses?: Answers }
+    return {
+      inputResponses,
+      requestState: this.#state,
+      ask: (inputRequests, requestState) => {
+        this.#check(Object.entries(inputRequests))
+        // that server has heard the answers so far
+        this.#answers = {}
+        this.#state = requestState
+        this.#open = inputRequests
+        throw new InputRequired('the caller is asked first')
+      }
+    }
+  }
+
+  override finish (result: string): void {
+    this.end(resultText(this.id, this.#open === undefined ? result : this.#question(this.#open)))
+  }
+
+  #check (asked: ReadonlyArray<readonly [string, Question]>): void {
     const method = asked[0]?.[1].method ?? 'nothing'
     if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
     if (asked.length > this.#server.limits.maxQuestions) throw new CannotAskError(method, `${this.#server.limits.maxQuestions} questions may be asked at once`)
@@ -71,21 +102,12 @@ export class ModernCall extends Call {
         throw new RpcError('missingCapability', `the client must declare that it answers ${question.method}`, { requiredCapabilities }, 400)
       }
     }
-    // an answer of the wrong form is asked for again
-    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
-    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
-    if (state !== undefined) this.#state = state
-    this.#open = { ...this.#open, ...Object.fromEntries(open) }
-    throw new InputRequired(`the caller is asked for ${open.map(([key]) => key).join(', ')} first`)
-  }
-
-  override finish (result: string): void {
-    this.end(resultText(this.id, this.#open === undefined ? result : this.#question(this.#open)))
   }
 
   #question (open: Readonly<Record<string, Question>>): string {
     const { states, texts, limits } = this.#server
-    const inputRequests = Object.fromEntries(Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }]))
+    const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
+    const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)
     const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies Held, this.#identity(), limits.stateTtlMs)
     if (requestState.length > limits.maxStateChars) throw new RpcError('invalidParams', `the answers so far are too long to go on: ${limits.maxStateChars} characters are taken`)
     return texts.other('input_required', { inputRequests, requestState })
@@ -111,8 +133,8 @@ export class ModernCall extends Call {
     return [this.principal?.owner ?? null, this.method, params]
   }
 
-  protected logLevel (): LogLevel | undefined {
-    return this.#level
+  protected loudness (): LogLevel | undefined {
+    return this.logLevel
   }
 
   protected canResume (): boolean {

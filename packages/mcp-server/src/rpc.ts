@@ -13,6 +13,9 @@ export const CODES = {
 
 export type CodeName = keyof typeof CODES
 
+/** Errors of another server that are about what the caller said. */
+const HANDED_ON: readonly CodeName[] = ['invalidParams', 'missingCapability']
+
 /** JSON-RPC ids are texts or numbers; null stands for a request whose id cannot be read. */
 export type RequestId = string | number
 
@@ -23,6 +26,12 @@ export class RpcError extends Error {
   constructor (code: CodeName, message: string, readonly data?: unknown, readonly status?: number) {
     super(message)
     this.code = CODES[code]
+  }
+
+  /** Another server's error as our own. What is about the messages that we sent it is our fault, not the caller's. */
+  static handedOn ({ code, message, data }: { readonly code: number, readonly message: string, readonly data?: unknown }): RpcError {
+    const name = HANDED_ON.find(name => CODES[name] === code)
+    return name === undefined ? new RpcError('internalError', message, data) : new RpcError(name, message, data, name === 'missingCapability' ? 400 : undefined)
   }
 }
 

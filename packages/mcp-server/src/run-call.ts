@@ -1,7 +1,6 @@
 import type { Call } from './call.js'
-import { rpcErrorOf } from './failures.js'
+import { rpcErrorOf, spokenError } from './failures.js'
 import type { Method } from './methods/shared.js'
-import { RpcError } from './rpc.js'
 import type { Server } from './server.js'
 
 /** Answers a request. It never rejects: whatever goes wrong is an answer too. */
@@ -20,7 +19,7 @@ export async function runCall (server: Server, call: Call, method: Method): Prom
 /** A handler that its question has ended has not failed. */
 function failOrAsk (call: Call, err: unknown): void {
   try {
-    if (call.waits && !(err instanceof RpcError)) return call.finish('')
+    if (call.waits && spokenError(err) === undefined) return call.finish('')
     call.fail(rpcErrorOf(err, call))
   } catch (other) {
     call.fail(rpcErrorOf(other, call))

@@ -1,6 +1,6 @@
 import type { Entry } from './catalog.js'
-import { wordsFor, type Failing } from './failures.js'
-import { isRecord, RpcError, type Params } from './rpc.js'
+import { spokenError, wordsFor, type Failing } from './failures.js'
+import { isRecord, type Params } from './rpc.js'
 import type { CallContext, ToolDefinition, ToolResult } from './tool-source.js'
 
 /** A call as a tool sees it, and as its failures are told. */
@@ -35,7 +35,7 @@ async function orFailed<T> (call: RunningCall, name: string, work: () => Promise
   try {
     return await work()
   } catch (err) {
-    if (err instanceof RpcError || call.waits) throw err
+    if (spokenError(err) !== undefined || call.waits) throw err
     return failedResult(wordsFor(err, call, name))
   }
 }

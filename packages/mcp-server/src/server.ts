@@ -62,6 +62,11 @@ export class Server {
     this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
   }
 
+  /** Whether there are tasks of 2026-07-28: of our own, or of other servers. */
+  get hasTasks (): boolean {
+    return this.tasks !== undefined || this.registry.sources.some(({ tasks }) => tasks !== undefined)
+  }
+
   /** What the server declares. */
   capabilities (revision: Revision): Record<string, unknown> {
     const { sources } = this.registry
@@ -73,7 +78,7 @@ export class Server {
     if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
     if (this.tasks !== undefined && revision === '2025-11-25') capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
-    if (this.tasks !== undefined && revision >= '2026-07-28') capabilities.extensions = { [TASKS_EXTENSION]: {} }
+    if (this.hasTasks && revision >= '2026-07-28') capabilities.extensions = { [TASKS_EXTENSION]: {} }
     return capabilities
   }
 

@@ -7,6 +7,8 @@ export interface ToolSource {
   /**
    * Calls a tool that `list` names, with arguments that fit its input schema. A failure is a result with `isError`, or
    * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone.
+   * An error of the protocol is answered as one: an `RpcError`, or any with `rpcError: { code, message, data? }`. This
+   * holds for all that a source does.
    */
   call (name: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult> | ToolResult
   /**
@@ -16,6 +18,8 @@ export interface ToolSource {
   prepare? (name: string, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
+  /** The tasks that its calls became at another server. */
+  readonly tasks?: TaskSource | undefined
   /** Proposes values for an argument of a prompt or of a resource template, at most 100. */
   complete? (ref: CompletionRef, argument: CompletionArgument, context: CallContext): Promise<Completion> | Completion
   /** Tells when a list has changed. What it returns ends that. A source without it never changes. */
@@ -49,6 +53,23 @@ export interface ToolResult {
   readonly structuredContent?: unknown
   readonly isError?: boolean | undefined
   readonly _meta?: object | undefined
+  /**
+   * The call goes on as a task of the source's `tasks`: `taskId`, and what else the extension tells of a new task. Only where
+   * the caller declared the extension, and in a call with `relay`.
+   */
+  readonly task?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Tasks of another server, by the extension of 2026-07-28. The ids are the source's own; it knows whose they are. */
+export interface TaskSource {
+  /** The task with its questions, its result or its error; undefined where it is none of these tasks, or another caller's. */
+  get (taskId: string, context: CallContext): Promise<Readonly<Record<string, unknown>> | undefined>
+  /** Hands answers on; false where there is no such task. */
+  update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: CallContext): Promise<boolean>
+  /** Asks the server to cancel it; false where there is no such task. */
+  cancel (taskId: string, context: CallContext): Promise<boolean>
+  /** Tells each change of the task until it ends or the call does. */
+  follow (taskId: string, changed: (task: Readonly<Record<string, unknown>>) => void, context: CallContext): Promise<void>
 }
 
 export interface ResourceSource {
@@ -139,11 +160,25 @@ export interface CallContext {
   ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>>
   /** In a run after `ask`: the state it was given. */
   readonly state?: string | undefined
+  /** For a source that stands before another server; there from 2026-07-28 on, where the caller of this method can be asked. */
+  readonly relay?: Relay | undefined
+  /** The lowest level of log messages that the caller asked for. */
+  readonly logLevel?: LogLevel | undefined
   /**
    * Ends the connection of a call that takes long, where its caller can come back for the rest of the stream (sessions
    * up to 2025-11-25). `retryMs` is when. Elsewhere nothing happens.
    */
   disconnect (retryMs?: number): void
+}
+
+/** Hands another server's questions to the caller as they are, and the answers back: that server judges them. */
+export interface Relay {
+  /** What the caller answered with this request, unchecked. */
+  readonly inputResponses: Readonly<Record<string, unknown>> | undefined
+  /** What `ask` was given in the run before. */
+  readonly requestState: string | undefined
+  /** Ends this run: the caller is answered with the questions, and holds the state, signed, until it comes back. */
+  ask (inputRequests: Readonly<Record<string, Question>>, requestState: string | undefined): never
 }
 
 /** `modern` is revision 2026-07-28 and later: each request stands alone. `legacy` is what was before. */

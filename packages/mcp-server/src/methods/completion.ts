@@ -16,23 +16,24 @@ export async function complete (server: Server, call: Call): Promise<string> {
   }
   const given = isRecord(context) ? context.arguments ?? {} : {}
   if (!isTexts(given)) throw new RpcError('invalidParams', '`context.arguments` must be an object of strings')
-  const source = await sourceOf(server, ref)
+  const { source, own } = await whatFor(server, ref)
   const { name, value } = argument
-  const { values, total, hasMore }: Completion = await source.complete?.(ref as CompletionRef, { name, value, given }, call) ?? { values: [] }
+  const { values, total, hasMore }: Completion = await source.complete?.(own, { name, value, given }, call) ?? { values: [] }
   const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
   return server.texts.complete(call.protocolVersion, { completion })
 }
 
-async function sourceOf ({ registry }: Server, ref: unknown): Promise<ToolSource> {
+/** What is completed, as its source knows it. */
+async function whatFor ({ registry }: Server, ref: unknown): Promise<{ readonly source: ToolSource, readonly own: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.catalog('prompts')).get(ref.name)
     if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(ref.name)}`)
-    return entry.source
+    return { source: entry.source, own: { type: ref.type, name: entry.own ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
     const entry = (await registry.catalog('templates')).get(ref.uri) ?? (await registry.catalog('resources')).get(ref.uri)
     if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${shown(ref.uri)}`)
-    return entry.source
+    return { source: entry.source, own: { type: ref.type, uri: ref.uri } }
   }
   throw new RpcError('invalidParams', '`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')
 }

@@ -3,9 +3,9 @@ import { LIST_KINDS, LISTS } from '../catalog.js'
 import { MODERN_META } from '../envelope.js'
 import { isRecord, RpcError, type Params } from '../rpc.js'
 import type { Server } from '../server.js'
-import { detailedTaskOf } from '../tasks/task-view.js'
-import type { ToolTasks } from '../tasks/tool-tasks.js'
-import { tasksFor } from './modern-tasks.js'
+import { checkTasks, follower } from './modern-tasks.js'
+
+type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
 
 /**
  * `subscriptions/listen`: one long answer with the changes that were asked for. The acknowledgement, which names what
@@ -16,7 +16,7 @@ export async function listen (server: Server, call: Call): Promise<string> {
   if (!isRecord(wanted)) throw new RpcError('invalidParams', '`notifications` must be an object')
   const uris = namesIn(server, wanted, 'resourceSubscriptions')
   const taskIds = namesIn(server, wanted, 'taskIds')
-  const tasks = taskIds.length === 0 ? undefined : tasksFor(server, call)
+  if (taskIds.length > 0) checkTasks(server, call)
   const release = server.places.take()
   const stops: Array<() => void> = []
   try {
@@ -24,22 +24,22 @@ export async function listen (server: Server, call: Call): Promise<string> {
     const declared = server.capabilities(call.protocolVersion) as Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>
     const kinds = LIST_KINDS.filter(kind => wanted[LISTS[kind].wanted] === true && declared[LISTS[kind].capability]?.listChanged === true)
     const watched = declared.resources?.subscribe === true ? uris : []
-    const followed = tasks === undefined ? [] : await owned(tasks, call, taskIds)
+    const followed = await owned(server, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
     const tell = (method: string, params: Params): void => { call.notify(method, { _meta, ...params }) }
     tell('notifications/subscriptions/acknowledged', {
       notifications: {
         ...Object.fromEntries(kinds.map(kind => [LISTS[kind].wanted, true])),
         ...watched.length > 0 && { resourceSubscriptions: watched },
-        ...followed.length > 0 && { taskIds: followed }
+        ...followed.size > 0 && { taskIds: [...followed.keys()] }
       }
     })
     stops.push(server.registry.onChange(changed => {
       for (const method of new Set(changed.filter(kind => kinds.includes(kind)).map(kind => LISTS[kind].changed))) tell(method, {})
     }))
     for (const uri of watched) stops.push(server.watch.add(uri, changed => { tell('notifications/resources/updated', { uri: changed }) }))
-    for (const taskId of followed) {
-      tasks?.follow(call, taskId, task => { tell('notifications/tasks', detailedTaskOf(task, tasks.times, call.protocolVersion)) })
+    for (const [taskId, follow] of followed) {
+      follow(task => { tell('notifications/tasks', task) })
         .catch((err: unknown) => { call.log.warn({ err, taskId }, 'a task cannot be followed any more') })
     }
     await new Promise<void>(resolve => {
@@ -61,8 +61,8 @@ function namesIn ({ limits: { maxSubscriptions } }: Server, wanted: Params, key:
   return [...new Set(names as string[])]
 }
 
-/** Those of the ids that are tasks of the caller. */
-async function owned (tasks: ToolTasks, call: Call, taskIds: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(taskIds.map(async id => await tasks.has(call, id) ? id : undefined))
-  return found.filter(id => id !== undefined)
+/** How those of the ids that are tasks of the caller are followed. */
+async function owned (server: Server, call: Call, taskIds: readonly string[]): Promise<Map<string, Follow>> {
+  const found = await Promise.all(taskIds.map(async id => [id, await follower(server, call, id)] as const))
+  return new Map(found.filter((one): one is [string, Follow] => one[1] !== undefined))
 }

@@ -1,35 +1,46 @@
 import type { Call } from '../call.js'
 import { TASKS_EXTENSION } from '../envelope.js'
-import { isRecord, RpcError } from '../rpc.js'
+import { isRecord, RpcError, type Params } from '../rpc.js'
 import type { Server } from '../server.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
-import type { ToolTasks } from '../tasks/tool-tasks.js'
+import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'
+import type { TaskSource } from '../tool-source.js'
 import type { Method } from './shared.js'
 
-/** The methods of the extension for tasks. */
+/** The methods of the extension for tasks. A task is one of our own, or one that a source knows at another server. */
 export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
-    const tasks = tasksFor(server, call)
-    return server.texts.complete(call.protocolVersion, detailedTaskOf(await tasks.get(call, call.params.taskId), tasks.times, call.protocolVersion))
+    const taskId = idOf(server, call)
+    const task = await atSource(server, async tasks => await tasks.get(taskId, call)) ?? await ownTask(server, call, taskId)
+    return server.texts.complete(call.protocolVersion, task)
   }],
   ['tasks/update', async (server, call) => {
-    const { taskId, inputResponses } = call.params
-    const tasks = tasksFor(server, call)
+    const taskId = idOf(server, call)
+    const { inputResponses } = call.params
     if (!isRecord(inputResponses)) throw new RpcError('invalidParams', '`inputResponses` must be an object')
-    await tasks.answer(call, taskId, inputResponses)
+    if (await atSource(server, async tasks => await tasks.update(taskId, inputResponses, call)) !== true) await own(server).answer(call, taskId, inputResponses)
     return server.texts.complete(call.protocolVersion, {})
   }],
   ['tasks/cancel', async (server, call) => {
-    await tasksFor(server, call).cancel(call, call.params.taskId)
+    const taskId = idOf(server, call)
+    if (await atSource(server, async tasks => await tasks.cancel(taskId, call)) !== true) await own(server).cancel(call, taskId)
     return server.texts.complete(call.protocolVersion, {})
   }]
 ]
 
 /** @throws RpcError -32601 where there are no tasks, -32021 where the caller does not know them */
-export function tasksFor ({ tasks }: Server, call: Call): ToolTasks {
-  if (tasks === undefined) throw new RpcError('methodNotFound', 'this server has no tasks', undefined, 404)
+export function checkTasks (server: Server, call: Call): void {
+  if (!server.hasTasks) throw new RpcError('methodNotFound', 'this server has no tasks', undefined, 404)
   if (!declaresTasks(call)) throw missingTasks()
-  return tasks
+}
+
+/** Tells each change of a task of the caller; undefined where there is no such task. */
+export async function follower (server: Server, call: Call, taskId: string): Promise<((changed: (task: Params) => void) => Promise<void>) | undefined> {
+  const source = await atSource(server, async tasks => await tasks.get(taskId, call) === undefined ? undefined : tasks)
+  if (source !== undefined) return async changed => { await source.follow(taskId, changed, call) }
+  const { tasks } = server
+  if (tasks === undefined || !await tasks.has(call, taskId)) return undefined
+  return async changed => { await tasks.follow(call, taskId, task => { changed(detailedTaskOf(task, tasks.times, call.protocolVersion)) }) }
 }
 
 export function declaresTasks ({ capabilities: { extensions } }: Call): boolean {
@@ -38,4 +49,30 @@ export function declaresTasks ({ capabilities: { extensions } }: Call): boolean 
 
 export function missingTasks (): RpcError {
   return new RpcError('missingCapability', 'the client must declare the extension for tasks', { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } }, 400)
+}
+
+function idOf (server: Server, call: Call): string {
+  checkTasks(server, call)
+  const { taskId } = call.params
+  if (typeof taskId !== 'string') throw new RpcError('invalidParams', '`taskId` must be a string')
+  return taskId
+}
+
+/** What the first source says that knows the task. */
+async function atSource<T> ({ registry }: Server, ask: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
+  for (const { tasks } of registry.sources) {
+    const said = tasks === undefined ? undefined : await ask(tasks)
+    if (said !== undefined && said !== false) return said
+  }
+  return undefined
+}
+
+async function ownTask (server: Server, call: Call, taskId: string): Promise<Params> {
+  const tasks = own(server)
+  return detailedTaskOf(await tasks.get(call, taskId), tasks.times, call.protocolVersion)
+}
+
+function own ({ tasks }: Server): ToolTasks {
+  if (tasks === undefined) throw new RpcError('invalidParams', NO_TASK)
+  return tasks
 }

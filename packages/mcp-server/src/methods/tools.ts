@@ -31,7 +31,8 @@ export async function callTool (server: Server, call: Call): Promise<string> {
   const prepared = await prepareTool(entry, args, call)
   if ('failed' in prepared) return resultText(server, call, prepared.failed)
   if (becomesTask && server.tasks !== undefined) return taskText(server, call, await server.tasks.create(call, name, prepared.args))
-  return resultText(server, call, await runTool(entry, prepared.args, call))
+  const result = await runTool(entry, prepared.args, call)
+  return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
 }
 
 /** Whether the call is to become a task. @throws RpcError where caller and tool do not agree */

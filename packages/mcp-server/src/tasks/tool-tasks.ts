@@ -1,6 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import type { Call } from '../call.js'
+import { spokenError } from '../failures.js'
 import type { ClientCapabilities } from '../tool-source.js'
 import type { Revision } from '../revisions.js'
 import { RpcError, type Params } from '../rpc.js'
@@ -18,6 +19,8 @@ interface TaskInput {
   readonly protocolVersion: Revision
   readonly principal?: Principal | undefined
 }
+
+export const NO_TASK = 'there is no such task, or its time is over'
 
 const SKILL = 'tools/call'
 
@@ -59,7 +62,7 @@ export class ToolTasks {
   /** @throws RpcError -32602 where the caller has no such task */
   async get (call: Call, taskId: unknown): Promise<TaskRecord> {
     const task = typeof taskId === 'string' ? await this.#store.get(ownerOf(call), taskId) : null
-    if (task === null) throw new RpcError('invalidParams', 'there is no such task, or its time is over')
+    if (task === null) throw new RpcError('invalidParams', NO_TASK)
     return task
   }
 
@@ -81,7 +84,7 @@ export class ToolTasks {
   async cancel (call: Call, taskId: unknown): Promise<{ readonly task: TaskRecord, readonly isCancelled: boolean }> {
     await this.get(call, taskId)
     const { outcome, task } = await this.#store.cancel(ownerOf(call), taskId as string)
-    if (task === null) throw new RpcError('invalidParams', 'there is no such task, or its time is over')
+    if (task === null) throw new RpcError('invalidParams', NO_TASK)
     return { task, isCancelled: outcome === 'canceled' }
   }
 
@@ -141,8 +144,9 @@ export class ToolTasks {
       if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
       update = { artifact: { name: RESULT, content: await runTool(entry, args, call) }, state: 'completed' }
     } catch (err) {
-      if (call.questions === undefined && (signal.aborted || !(err instanceof RpcError))) throw err
-      update = { state: 'failed', error: { code: String((err as RpcError).code), message: (err as RpcError).message } }
+      const spoken = spokenError(err)
+      if (call.questions === undefined && (signal.aborted || spoken === undefined)) throw err
+      update = { state: 'failed', error: { code: String(spoken?.code), message: String(spoken?.message) } }
     }
     // whatever the tool made of its question, it is asked
     if (call.questions !== undefined) {

@@ -1,0 +1,96 @@
+import { SignedStates } from '@polyvac/core'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ToolResult } from './call.js'
+import { handedOn } from './errors.js'
+import type { Gateway } from './gateway.js'
+import { TASKS_EXTENSION } from './modern-era.js'
+import type { SourceContext } from './source-call.js'
+
+/** How long a task whose server names no time can be asked for, in ms. */
+const DEFAULT_TTL_MS = 24 * 3_600_000
+
+/** How often a followed task is looked at, in ms, whatever its server says. */
+const MIN_POLL_MS = 200
+const DEFAULT_POLL_MS = 1_000
+
+const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
+
+const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
+
+type Task = Readonly<Record<string, unknown>>
+
+/**
+ * Tasks that servers made of calls. All of them belong to the gateway, as far as their servers know; so callers get ids that
+ * are signed for them, which also say where the task is.
+ */
+export class SourceTasks {
+  readonly #gateway: Gateway
+  readonly #ids: SignedStates
+
+  /** @throws INVALID_STATE_KEY */
+  constructor (gateway: Gateway) {
+    this.#gateway = gateway
+    this.#ids = new SignedStates(gateway.stateKey)
+  }
+
+  /** A new task as its caller is told. */
+  begun (server: string, result: ToolResult, context: SourceContext): Task {
+    const { taskId, ttlMs } = result
+    return told(result, this.#ids.sign([server, taskId], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
+  }
+
+  async get (taskId: string, context: SourceContext): Promise<Task | undefined> {
+    const task = await this.#request('tasks/get', taskId, context)
+    return task === undefined ? undefined : told(task, taskId)
+  }
+
+  async update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: SourceContext): Promise<boolean> {
+    return await this.#request('tasks/update', taskId, context, { inputResponses }) !== undefined
+  }
+
+  async cancel (taskId: string, context: SourceContext): Promise<boolean> {
+    return await this.#request('tasks/cancel', taskId, context) !== undefined
+  }
+
+  async follow (taskId: string, changed: (task: Task) => void, context: SourceContext): Promise<void> {
+    const stop = new AbortController()
+    const leave = (): void => stop.abort()
+    context.signal.addEventListener('abort', leave)
+    try {
+      let last: unknown
+      while (!context.signal.aborted) {
+        const task = await this.get(taskId, context)
+        if (task === undefined) return
+        const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
+        if (last !== undefined && last !== now) changed(task)
+        last = now
+        if (ENDED.has(task.status)) return
+        const { pollIntervalMs = DEFAULT_POLL_MS } = task as { pollIntervalMs?: number }
+        await delay(Math.max(MIN_POLL_MS, pollIntervalMs), undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      }
+    } finally {
+      context.signal.removeEventListener('abort', leave)
+    }
+  }
+
+  async #request (method: string, id: string, context: SourceContext, more?: object): Promise<ToolResult | undefined> {
+    const read = this.#ids.read(id, identity(context))
+    if ('fault' in read) return undefined
+    const [server, taskId] = read.value as [string, string]
+    if (!this.#gateway.names.includes(server)) return undefined
+    const { signal, principal } = context
+    try {
+      return await this.#gateway.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
+    } catch (err) {
+      throw handedOn(err)
+    }
+  }
+}
+
+function told ({ resultType, _meta, ...task }: ToolResult, taskId: string): Task {
+  return { ...task, taskId }
+}
+
+function identity ({ principal }: SourceContext): unknown {
+  return ['task', principal?.owner ?? null]
+}
