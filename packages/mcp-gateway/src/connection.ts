@@ -15,6 +15,8 @@ export interface ConnectionParts extends EnvironmentRule {
   /** Where commands run. */
   readonly folder: string
   readonly onChange: (kinds: readonly ListKind[]) => void
+  /** A resource that is watched has changed. */
+  readonly onUpdated: (uri: string) => void
 }
 
 /** How a connection came to its end. */

@@ -138,7 +138,7 @@ export class HttpConnection implements Connection {
 
   #sessionOver (binding: Binding): Session {
     const { name, allow, deny, timeout, url, headers = {} } = this.#config
-    const { limits, log, onChange } = this.#parts
+    const { limits, log, onChange, onUpdated } = this.#parts
     const open = new Map<string | number, AbortController>()
     const requestInit = { headers }
     const fetch = guardedFetch({
@@ -162,7 +162,7 @@ export class HttpConnection implements Connection {
         reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 8 },
         ...this.#auth !== undefined && { authProvider: this.#auth }
       })
-      if (binding === 'modern') transport = new ModernEra(streamable as Transport)
+      if (binding === 'modern') transport = new ModernEra(streamable as Transport, id => { open.get(id)?.abort() })
       else {
         this.#streamable = streamable
         transport = streamable as Transport
@@ -177,6 +177,7 @@ export class HttpConnection implements Connection {
       isModern: binding === 'modern',
       tellsChanges: false,
       onChange,
+      onUpdated,
       // its answer would be waited for as long as the server holds it open; in the era without sessions this is the cancellation
       onCancelled: id => { open.get(id)?.abort() },
       onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')

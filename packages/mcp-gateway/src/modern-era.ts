@@ -42,10 +42,17 @@ export class ModernEra implements Transport {
   readonly #handshakes = new Set<Id>()
   readonly #pings = new Set<Id>()
   readonly #closed = new AbortController()
+  readonly #cut: ((id: Id) => void) | undefined
+  /** Resources whose changes are wanted. */
+  readonly #watched = new Set<string>()
   #listens = 0
+  /** Streams that the newest is to take the place of. */
+  #old: Id[] = []
 
-  constructor (inner: Transport) {
+  /** @param cut ends the stream of a request; over stdio a message does that */
+  constructor (inner: Transport, cut?: (id: Id) => void) {
     this.#inner = inner
+    this.#cut = cut
   }
 
   async start (): Promise<void> {
@@ -61,6 +68,7 @@ export class ModernEra implements Transport {
   async send (message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { id, method, params } = message as Loose
     if (method === 'notifications/initialized') return this.#listen()
+    if (method === 'resources/subscribe' || method === 'resources/unsubscribe') return this.#watch(id as Id, method === 'resources/subscribe', String(params?.uri))
     if (id === undefined || method === undefined) return await this.#inner.send(message, options)
     if (method === 'initialize') this.#handshakes.add(id)
     if (method === 'ping') this.#pings.add(id)
@@ -76,7 +84,11 @@ export class ModernEra implements Transport {
 
   #read ({ id, ...message }: Loose, extra: MessageExtraInfo | undefined): void {
     if (typeof id === 'string' && id.startsWith('listen-') && message.method === undefined) {
-      if (message.error === undefined) this.#listenAgain()
+      if (message.error === undefined && id === this.#newest) this.#listenAgain()
+      return
+    }
+    if (message.method === 'notifications/subscriptions/acknowledged') {
+      for (const old of this.#old.splice(0)) this.#end(old)
       return
     }
     const whole = { ...message, ...id !== undefined && { id } } as Loose
@@ -94,12 +106,28 @@ export class ModernEra implements Transport {
     this.onmessage?.(whole as JSONRPCMessage, extra)
   }
 
-  /** List changes come on a stream of their own; a server that has none answers with an error, and its lists are read by age. */
+  get #newest (): string { return `listen-${this.#listens}` }
+
+  #watch (id: Id, isWatched: boolean, uri: string): void {
+    if (isWatched) this.#watched.add(uri)
+    else this.#watched.delete(uri)
+    this.#old.push(this.#newest)
+    this.#listen()
+    // as the other era has it
+    queueMicrotask(() => this.onmessage?.({ jsonrpc: '2.0', id, result: {} }))
+  }
+
+  /** Changes come on a stream of their own; a server that has none answers with an error, and its lists are read by age. */
   #listen (): void {
-    const id = `listen-${++this.#listens}`
-    const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
-    this.#inner.send({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications, _meta: ENVELOPE } } as JSONRPCMessage)
+    this.#listens++
+    const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, ...this.#watched.size > 0 && { resourceSubscriptions: [...this.#watched] } }
+    this.#inner.send({ jsonrpc: '2.0', id: this.#newest, method: 'subscriptions/listen', params: { notifications, _meta: ENVELOPE } } as JSONRPCMessage)
       .catch((err: Error) => this.onerror?.(err))
+  }
+
+  #end (listen: Id): void {
+    if (this.#cut !== undefined) return this.#cut(listen)
+    this.#inner.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: listen } }).catch((err: Error) => this.onerror?.(err))
   }
 
   #listenAgain (): void {

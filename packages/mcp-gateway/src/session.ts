@@ -7,6 +7,7 @@ import { LISTS, type Item, type ListKind } from './lists.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from './modern-era.js'
 import type { Limits } from './options.js'
 import { LiveSet } from '@polyvac/core'
+import { CallTimeoutError } from './errors.js'
 import { answersTo, Questions } from './questions.js'
 import { Requests } from './requests.js'
 import { TimedRequest, type TimedRequestParts } from './timed-request.js'
@@ -17,6 +18,10 @@ const PING = 'ping'
 
 /** From the lowest. Any of them is below what was never set. */
 const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
+
+/** How often a task is looked at, in ms, within what its server wishes. */
+const MIN_POLL_MS = 100
+const MAX_POLL_MS = 1_000
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -38,6 +43,8 @@ export interface SessionOptions {
   readonly onCancelled?: ((id: string | number) => void) | undefined
   /** A list may have changed. */
   readonly onChange: (kinds: readonly ListKind[]) => void
+  /** A resource that is watched has changed. */
+  readonly onUpdated: (uri: string) => void
   readonly onTrouble: (err: Error) => void
 }
 
@@ -80,7 +87,8 @@ export class Session {
     this.#client.onerror = options.onTrouble
     this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
       this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | undefined) as Promise<Result>
-    this.#client.fallbackNotificationHandler = async ({ method }) => {
+    this.#client.fallbackNotificationHandler = async ({ method, params }) => {
+      if (method === 'notifications/resources/updated') return options.onUpdated(String(params?.uri))
       const kinds = this.#lists.changed(method)
       if (kinds.includes('tools')) this.#catalog = undefined
       if (kinds.length > 0) options.onChange(kinds)
@@ -166,9 +174,19 @@ export class Session {
     throw new McpError(ErrorCode.InvalidRequest, `the server asked ${MAX_ROUNDS} times over`)
   }
 
-  async call (tool: string, args: unknown, options: CallOptions): Promise<ToolResult> {
+  /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
+  async call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
     if (options.logLevel !== undefined) this.#louder(options.logLevel)
-    return await this.request(CALL, { name: tool, arguments: args }, options, tool)
+    const params = { name: tool, arguments: args }
+    return isTask && !this.isModern ? await this.#callAsTask(params, options) : await this.request(CALL, params, options, params.name)
+  }
+
+  /** Whether the server tells when a resource changes. */
+  get watches (): boolean { return (this.#client.getServerCapabilities()?.resources as { subscribe?: boolean } | undefined)?.subscribe === true }
+
+  /** Has the server tell when a resource changes, or no more. */
+  async watch (uri: string, isWatched: boolean): Promise<void> {
+    await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
   }
 
   async ping (timeoutMs: number): Promise<void> {
@@ -188,6 +206,25 @@ export class Session {
     this.#ended?.()
   }
 
+  /** The task is looked after until it ends, or asks its caller, for whom its result is the place to hear it. */
+  async #callAsTask (params: { readonly name: string, readonly arguments: unknown }, options: CallOptions): Promise<ToolResult> {
+    const begun = performance.now()
+    const { task } = await this.request(CALL, { ...params, task: {} }, options, params.name)
+    const { taskId } = task as { taskId: string }
+    try {
+      for (let isOpen = true; isOpen;) {
+        if (performance.now() - begun > this.#options.limits.maxCallMs) throw new CallTimeoutError(this.#options.name, this.#options.limits.maxCallMs / 1000)
+        const { status, pollInterval } = await this.request('tasks/get', { taskId }, { signal: options.signal })
+        isOpen = status === 'working'
+        if (isOpen) await pause(typeof pollInterval === 'number' ? Math.min(Math.max(pollInterval, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+      }
+      return await this.request('tasks/result', { taskId }, options, params.name)
+    } catch (err) {
+      this.request('tasks/cancel', { taskId }).catch(this.#options.onTrouble)
+      throw err
+    }
+  }
+
   /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
   #louder (level: string): void {
     if (this.#options.isModern || this.#client.getServerCapabilities()?.logging === undefined) return
@@ -201,4 +238,19 @@ export class Session {
     if (signal?.aborted === true) throw signal.reason
     return await TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
   }
+}
+
+/** @throws the reason of the signal */
+function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) reject(signal.reason)
+      else resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+  })
 }

@@ -63,6 +63,7 @@ export class StdioConnection implements Connection {
       allow: config.allow,
       deny: config.deny,
       onChange: parts.onChange,
+      onUpdated: parts.onUpdated,
       onTrouble: err => log.debug({ mcpServer: config.name, err: this.redact(err.message) }, 'trouble with an MCP server')
     })
   }

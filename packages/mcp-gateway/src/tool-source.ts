@@ -29,6 +29,8 @@ export interface GatewayToolSource {
     templates (): Promise<SourceTemplate[]>
     /** Reads from the server that lists the resource, else from the first that knows it. @throws MCP_RESOURCE_NOT_FOUND */
     read (uri: string, context?: SourceContext): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
+    /** Calls `changed` whenever the resource does, as far as its server tells. What it returns ends that. */
+    subscribe (uri: string, changed: () => void): Promise<() => void>
   }
   readonly prompts: {
     /** All prompts, named `<server>__<prompt>`. */
@@ -114,6 +116,12 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
           }
         }
         throw missing
+      },
+      async subscribe (uri, changed) {
+        const listed = (await gateway.list('resources')).items.find(({ item }) => item.uri === uri)
+        // what no list has may be of any template
+        const stops = (listed === undefined ? gateway.names : [listed.server]).map(server => gateway.get(server).watch(uri, changed))
+        return () => { for (const stop of stops) stop() }
       }
     },
     prompts: {

@@ -46,7 +46,7 @@ export interface UpstreamStatus {
   readonly stderr: readonly string[]
 }
 
-export interface UpstreamOptions extends ConnectionParts {
+export interface UpstreamOptions extends Omit<ConnectionParts, 'onUpdated'> {
   readonly onChange: (kinds: readonly ListKind[]) => void
 }
 
@@ -60,6 +60,8 @@ export class Upstream {
   readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
+  /** Who wants to know of changes of which resource. */
+  readonly #watched = new Map<string, Set<() => void>>()
   #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
@@ -151,7 +153,7 @@ export class Upstream {
       if (problems !== '') throw new InvalidArgumentsError(shown(tool), problems)
       const { maxInFlight } = this.#options.limits
       if (session.calls >= maxInFlight) throw new ServerBusyError(shown(this.name), maxInFlight)
-      return await session.call(tool, args, options)
+      return await session.call(tool, args, options, needsTask(catalog.get(tool)))
     }, options)
   }
 
@@ -181,6 +183,24 @@ export class Upstream {
   /** Proposes values for an argument; none where the server does not do that. @throws what befalls a call */
   async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
+  }
+
+  /** Calls `changed` whenever the resource does, also after a restart of the server. What it returns ends that. */
+  watch (uri: string, changed: () => void): () => void {
+    const listeners = this.#watched.get(uri) ?? new Set()
+    this.#watched.set(uri, listeners)
+    if (listeners.size === 0) this.#tellWatched(uri, true)
+    listeners.add(changed)
+    return () => {
+      if (!listeners.delete(changed) || listeners.size > 0) return
+      this.#watched.delete(uri)
+      this.#tellWatched(uri, false)
+    }
+  }
+
+  #tellWatched (uri: string, isWatched: boolean): void {
+    if (this.#session?.watches !== true) return
+    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.#options.log.warn({ mcpServer: this.name, uri, err: this.#redact(wordsOf(err)) }, 'changes of a resource cannot be watched') })
   }
 
   /** Any other request. @throws what befalls a call */
@@ -324,7 +344,7 @@ export class Upstream {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = connectionTo(this.config, this.#options, this.#binding)
+      const connection = this.#connection = connectionTo(this.config, { ...this.#options, onUpdated: uri => { for (const changed of this.#watched.get(uri) ?? []) changed() } }, this.#binding)
       let wasReady = 0
       try {
         await connection.open(signal)
@@ -334,6 +354,7 @@ export class Upstream {
         this.#readyAt = Date.now()
         this.#session = session
         this.#to('ready')
+        for (const uri of this.#watched.keys()) this.#tellWatched(uri, true)
         log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
         // its tools may be others than before
         this.#options.onChange(['tools', 'resources', 'templates', 'prompts'])
@@ -374,6 +395,11 @@ export class Upstream {
     this.#state = state
     for (const waiter of [...this.#waiters]) waiter()
   }
+}
+
+/** Whether a tool says that it is always a task (2025-11-25). */
+function needsTask (tool: Item | undefined): boolean {
+  return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
 }
 
 function isAbout (err: McpError, uri: string): boolean {

@@ -120,3 +120,41 @@ test('a state of one caller is of no use to another', async t => {
   t.match(await source.call('bad__ask', {}, context('eve')), { isError: true, content: [{ text: /^MCP_INVALID_STATE/ }] })
   await t.rejects(source.call('bad__ask', {}, context('ada')), paused)
 })
+
+test('a tool that is always a task at its server is called all the same, and asks meanwhile', async t => {
+  const { gateway } = await started(t, [published('everything')])
+  const source = gateway.toolSource()
+  const asked: unknown[] = []
+  const context = contextOf({
+    capabilities: { elicitation: {} },
+    ask: async ({ question }) => { asked.push(question?.method); return { question: { action: 'accept', content: { interpretation: 'technical' } } } }
+  })
+  t.match(await source.call('everything__simulate-research-query', { topic: 'tea', ambiguous: true }, context), { content: [{ text: /tea/ }] })
+  t.strictSame(asked, ['elicitation/create'])
+  const left = contextOf()
+  const call = source.call('everything__simulate-research-query', { topic: 'tea' }, left)
+  await until(() => gateway.get('everything').status().callsInFlight === 1)
+  await until(() => gateway.get('everything').status().callsInFlight === 0)
+  left.signal.abort(new Error('left'))
+  await t.rejects(call, { message: 'left' })
+})
+
+test('changes of a resource are told for as long as somebody wants to know, also after a restart of its server', async t => {
+  const { gateway } = await started(t, [published('everything')])
+  const source = gateway.toolSource()
+  const [resource] = await source.resources.list()
+  const told = { a: 0, b: 0 }
+  const stops = [await source.resources.subscribe(resource!.uri, () => { told.a++ }), await source.resources.subscribe(resource!.uri, () => { told.b++ })]
+  const toggle = async (): Promise<void> => { t.notOk((await source.call('everything__toggle-subscriber-updates', {}, contextOf())).isError) }
+  await toggle()
+  await until(() => told.a > 0 && told.b > 0)
+  stops[0]!()
+  const { pid } = gateway.get('everything').status()
+  process.kill(pid!, 'SIGKILL')
+  await until(() => gateway.get('everything').status().state === 'ready' && gateway.get('everything').status().pid !== pid)
+  Object.assign(told, { a: 0, b: 0 })
+  await toggle()
+  await until(() => told.b > 0)
+  t.equal(told.a, 0)
+  stops[1]!()
+})

@@ -201,3 +201,38 @@ test('a prompt and its arguments are asked for and completed at their server, wh
   t.match((await completed({ type: 'ref/resource', uri: 'none://' })).error, { code: -32602 })
   t.match((await modern(app, 'resources/read', { uri: 'none://at.all' })).json.error, { code: -32602, data: { uri: 'none://at.all' } })
 })
+
+for (const isLegacy of [true, false]) {
+  test(`a resource of a server of the ${isLegacy ? 'older' : 'newer'} era is watched for clients of both`, async t => {
+    const uris = ['test://a', 'test://b']
+    const watched = new Map<string, () => void>()
+    const app = await serveThrough(t, sourceOf({}, {
+      resources: {
+        list: () => uris.map(uri => ({ uri, name: uri })),
+        read: uri => ({ contents: [{ uri, text: '' }] }),
+        subscribe (uri, changed) {
+          watched.set(uri, changed)
+          return () => { watched.delete(uri) }
+        }
+      }
+    }), { isLegacy })
+    const session = await LegacySession.open(app)
+    const stream = new Wire(app, undefined, session.headers, 'GET')
+    await stream.head
+    t.match((await session.request('resources/subscribe', { uri: 'test://a' })).json, { result: {} })
+    const listening = new Wire(app, modernBody('subscriptions/listen', { notifications: { resourceSubscriptions: uris } }), modernHeaders('subscriptions/listen', {}))
+    while (watched.size < 2) await delay(5)
+    // the stream that watches one of them ends when the one for both is there
+    await delay(50)
+    t.strictSame([...watched.keys()].sort(), uris)
+    for (const changed of watched.values()) changed()
+    const updates = (wire: Wire): unknown[] => messagesIn(wire.text.slice(0, wire.text.lastIndexOf('\n\n') + 2)).filter(({ method }) => method === 'notifications/resources/updated').map(({ params }) => params?.uri)
+    while (updates(stream).length < 1 || updates(listening).length < 2) await delay(5)
+    t.strictSame(updates(stream), ['test://a'])
+    t.strictSame(updates(listening).sort(), uris)
+    listening.request.destroy()
+    t.match((await session.request('resources/unsubscribe', { uri: 'test://a' })).json, { result: {} })
+    while (watched.size > 0) await delay(5)
+    stream.request.destroy()
+  })
+}
