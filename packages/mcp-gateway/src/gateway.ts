@@ -8,7 +8,8 @@ import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.
 import { OrphanWatch } from './orphan-watch.js'
 import { namedServers, type NamedServer } from './server-config.js'
 import { toolSource, type GatewayToolSource } from './tool-source.js'
-import { Upstream, type UpstreamStatus } from './upstream.js'
+import type { UpstreamStatus } from './supervisor.js'
+import { Upstream } from './upstream.js'
 
 /** One entry of a list, with the server that it is of. */
 export interface ServerItem { readonly server: string, readonly item: Item }
