@@ -1,13 +1,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ErrorCode, McpError, type Result } from '@modelcontextprotocol/sdk/types.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './awaited-task.js'
 import type { CallOptions, ToolResult } from './call.js'
 import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from './modern-era.js'
 import type { Limits } from './options.js'
 import { LiveSet } from '@polyvac/core'
-import { CallTimeoutError } from './errors.js'
 import { answersTo, Questions } from './questions.js'
 import { Requests } from './requests.js'
 import { TimedRequest, type TimedRequestParts } from './timed-request.js'
@@ -18,10 +18,6 @@ const PING = 'ping'
 
 /** From the lowest. Any of them is below what was never set. */
 const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
-
-/** How often a task is looked at, in ms, within what its server wishes. */
-const MIN_POLL_MS = 100
-const MAX_POLL_MS = 1_000
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -178,7 +174,19 @@ export class Session {
   async call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
     if (options.logLevel !== undefined) this.#louder(options.logLevel)
     const params = { name: tool, arguments: args }
-    return isTask && !this.isModern ? await this.#callAsTask(params, options) : await this.request(CALL, params, options, params.name)
+    if (isTask && !this.isModern) return await awaitTask(this.#taskParts(params, options))
+    try {
+      return await this.request(CALL, params, options, tool)
+    } catch (err) {
+      // a caller that knows tasks has said so, and hears of them itself
+      if (options.round !== undefined || !wantsTask(err)) throw err
+      return await awaitModernTask(this.#taskParts(params, options))
+    }
+  }
+
+  #taskParts (params: AwaitedTaskParts['params'], options: CallOptions): AwaitedTaskParts {
+    const { name: server, limits: { maxCallMs: maxMs }, onTrouble } = this.#options
+    return { server, maxMs, params, options, onTrouble, request: this.request.bind(this) }
   }
 
   /** Whether the server tells when a resource changes. */
@@ -206,25 +214,6 @@ export class Session {
     this.#ended?.()
   }
 
-  /** The task is looked after until it ends, or asks its caller, for whom its result is the place to hear it. */
-  async #callAsTask (params: { readonly name: string, readonly arguments: unknown }, options: CallOptions): Promise<ToolResult> {
-    const begun = performance.now()
-    const { task } = await this.request(CALL, { ...params, task: {} }, options, params.name)
-    const { taskId } = task as { taskId: string }
-    try {
-      for (let isOpen = true; isOpen;) {
-        if (performance.now() - begun > this.#options.limits.maxCallMs) throw new CallTimeoutError(this.#options.name, this.#options.limits.maxCallMs / 1000)
-        const { status, pollInterval } = await this.request('tasks/get', { taskId }, { signal: options.signal })
-        isOpen = status === 'working'
-        if (isOpen) await pause(typeof pollInterval === 'number' ? Math.min(Math.max(pollInterval, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
-      }
-      return await this.request('tasks/result', { taskId }, options, params.name)
-    } catch (err) {
-      this.request('tasks/cancel', { taskId }).catch(this.#options.onTrouble)
-      throw err
-    }
-  }
-
   /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
   #louder (level: string): void {
     if (this.#options.isModern || this.#client.getServerCapabilities()?.logging === undefined) return
@@ -238,19 +227,4 @@ export class Session {
     if (signal?.aborted === true) throw signal.reason
     return await TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
   }
-}
-
-/** @throws the reason of the signal */
-function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted === true) reject(signal.reason)
-      else resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted === true) end()
-  })
 }

@@ -236,3 +236,31 @@ for (const isLegacy of [true, false]) {
     stream.request.destroy()
   })
 }
+
+test('a tool that is always a task at its server is called by a client that knows no tasks', async t => {
+  const app = await serveThrough(t, fixtureSource())
+  const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
+  t.match((await session.request('tools/call', call('failing_job'))).json.result, { isError: true, content: [{ text: 'The job failed.' }] })
+  t.match((await session.request('tools/call', call('protocol_error_job'))).json.result, { isError: true, content: [{ text: /MCP_CALL_FAILED/ }] })
+  const asked: Rpc[] = []
+  const answer = await answering(app, session, 'test_tool_with_task', question => { asked.push(question); return { action: 'accept', content: { name: 'Ada' } } })
+  t.match(answer.result, { content: [{ text: /Ada/ }] })
+  t.equal(asked.length, 1)
+})
+
+test('what such a task asks, its caller is asked', async t => {
+  const app = await serveThrough(t, sourceOf({
+    long: {
+      taskSupport: 'required',
+      async run (_args, context) {
+        const { a } = await context.ask({ a: form('first') })
+        const { b } = await context.ask({ b: form('second') })
+        return says(JSON.stringify([a.content, b.content]))
+      }
+    }
+  }))
+  const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
+  t.match((await answering(app, session, 'long', ({ params }) => accepts(String(params?.message)))).result, { content: [{ text: '[{"x":"first"},{"x":"second"}]' }] })
+  const silent = await LegacySession.open(app)
+  t.match((await silent.request('tools/call', call('long'))).json.result, { isError: true }, 'who cannot be asked hears that')
+})

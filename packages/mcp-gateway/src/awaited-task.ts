@@ -1,0 +1,91 @@
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { CallOptions, ToolResult } from './call.js'
+import { CallTimeoutError } from './errors.js'
+import { TASKS_EXTENSION } from './modern-era.js'
+import { answersTo } from './questions.js'
+
+/** How often a task is looked at, in ms, within what its server wishes. */
+const MIN_POLL_MS = 100
+const MAX_POLL_MS = 1_000
+
+const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
+
+export interface AwaitedTaskParts {
+  readonly server: string
+  /** Longest time in ms. */
+  readonly maxMs: number
+  readonly params: { readonly name: string, readonly arguments: unknown }
+  readonly options: CallOptions
+  readonly request: (method: string, params: object, options?: CallOptions, tool?: string) => Promise<ToolResult>
+  readonly onTrouble: (err: Error) => void
+}
+
+/** A call as a task of 2025-11-25, for a caller that knows none. Its result is the place where a server asks its questions. */
+export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
+  const { request, params, options } = parts
+  const { task } = await request('tools/call', { ...params, task: {} }, options, params.name)
+  return await untilEnded(parts, (task as ToolResult).taskId, async taskId => {
+    const { status, pollInterval } = await request('tasks/get', { taskId }, { signal: options.signal })
+    return status === 'working' ? pollInterval : await request('tasks/result', { taskId }, options, params.name)
+  })
+}
+
+/** The same by the extension of 2026-07-28: answers are given to the task. */
+export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolResult> {
+  const { request, params, options } = parts
+  const { signal, owner, ask, onProgress, onMessage, logLevel, capabilities } = options
+  const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...KNOWS_TASKS } }, params.name)
+  if (begun.resultType !== 'task') return begun
+  const answered = new Set<string>()
+  return await untilEnded(parts, begun.taskId, async taskId => {
+    const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
+    if (status === 'completed') return result as ToolResult
+    if (status === 'failed' || status === 'cancelled') {
+      const { code = ErrorCode.InternalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
+      throw new McpError(code, message, data)
+    }
+    const open = Object.entries((inputRequests ?? {}) as object).filter(([key]) => !answered.has(key))
+    if (open.length > 0) {
+      await request('tasks/update', { taskId, ...await answersTo({ inputRequests: Object.fromEntries(open) }, options) }, { signal, capabilities: KNOWS_TASKS })
+      for (const [key] of open) answered.add(key)
+    }
+    return pollIntervalMs
+  })
+}
+
+/** Whether a server refuses a call because it would become a task, which its caller does not know. */
+export function wantsTask (err: unknown): boolean {
+  const { code, data } = (err ?? {}) as { code?: unknown, data?: { requiredCapabilities?: { extensions?: object } } }
+  return code === -32021 && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
+}
+
+/** `look` gives the result, or how long to wait before the next look. A task that nobody waits for any more is cancelled. */
+async function untilEnded ({ server, maxMs, options, request, onTrouble }: AwaitedTaskParts, taskId: unknown, look: (taskId: unknown) => Promise<unknown>): Promise<ToolResult> {
+  const begun = performance.now()
+  try {
+    for (;;) {
+      const seen = await look(taskId)
+      if (typeof seen === 'object' && seen !== null) return seen as ToolResult
+      if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
+      await pause(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+    }
+  } catch (err) {
+    request('tasks/cancel', { taskId }, { capabilities: KNOWS_TASKS }).catch(onTrouble)
+    throw err
+  }
+}
+
+/** @throws the reason of the signal */
+function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) reject(signal.reason)
+      else resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+  })
+}
