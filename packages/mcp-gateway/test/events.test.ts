@@ -45,9 +45,8 @@ for (const accept of ['text/event-stream', 'application/json']) {
     req.on('response', res => { res.resume().on('error', () => {}) })
     req.end(body)
     await until(() => journal(file).some(line => line.startsWith('tools/call')))
-    const left = Date.now()
     req.destroy()
-    await until(() => journal(file).some(line => line.startsWith('notifications/cancelled')), 1_000)
-    t.ok(Date.now() - left < 500)
+    await until(() => journal(file).some(line => line.startsWith('notifications/cancelled')))
+    t.pass('the call would go on for 20 s, or for ever')
   })
 }
