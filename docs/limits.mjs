@@ -151,6 +151,7 @@ export const limits = {
     ['Entries of one page of a list', `${mcpServer}/options.ts`, 'pageSize', 'entries', 'The rest is on the next page.'],
     ['Age of a list that a client keeps', `${mcpServer}/options.ts`, 'listTtlMs', 'ms', 'It is asked for anew.'],
     ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
+    ['Time that a task waits for an answer', `${mcpServer}/options.ts`, 'taskInputMs', 'ms', 'The task fails with what `TASK_INPUT_TIMEOUT` says.'],
     ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
     ['Unread messages of a call', `${mcpServer}/event-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is.'],
     ['Time that a reader may take nothing', `${mcpServer}/event-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],

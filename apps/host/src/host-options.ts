@@ -28,7 +28,7 @@ export interface HostOptions {
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
   readonly public_url?: string | undefined
-  /** Where tasks are kept: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the configuration file; in memory where there is none. */
+  /** Where the tasks of A2A and MCP are kept: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the configuration file; in memory where there is none. */
   readonly tasks?: ServiceConfig['tasks'] | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
   readonly push?: ServiceConfig['push'] | undefined

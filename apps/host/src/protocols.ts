@@ -103,12 +103,21 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
   return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, rootRpc: true, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
 }
 
-/** Options of `@polyvac/mcp-server`: the VACs and their documents, and the tools of the external MCP servers. */
-async function mcpServerOptions ({ vacs, settings, authenticate, gateway }: ProtocolParts, { vacTools, vacResources }: Module): Promise<Record<string, unknown>> {
+/** Options of `@polyvac/mcp-server`: the VACs and their documents, the tools of the external MCP servers, and tasks in the store that A2A has as well. */
+async function mcpServerOptions ({ vacs, settings, authenticate, gateway, tasks }: ProtocolParts, { vacTools, vacResources }: Module): Promise<Record<string, unknown>> {
   const { public_url: publicUrl } = settings.switches
   const of = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
   const sources = [of(vacTools), of(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
-  return { sources, instructions: instructionsOf(vacs), authenticate, publicUrl: publicUrl || undefined }
+  // unlike A2A, it can do without
+  const { store, ttlMs } = await loadPlugin('@polyvac/tasks') === undefined ? {} : await tasks()
+  return {
+    sources,
+    instructions: instructionsOf(vacs),
+    authenticate,
+    publicUrl: publicUrl || undefined,
+    tasks: store,
+    limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }
+  }
 }
 
 /** What a language model is told of the tools as a whole. */

@@ -10,6 +10,8 @@ const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 /** The task engine that the host's protocols share, and where their keys are kept. */
 export interface HostTasks {
   readonly store: TaskStore
+  /** How long an ended task is kept, in ms; undefined: as long as the store likes. */
+  readonly ttlMs?: number | undefined
   /** File of the keys that sign push notifications; undefined where nothing is kept on disk. */
   readonly keysFile: string | undefined
 }
@@ -22,10 +24,11 @@ export async function openTasks ({ store = 'sqlite', path = DEFAULT_PATH, ttl, m
   const file = store === 'memory' ? ':memory:' : resolve(folder, path)
   try {
     const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')
-    const opened = sqliteTaskStore({ path: file, ttlMs: ttl === undefined ? undefined : toMs(ttl), maxTasks, log })
+    const ttlMs = ttl === undefined ? undefined : toMs(ttl)
+    const opened = sqliteTaskStore({ path: file, ttlMs, maxTasks, log })
     await opened.open()
     if (store === 'memory') log.info('tasks are kept in memory and end with this process; the option `tasks` names a file')
-    return { store: opened, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
+    return { store: opened, ttlMs, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
   } catch (err) {
     throw Object.assign(new TasksUnavailableError(file, (err as Error).message), { cause: err })
   }

@@ -157,3 +157,85 @@ test('callers of /mcp are asked who they are, like those of every protocol', asy
   t.equal((await post({})).statusCode, 401)
   t.match((await post({ authorization: 'x' })).json(), { result: { instructions: /vac_query_<vac>/ } })
 })
+
+const tasksExtension = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
+
+/** One request of revision 2026-07-28 of a client that knows tasks, which the published one does not. */
+async function ofTasks (app: Awaited<ReturnType<typeof createHost>>, method: string, params: Record<string, unknown>, owner: string): Promise<Record<string, any>> {
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, ...tasksExtension } }
+  const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': String(params.name ?? params.taskId), authorization: owner }
+  const { result, error } = (await app.inject({ method: 'POST', url: '/mcp', headers, payload: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } } })).json()
+  if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code })
+  return result
+}
+
+async function untilStatus (app: Awaited<ReturnType<typeof createHost>>, taskId: string, owner: string, ...wanted: string[]): Promise<Record<string, any>> {
+  for (;;) {
+    const task = await ofTasks(app, 'tasks/get', { taskId }, owner)
+    if (wanted.includes(task.status)) return task
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+const byHeader: HostOptions['authenticate'] = ({ headers }) => headers.authorization === undefined ? undefined : { owner: headers.authorization }
+
+test('a VAC runs as a task of callers of both eras, beside tasks of A2A in one store, which does not show it', async t => {
+  const { app, url } = await served(t, {
+    vacs: ['a'],
+    enable_a2a_agent: true,
+    authenticate: byHeader,
+    stream_interpreter: async (question, name, history) => question === 'ask' ? { input_required: 'Which?' } : `${question} and ${history.length}`
+  })
+  const client = new Client(me, { capabilities: { elicitation: {} } })
+  client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { reply: 'this' } }))
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization: 'ada' } } }))
+  t.teardown(() => client.close())
+  const { tools } = await client.listTools()
+  t.strictSame(tools.map(({ name, execution }) => [name, execution?.taskSupport]), [['list_available_vacs', undefined], ['get_vac_info', undefined], ['vac_query_a', 'optional'], ['vac_stream_a', 'optional']])
+  for (const [name, query, answer] of [['vac_query_a', 'one', 'one and 0'], ['vac_stream_a', 'two', 'two and 0'], ['vac_query_a', 'ask', 'this and 2']] as const) {
+    const types: string[] = []
+    let last: unknown
+    for await (const message of client.experimental.tasks.callToolStream({ name, arguments: { query } }, undefined, { task: {} })) {
+      types.push(message.type)
+      last = message
+    }
+    t.equal(types[0], 'taskCreated', name)
+    t.match(last, { type: 'result', result: { content: [{ text: answer }] } })
+  }
+  const { tasks: listed } = await client.experimental.tasks.listTasks()
+  t.equal(listed.length, 3)
+
+  const created = await ofTasks(app, 'tools/call', { name: 'vac_stream_a', arguments: { query: 'three' } }, 'ada')
+  t.match(created, { resultType: 'task', ttlMs: 3_600_000 })
+  t.match(await untilStatus(app, created.taskId, 'ada', 'completed'), { result: { content: [{ text: 'three and 0' }] } })
+  const { taskId } = await ofTasks(app, 'tools/call', { name: 'vac_query_a', arguments: { query: 'ask' } }, 'ada')
+  const { inputRequests } = await untilStatus(app, taskId, 'ada', 'input_required')
+  const [key] = Object.keys(inputRequests)
+  await t.rejects(ofTasks(app, 'tasks/update', { taskId, inputResponses: {} }, 'bob'), { code: -32602 }, 'it is not there for others')
+  await ofTasks(app, 'tasks/update', { taskId, inputResponses: { [key!]: { action: 'accept', content: { reply: 'that' } } } }, 'ada')
+  t.match(await untilStatus(app, taskId, 'ada', 'completed'), { result: { content: [{ text: 'that and 2' }] } })
+
+  const a2a = async (method: string, params: object) => (await app.inject({ method: 'POST', url: `/a2a/${method}`, headers: { authorization: 'ada' }, payload: { jsonrpc: '2.0', id: 1, method, params } })).json()
+  t.match(await a2a('tasks/get', { taskId }), { error: { message: /no task|not found/i } })
+  const sent = await a2a('tasks/send', { skillName: 'vac_query_a', input: { query: 'four' } })
+  t.match(sent, { result: { state: 'completed', artifacts: [{ content: { answer: 'four and 0' } }] } })
+  t.strictSame((await a2a('tasks/list', {})).result.tasks.map((task: { taskId: string }) => task.taskId), [sent.result.taskId])
+  await t.rejects(ofTasks(app, 'tasks/get', { taskId: sent.result.taskId }, 'ada'), { code: -32602 }, 'nor is one of A2A a task of MCP')
+})
+
+test('a task outlives its host: it is run again by the next one, and fails with a reason where its VAC is gone', async t => {
+  const folder = t.testdir()
+  const tasks = { store: 'sqlite', path: join(folder, 'tasks.db'), ttl: '2h' } as const
+  const hang: HostOptions['stream_interpreter'] = async (_question, _name, _history, { signal }) => {
+    await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }) })
+    return 'late'
+  }
+  const first = await served(t, { vacs: ['stays', 'goes'], tasks, authenticate: byHeader, stream_interpreter: hang })
+  const begin = async (name: string): Promise<string> => (await ofTasks(first.app, 'tools/call', { name, arguments: { query: 'x' } }, 'ada')).taskId
+  const [stays, goes] = [await begin('vac_query_stays'), await begin('vac_query_goes')]
+  t.match(await ofTasks(first.app, 'tasks/get', { taskId: stays }, 'ada'), { status: 'working', ttlMs: 7_200_000 })
+  await first.app.close()
+  const second = await served(t, { vacs: ['stays'], tasks, authenticate: byHeader, enable_a2a_agent: true, stream_interpreter: () => 'again' })
+  t.match(await untilStatus(second.app, stays, 'ada', 'completed', 'failed'), { status: 'completed', result: { content: [{ text: 'again' }] } })
+  t.match(await untilStatus(second.app, goes, 'ada', 'completed', 'failed'), { status: 'failed', statusMessage: /vac_query_goes is not offered any more/ })
+})

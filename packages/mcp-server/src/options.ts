@@ -35,8 +35,8 @@ export interface McpServerOptions {
   /** Signs what clients of 2026-07-28 hold between two requests; 32 bytes or more. Processes that share it can answer one another's. Default: random. */
   readonly stateKey?: Buffer | string | undefined
   /**
-   * Lets tools with `taskSupport` go on as tasks: an open store of its own, such as sqliteTaskStore({ path }), since all tasks in it
-   * are executed here. The application closes it.
+   * Lets tools with `taskSupport` go on as tasks: an open store, such as sqliteTaskStore({ path }), which may have other tasks as well:
+   * these are in a queue of their own. The application closes it.
    */
   readonly tasks?: TaskStore | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
@@ -77,6 +77,8 @@ export interface Limits {
   readonly taskConcurrency: number
   /** Longest time of one run of a task, in ms. */
   readonly taskTimeoutMs: number
+  /** Time that a task waits for an answer of its caller, in ms; then it fails. */
+  readonly taskInputMs: number
   /** How long callers are told that a task is kept, in ms; the store must keep it so long. */
   readonly taskTtlMs: number
   /** How often callers are told to look after a task, in ms. */
@@ -108,6 +110,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxStateChars: 256 * 1024,
   taskConcurrency: 16,
   taskTimeoutMs: 60 * 60_000,
+  taskInputMs: 60 * 60_000,
   taskTtlMs: 60 * 60_000,
   taskPollMs: 1_000,
   pageSize: 500,

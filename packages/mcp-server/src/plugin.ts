@@ -88,7 +88,7 @@ function checkOptions ({ sources, tasks, authenticate, protectedResource }: McpS
     throw new McpServerOptionsError('the mcp-server plugin needs `sources`: a list of tool sources, such as [vacTools(vacs)]')
   }
   if (tasks !== undefined && typeof (tasks as Partial<TaskStore>).create !== 'function') {
-    throw new McpServerOptionsError('`tasks` must be an open store of its own, such as sqliteTaskStore({ path })')
+    throw new McpServerOptionsError('`tasks` must be an open task store, such as sqliteTaskStore({ path })')
   }
   if (protectedResource?.scopes !== undefined && authenticate === undefined) {
     throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which says what scopes a caller has')

@@ -6,10 +6,11 @@ import { LegacySession, messagesIn, modern, modernBody, modernHeaders, serve, Wi
 import type { FastifyInstance } from 'fastify'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
+const SHORT = { purgeMs: 20 }
 const able = { capabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } } }
 
 async function serveTasks (t: Parameters<typeof serve>[0], options: object = {}): Promise<FastifyInstance> {
-  const tasks = sqliteTaskStore({ path: ':memory:' })
+  const tasks = sqliteTaskStore({ path: ':memory:', ...SHORT })
   await tasks.open()
   const app = await serve(t, { sources: [fixtureSource()], tasks, ...options })
   t.teardown(() => tasks.close())
@@ -127,4 +128,21 @@ test('a task that is left running when the application closes is run by the next
   const second = await serve(t, { sources: [fixtureSource()], tasks })
   await until(() => modern(second, 'tasks/get', { taskId }, able), 'completed')
   t.pass('it ended')
+})
+
+test('a task whose question nobody answers fails, and says so', async t => {
+  const app = await serveTasks(t, { limits: { taskInputMs: 30 } })
+  const { taskId } = (await modern(app, 'tools/call', call('multi_input'), able)).json.result as { taskId: string }
+  t.match(await until(() => modern(app, 'tasks/get', { taskId }, able), 'failed'), { statusMessage: /asked for input/, error: { code: -32603, message: /asked for input/ } })
+  t.match((await modern(app, 'tasks/update', { taskId, inputResponses: { first: { action: 'accept', content: { value: '1' } } } }, able)).json.result, { resultType: 'complete' })
+  t.match((await modern(app, 'tasks/get', { taskId }, able)).json.result, { status: 'failed' })
+})
+
+test('more tasks than may run at once wait, and one that takes too long fails', async t => {
+  const app = await serveTasks(t, { limits: { taskConcurrency: 1, taskTimeoutMs: 100 } })
+  const begin = async (args: object): Promise<string> => ((await modern(app, 'tools/call', call('slow_compute', args), able)).json.result as { taskId: string }).taskId
+  const [long, short] = [await begin({ seconds: 60 }), await begin({ seconds: 0, label: 'short' })]
+  t.match((await modern(app, 'tasks/get', { taskId: short }, able)).json.result, { status: 'working' }, 'its place is taken')
+  t.match(await until(() => modern(app, 'tasks/get', { taskId: short }, able), 'completed'), { result: { content: [{ text: 'short took 0 s' }] } })
+  t.match((await modern(app, 'tasks/get', { taskId: long }, able)).json.result, { status: 'failed', statusMessage: /did not finish within 100 ms/ }, 'which came free when the first took too long')
 })

@@ -25,6 +25,10 @@ export const TaskFencedError = createError<[string]>('TASK_FENCED',
 export const TaskTimeoutError = createError<[string, number]>('TASK_TIMEOUT',
   "the task '%s' did not finish within %s ms and was stopped", 504)
 
+/** A task asked and nobody answered. Arguments: id, seconds. */
+export const TaskInputTimeoutError = createError<[string, number]>('TASK_INPUT_TIMEOUT',
+  "the task '%s' asked for input, had no answer for %s s and was ended", 504)
+
 /** The abort reason of a task that was canceled. Argument: its id. */
 export const TaskCanceledError = createError<[string]>('TASK_CANCELED', "the task '%s' was canceled", 499)
 

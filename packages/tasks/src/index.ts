@@ -12,6 +12,6 @@ export { pushBackoff } from './push-backoff.js'
 export type { TaskLogger } from './logger.js'
 export {
   InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError, StoreUnavailableError,
-  TaskCanceledError, TaskConflictError, TaskFencedError, TaskNotFoundError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError,
+  TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError,
   TooManyTasksError, WorkerStoppedError
 } from './errors.js'

@@ -34,7 +34,7 @@ export interface TaskStore {
    */
   events (owner: string, id: string, options?: EventsOptions): AsyncIterable<TaskEvent>
 
-  /** Executes tasks of all owners. Several workers, also of other processes, share the work. */
+  /** Executes tasks of all owners in one queue. Several workers, also of other processes, share the work. */
   work (handler: TaskHandler, options?: WorkOptions): TaskWorker
 
   /** Adds or replaces a config. TASK_NOT_FOUND (404); TASK_TOO_MANY_PUSH_CONFIGS (400) past 10 per task. */
@@ -72,6 +72,8 @@ export interface NewTask {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly id?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Which workers execute it: those of the same queue. Default: one without a name. */
+  readonly queue?: string | undefined
   /** Stored in the same transaction, and told of every event after `submitted`. */
   readonly push?: NewPushConfig | undefined
 }
@@ -133,6 +135,10 @@ export interface WorkOptions {
   readonly concurrency?: number | undefined
   /** Longest time of one attempt; then its signal aborts and the task fails with TASK_TIMEOUT. Default one hour. */
   readonly timeoutMs?: number | undefined
+  /** Of which queue. Default: the one without a name. */
+  readonly queue?: string | undefined
+  /** Longest time that a task of the queue waits for its input; then it fails with TASK_INPUT_TIMEOUT. Looked at every `purgeMs`. Default: for ever. */
+  readonly inputMs?: number | undefined
 }
 
 export interface TaskWorker {

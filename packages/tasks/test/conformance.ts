@@ -216,6 +216,34 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(signal?.aborted, true)
   })
 
+  test('a queue has workers of its own', async t => {
+    const store = await open(t)
+    const seen: string[] = []
+    const worker = (queue?: string) => store.work(task => { seen.push(`${queue ?? 'none'} runs ${task.skill}`) }, { queue })
+    worker()
+    const make = async (skill: string, queue?: string): Promise<string> => (await store.create('alice', { skill, input: null, queue })).task.id
+    const [waits, runs] = [await make('early', 'apart'), await make('plain')]
+    await collect(store.events('alice', runs))
+    t.equal((await store.get('alice', waits))?.state, 'submitted')
+    worker('apart')
+    await collect(store.events('alice', waits))
+    await collect(store.events('alice', await make('late', 'apart')))
+    t.strictSame(seen, ['none runs plain', 'apart runs early', 'apart runs late'])
+    await t.rejects(make('x', ''), { code: 'TASK_INVALID' })
+  })
+
+  test('a question that nobody answers fails its task, after `inputMs`, in that queue alone', async t => {
+    const store = await open(t)
+    const ask: TaskHandler = async (task, { turn, emit }) => { if (turn === 0) await emit({ state: 'input-required' }) }
+    store.work(ask, { queue: 'bounded', inputMs: 50 })
+    store.work(ask)
+    const [bounded, unbounded] = await Promise.all(['bounded', undefined].map(async queue => (await store.create('alice', { skill: 'ask', input: null, queue })).task.id))
+    const last = (await collect(store.events('alice', bounded!))).at(-1)
+    t.match(last, { state: 'failed', error: { code: 'TASK_INPUT_TIMEOUT', message: /had no answer for/ } })
+    t.equal((await store.provideInput('alice', bounded!, { parts: [] })).outcome, 'not-waiting')
+    t.equal((await store.get('alice', unbounded!))?.state, 'input-required')
+  })
+
   test('whoever blocks the event loop for longer than a lease loses nothing', async t => {
     const store = await open(t)
     const attempts: number[] = []

@@ -276,6 +276,21 @@ test('a file of tasks is its owner\'s alone', async t => {
   for (const suffix of ['', '-wal', '-shm']) t.equal((await stat(path + suffix)).mode & 0o777, 0o600, suffix)
 })
 
+test('a file of the version before queues is taken over, with its tasks', async t => {
+  const path = await fileOf(t)
+  const before = await openStore(t, { path })
+  const { task: { id } } = await before.create('alice', { skill: 's', input: 1 })
+  await before.close()
+  const database = await openDatabase(path)
+  database.exec('DROP INDEX task_due; DROP INDEX task_waiting; ALTER TABLE task DROP COLUMN queue')
+  database.exec('CREATE INDEX task_due ON task (due) WHERE due IS NOT NULL; PRAGMA user_version = 1')
+  database.close()
+  const store = await openStore(t, { path })
+  store.work(() => {})
+  await collect(store.events('alice', id))
+  t.equal((await store.get('alice', id))?.state, 'completed')
+})
+
 test('a file of another program, and one of a newer version, are refused and left alone', async t => {
   const path = await fileOf(t)
   await (await openStore(t, { path })).close()

@@ -13,12 +13,12 @@ export interface VacToolsOptions {
 
 export const VAC_TOOLS_DEFAULTS = { timeoutMs: 120_000 } as const
 
-/** What clients show of a skill, and what they may assume of it: an interpreter may do anything, a search changes nothing. */
+/** What clients show of a skill, and what they may assume of it: an interpreter may do anything and take long, a search changes nothing. */
 const SHOWN = {
-  query: { verb: 'Ask', annotations: { openWorldHint: true } },
-  stream: { verb: 'Stream', annotations: { openWorldHint: true } },
-  memory: { verb: 'Search', annotations: { readOnlyHint: true, openWorldHint: false } }
-} as const satisfies Record<SkillKind, { readonly verb: string, readonly annotations: object }>
+  query: { verb: 'Ask', annotations: { openWorldHint: true }, taskSupport: 'optional' },
+  stream: { verb: 'Stream', annotations: { openWorldHint: true }, taskSupport: 'optional' },
+  memory: { verb: 'Search', annotations: { readOnlyHint: true, openWorldHint: false }, taskSupport: 'forbidden' }
+} as const satisfies Record<SkillKind, { readonly verb: string } & Pick<ToolDefinition, 'annotations' | 'taskSupport'>>
 
 const READS = { readOnlyHint: true, openWorldHint: false }
 const VacList = Type.Object({ vacs: Type.Array(VacInfo) })
@@ -66,9 +66,9 @@ export function vacTools (vacs: Vacs, { names, timeoutMs = VAC_TOOLS_DEFAULTS.ti
 }
 
 function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition {
-  const { verb, annotations } = SHOWN[kind]
+  const { verb, annotations, taskSupport } = SHOWN[kind]
   const { input, output } = SKILLS[kind]
-  return { name: toolName(name), title: `${verb} ${vac.config.display_name ?? vac.name}`, description, inputSchema: input, outputSchema: output, annotations }
+  return { name: toolName(name), title: `${verb} ${vac.config.display_name ?? vac.name}`, description, inputSchema: input, outputSchema: output, annotations, taskSupport }
 }
 
 /** The skill whose own name is none that clients take. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Principal } from '@polyvac/core'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import type { Call } from '../call.js'
@@ -24,13 +25,22 @@ export const NO_TASK = 'there is no such task, or its time is over'
 
 const SKILL = 'tools/call'
 
+/** Whose workers run these tasks: a store may have others, which are not to be taken for tools. */
+const QUEUE = 'mcp'
+
+/** Owners of these tasks begin with it, so that a protocol that shares the store, and knows the same callers, does not show them. */
+const OWNER = ' mcp '
+
 /** Owner of the tasks of callers that nobody knows. Their ids are not to be guessed. */
 const NOBODY = ' nobody'
+
+/** Longest owner that a store takes, in characters. */
+const MAX_OWNER = 256
 
 /** Time in ms that a task may take until it asks for what an answer left open. */
 const ASK_AGAIN_MS = 5_000
 
-/** Calls that go on as tasks, over a store of their own. */
+/** Calls that go on as tasks, in a queue of their own of a store. */
 export class ToolTasks {
   readonly #server: Server
   readonly #store: TaskStore
@@ -44,8 +54,8 @@ export class ToolTasks {
   }
 
   start (): void {
-    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs } = this.#server.limits
-    this.#worker = this.#store.work((task, context) => this.#run(task, context), { concurrency, timeoutMs })
+    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#server.limits
+    this.#worker = this.#store.work((task, context) => this.#run(task, context), { concurrency, timeoutMs, inputMs, queue: QUEUE })
   }
 
   async stop (): Promise<void> {
@@ -56,7 +66,7 @@ export class ToolTasks {
   async create (call: Call, name: string, args: Params): Promise<TaskRecord> {
     const { capabilities, protocolVersion, principal } = call
     const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal }
-    return (await this.#store.create(ownerOf(call), { skill: SKILL, input })).task
+    return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE })).task
   }
 
   /** @throws RpcError -32602 where the caller has no such task */
@@ -142,7 +152,10 @@ export class ToolTasks {
     try {
       const entry = (await registry.catalog('tools')).get(name)
       if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
-      update = { artifact: { name: RESULT, content: await runTool(entry, args, call) }, state: 'completed' }
+      const content = await runTool(entry, args, call)
+      // it was stopped, and has not failed by itself: the next worker runs it again
+      if (signal.aborted && content.isError === true) throw signal.reason
+      update = { artifact: { name: RESULT, content }, state: 'completed' }
     } catch (err) {
       const spoken = spokenError(err)
       if (call.questions === undefined && (signal.aborted || spoken === undefined)) throw err
@@ -159,5 +172,6 @@ export class ToolTasks {
 
 /** Tasks belong to the caller; those of an unknown one to its session, where it has one. */
 function ownerOf (call: Call): string {
-  return call.principal?.owner ?? (call.sessionId === undefined ? NOBODY : ` session ${call.sessionId}`)
+  const owner = OWNER + (call.principal?.owner ?? (call.sessionId === undefined ? NOBODY : ` session ${call.sessionId}`))
+  return owner.length <= MAX_OWNER ? owner : `${OWNER}${createHash('sha256').update(owner).digest('hex')}`
 }

@@ -9,9 +9,9 @@ const MAX_NAME = 256
 
 /** A task to create, checked and in the form of its rows. Throws TASK_INVALID and TASK_TOO_LARGE. */
 export function prepareTask (owner: string, task: NewTask, at: number): NewRow & { push: PreparedPush | undefined } {
-  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, push } = task
-  for (const [name, value] of Object.entries({ owner, skill, contextId, id, idempotencyKey })) {
-    if (value === undefined && (name === 'contextId' || name === 'idempotencyKey')) continue
+  const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
+  for (const [name, value] of Object.entries({ owner, skill, contextId, id, idempotencyKey, queue: task.queue })) {
+    if (value === undefined && name !== 'owner' && name !== 'skill') continue
     // a name is compared by SQLite, which keeps neither lone halves of characters nor what follows a NUL
     if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
   }
@@ -25,6 +25,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   const firstText = toJson('message', first, MAX_EVENT_CHARS)
   return {
     owner,
+    queue,
     // what JSON makes of them, so that the record is the same before and after it was stored
     origin: { id, owner, skill, input: JSON.parse(inputText), contextId, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,

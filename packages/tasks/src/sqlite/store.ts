@@ -160,7 +160,7 @@ class SqliteTaskStore implements TaskStore {
     const { commit, tasks, push, purge } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
     const { idem, hash, origin: { id } } = prepared
-    const place = this.#reserve()
+    const place = this.#reserve(prepared.queue)
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
     // nobody else can have asked for it, so its work need not wait for the disk; that it exists is told after it
@@ -207,9 +207,10 @@ class SqliteTaskStore implements TaskStore {
     this.#fill()
   }
 
-  /** A free place of a worker of this process. */
-  #reserve (): Place | undefined {
+  /** A free place of a worker of this process and of the task's queue. */
+  #reserve (queue: string): Place | undefined {
     for (const worker of this.#workers) {
+      if (worker.queue !== queue) continue
       const place = worker.reserve()
       if (place !== undefined) return place
     }
@@ -286,8 +287,8 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { concurrency = TASKS_AT_ONCE, timeoutMs = ATTEMPT_MS }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, { concurrency, timeoutMs })
+  work (handler: TaskHandler, { concurrency = TASKS_AT_ONCE, timeoutMs = ATTEMPT_MS, queue = '', inputMs }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, { concurrency, timeoutMs, inputMs })
     this.#workers.add(worker)
     this.#nudge()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -341,7 +342,8 @@ class SqliteTaskStore implements TaskStore {
 
   #purgeOnTime (): void {
     const { ttlMs, maxTasks, log } = this.#settings
-    this.purge({ terminalOlderThanMs: ttlMs, maxTasks }).catch((error: unknown) => {
+    const waiting = [...this.#workers].map(worker => worker.endWaiting())
+    Promise.all([this.purge({ terminalOlderThanMs: ttlMs, maxTasks }), ...waiting]).catch((error: unknown) => {
       if (!isTaskError(error, 'TASK_STORE_CLOSED')) log.warn({ err: error }, 'ended tasks could not be deleted')
     })
   }

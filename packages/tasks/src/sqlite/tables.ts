@@ -28,6 +28,11 @@ const STEPS: readonly string[] = [`
     failing_since INTEGER, disabled TEXT, worker TEXT, due INTEGER, PRIMARY KEY (task, id)) WITHOUT ROWID;
   CREATE INDEX push_due ON push (due) WHERE due IS NOT NULL;
   CREATE TABLE probe (id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+`, `
+  ALTER TABLE task ADD COLUMN queue TEXT NOT NULL DEFAULT '';
+  DROP INDEX task_due;
+  CREATE INDEX task_due ON task (queue, due) WHERE due IS NOT NULL;
+  CREATE INDEX task_waiting ON task (queue, status_at) WHERE state = 'input-required';
 `]
 
 /** Makes or migrates the tables; several processes at once do it once. */

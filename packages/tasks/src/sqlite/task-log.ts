@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TaskFencedError, TaskTooLargeError } from '../errors.js'
+import { TaskFencedError, TaskInputTimeoutError, TaskTooLargeError } from '../errors.js'
 import { TaskFold, type FoldSnapshot, type TaskOrigin } from '../fold-task.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
@@ -29,13 +29,14 @@ export interface Fence {
   readonly worker: string
 }
 
-export interface Taking { readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
+export interface Taking { readonly queue: string, readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
 
 /** The worker that takes a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
 
 export interface NewRow {
   readonly owner: string
+  readonly queue: string
   readonly origin: TaskOrigin
   readonly idem: string | null
   readonly hash: string | null
@@ -106,8 +107,8 @@ export class TaskLog {
   }
 
   /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. Its key. */
-  insert ({ owner, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): number {
-    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, first.at] as const
+  insert ({ owner, queue, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): number {
+    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at] as const
     const { lastInsertRowid: key } = claim === undefined
       ? this.#sql.insertTask.run(...fields)
       : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)
@@ -142,19 +143,27 @@ export class TaskLog {
   }
 
   /** Whether a worker has anything to take; a read, so that looking costs no transaction. */
-  hasClaimable (now: number): boolean { return this.#sql.hasDue.get(now) !== undefined }
+  hasClaimable (queue: string, now: number): boolean { return this.#sql.hasDue.get(queue, now) !== undefined }
 
   /**
    * Gives a worker tasks under leases. Those whose executor is lost come first: new ones, in a flood, would keep them
    * waiting for ever. One that has cost more executors than `retries` fails instead, and is among them as such.
    */
-  take ({ worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
-    const expired = this.#sql.expired.all<TaskRow>(now, limit)
-    const ready = expired.length === limit ? [] : this.#sql.ready.all<TaskRow>(limit - expired.length)
+  take ({ queue, worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
+    const expired = this.#sql.expired.all<TaskRow>(queue, now, limit)
+    const ready = expired.length === limit ? [] : this.#sql.ready.all<TaskRow>(queue, limit - expired.length)
     return [...expired, ...ready].map(row => {
       if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
       const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
       return { row: { ...row, state: 'failed' }, event: this.appendFree(row, { at: now, state: 'failed', error }) }
+    })
+  }
+
+  /** Fails tasks whose question nobody has answered since `before`. */
+  endWaiting (queue: string, before: number, at: number, limit: number): { row: TaskRow, event: TaskEvent }[] {
+    return this.#sql.waiting.all<TaskRow>(queue, before, limit).map(row => {
+      const { code, message } = new TaskInputTimeoutError(row.id, Math.round((at - row.status_at) / 1000))
+      return { row, event: this.appendFree(row, { at, state: 'failed', error: { code, message, timestamp: at } }) }
     })
   }
 

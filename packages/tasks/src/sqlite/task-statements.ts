@@ -31,10 +31,10 @@ export function prepareStatements (database: SqliteDatabase) {
     page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),
     origin: database.prepare('SELECT input, metadata FROM origin WHERE task = ?'),
     snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
-    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, state, turn, attempt, losses, seq, status_at, due)
-      VALUES (?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, 0)`),
-    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, state, turn, attempt, losses, seq, status_at, worker, due)
-      VALUES (?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?)`),
+    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, due)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, 0)`),
+    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, worker, due)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?)`),
     insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
     insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
     insertTwoEvents: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, 1, ?), (?, 2, ?)'),
@@ -44,9 +44,10 @@ export function prepareStatements (database: SqliteDatabase) {
     resubmit: database.prepare(`UPDATE task SET seq = ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
       WHERE key = ?`),
     endFree: database.prepare('UPDATE task SET seq = ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),
-    hasDue: database.prepare('SELECT 1 FROM task WHERE due <= ? LIMIT 1'),
-    expired: database.prepare(`SELECT ${ROW} FROM task WHERE due > 0 AND due <= ? ORDER BY due LIMIT ?`),
-    ready: database.prepare(`SELECT ${ROW} FROM task WHERE due = 0 ORDER BY key LIMIT ?`),
+    hasDue: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due <= ? LIMIT 1'),
+    expired: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due > 0 AND due <= ? ORDER BY due LIMIT ?`),
+    ready: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due = 0 ORDER BY key LIMIT ?`),
+    waiting: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
     claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),

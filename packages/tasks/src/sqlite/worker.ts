@@ -32,11 +32,18 @@ interface Running {
 /** A place of a worker, for a task that is being created. */
 export interface Place { readonly worker: Worker, readonly claim: Claim, readonly fence: Fence }
 
-/** Takes tasks under leases and runs them. */
+export interface WorkerLimits {
+  readonly concurrency: number
+  readonly timeoutMs: number
+  readonly inputMs: number | undefined
+}
+
+/** Takes tasks of one queue under leases and runs them. */
 export class Worker implements TaskWorker {
   readonly #parts: StoreParts
   readonly #handler: TaskHandler
-  readonly #limits: { readonly concurrency: number, readonly timeoutMs: number }
+  readonly queue: string
+  readonly #limits: WorkerLimits
   readonly #id = randomUUID()
   /** By the id of the task: one that is being created has no key yet. */
   readonly #running = new Map<string, Running>()
@@ -47,7 +54,8 @@ export class Worker implements TaskWorker {
   /** Whether tasks may wait in the queue: then a new one takes its turn behind them. */
   #queued = true
 
-  constructor (parts: StoreParts, handler: TaskHandler, limits: { concurrency: number, timeoutMs: number }) {
+  constructor (parts: StoreParts, handler: TaskHandler, queue: string, limits: WorkerLimits) {
+    this.queue = queue
     this.#parts = parts
     this.#handler = handler
     this.#limits = limits
@@ -57,7 +65,7 @@ export class Worker implements TaskWorker {
   fill (): void {
     if (!this.#queued || this.#filling !== undefined || this.#stopped !== undefined) return
     const free = Math.min(BATCH, this.#free)
-    this.#queued = free <= 0 || this.#parts.tasks.hasClaimable(Date.now())
+    this.#queued = free <= 0 || this.#parts.tasks.hasClaimable(this.queue, Date.now())
     if (free <= 0 || !this.#queued) return
     this.#filling = this.#claim(free).finally(() => {
       this.#filling = undefined
@@ -100,7 +108,7 @@ export class Worker implements TaskWorker {
     const { commit, tasks, readers, settings, nudge } = this.#parts
     try {
       const { leaseMs, retries } = settings
-      for (const { row, event } of await commit.write(() => tasks.take({ worker: this.#id, now: Date.now(), limit, leaseMs, retries }))) {
+      for (const { row, event } of await commit.write(() => tasks.take({ queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries }))) {
         readers.written(row.key, [event], 0)
         if (row.state === 'working') this.#start(row)
         else nudge()
@@ -199,6 +207,19 @@ export class Worker implements TaskWorker {
       if (this.#running.get(run.task.id)?.run !== run) continue
       const canceled = this.#parts.tasks.findKey(fence.key)?.state === 'canceled'
       run.abort(canceled ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
+    }
+  }
+
+  /** Ends tasks of the queue whose questions nobody answers. */
+  async endWaiting (): Promise<void> {
+    const { inputMs } = this.#limits
+    if (inputMs === undefined) return
+    const { commit, tasks, readers, nudge } = this.#parts
+    for (let last = BATCH; last === BATCH;) {
+      const now = Date.now()
+      const ended = await commit.write(() => tasks.endWaiting(this.queue, now - inputMs, now, BATCH))
+      for (const { row, event } of ended) readers.written(row.key, [event], 0)
+      if ((last = ended.length) > 0) nudge()
     }
   }
 
