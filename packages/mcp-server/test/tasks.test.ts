@@ -2,7 +2,7 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fixtureSource } from './conformance-fixture/source.mjs'
-import { LegacySession, messagesIn, modern, modernBody, modernHeaders, serve, Wire, type Reply } from './fixtures/wire.js'
+import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, serve, Wire, type Reply } from './fixtures/wire.js'
 import type { FastifyInstance } from 'fastify'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
@@ -145,4 +145,12 @@ test('more tasks than may run at once wait, and one that takes too long fails', 
   t.match((await modern(app, 'tasks/get', { taskId: short }, able)).json.result, { status: 'working' }, 'its place is taken')
   t.match(await until(() => modern(app, 'tasks/get', { taskId: short }, able), 'completed'), { result: { content: [{ text: 'short took 0 s' }] } })
   t.match((await modern(app, 'tasks/get', { taskId: long }, able)).json.result, { status: 'failed', statusMessage: /did not finish within 100 ms/ }, 'which came free when the first took too long')
+})
+
+test('callers that nobody knows, without a session, are not told of one another', async t => {
+  const app = await serveTasks(t, { sessions: false })
+  const { taskId } = (await modern(app, 'tools/call', call('slow_compute', { seconds: 0 }), able)).json.result as { taskId: string }
+  const legacy = (method: string, params: object): Promise<Reply> => post(app, { jsonrpc: '2.0', id: 1, method, params }, { 'mcp-protocol-version': '2025-11-25' })
+  t.strictSame((await legacy('tasks/list', {})).json.result, { tasks: [] })
+  t.match((await legacy('tasks/get', { taskId })).json.result, { taskId }, 'who has an id has the task')
 })
