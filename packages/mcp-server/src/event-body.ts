@@ -10,6 +10,12 @@ export const STALL_MS = 60_000
 /** Text that waits for a reader, in characters; past it, progress and log messages are left out. Answers never are. */
 export const MAX_UNREAD_CHARS = 1024 * 1024
 
+/** Calls `then` once a response is over; at once where its reader left before it began. */
+export function whenOver ({ raw }: FastifyReply, then: () => void): void {
+  if (raw.destroyed) then()
+  else raw.once('close', then)
+}
+
 /** Server-sent events of one response, made by pushing, at the reader's pace where the promises are awaited. */
 export class EventBody extends Readable {
   readonly #reply: FastifyReply
@@ -32,6 +38,11 @@ export class EventBody extends Readable {
   /** Sends one JSON-RPC message. A promise is there to be awaited: the reader is behind. */
   message (text: string, id?: string): Promise<void> | undefined {
     return this.#push(`${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${text}\n\n`)
+  }
+
+  /** An event that is no message. */
+  event (name: string, data: string): void {
+    this.#push(`event: ${name}\ndata: ${data}\n\n`)
   }
 
   /** An event that gives the reader an id to come back with, and says when. */

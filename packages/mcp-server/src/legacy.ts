@@ -2,11 +2,12 @@ import { CallAbortedError } from '@polyvac/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Answer } from './answer.js'
 import { LISTS } from './catalog.js'
+import { whenOver } from './event-body.js'
 import { LegacyCall } from './legacy-call.js'
 import { legacyMethods } from './methods/legacy.js'
 import type { Method } from './methods/shared.js'
 import { ASSUMED_REVISION, isLegacy, LEGACY_REVISIONS, NEWEST_LEGACY, type LegacyRevision } from './revisions.js'
-import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type Response } from './rpc.js'
+import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from './rpc.js'
 import { runCall } from './run-call.js'
 import type { Server } from './server.js'
 import type { Session } from './session.js'
@@ -32,8 +33,8 @@ export class Legacy {
     if (kind === 'request' && (body as Request).method === 'initialize') return this.#initialize(request, reply, body as Request)
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (kind === 'request') return this.#call(body as Request, new Answer(reply, opener(session)), revision, session)
-    this.#take(kind, body as Notification | Response, session)
+    if (kind === 'request') return this.#call(request, body as Request, new Answer(reply, opener(session)), revision, session)
+    this.take(kind, body as Notification | Response, session)
     reply.code(202).send()
   }
 
@@ -57,7 +58,7 @@ export class Legacy {
       release()
       throw err
     }
-    reply.raw.once('close', () => {
+    whenOver(reply, () => {
       release()
       session.lastUsed = performance.now()
     })
@@ -71,17 +72,27 @@ export class Legacy {
     reply.code(204).send()
   }
 
-  #initialize (request: FastifyRequest, reply: FastifyReply, { id, params = {} }: Request): void {
-    const { protocolVersion, capabilities, clientInfo } = params
-    if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
-      throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
+  /** Answers a request of a session that has one stream for all. */
+  answer (request: FastifyRequest, message: Request, answer: Answer, session: Session): void {
+    if (message.method !== 'initialize') return this.#call(request, message, answer, revisionOf(request, session), session)
+    try {
+      Object.assign(session, agreed(message))
+      answer.end(this.#welcome(message.id, session.revision))
+    } catch (err) {
+      answer.end(errorText(message.id, err as RpcError))
     }
-    const revision = isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY
-    const { info, instructions, principalOf } = this.#server
-    const session = this.#sessions?.create({ owner: principalOf(request)?.owner, revision, capabilities: capabilities as ClientCapabilities })
+  }
+
+  #initialize (request: FastifyRequest, reply: FastifyReply, message: Request): void {
+    const { revision, capabilities } = agreed(message)
+    const session = this.#sessions?.create({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
     if (session !== undefined) reply.header('mcp-session-id', session.id)
-    reply.header('content-type', 'application/json; charset=utf-8')
-      .send(resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities(revision), serverInfo: info, instructions })))
+    reply.header('content-type', 'application/json; charset=utf-8').send(this.#welcome(message.id, revision))
+  }
+
+  #welcome (id: RequestId, revision: LegacyRevision): string {
+    const { info: serverInfo, instructions } = this.#server
+    return resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities(revision), serverInfo, instructions }))
   }
 
   #batch (request: FastifyRequest, reply: FastifyReply, messages: readonly unknown[]): void {
@@ -95,28 +106,27 @@ export class Legacy {
     const requests = messages.filter((_message, at) => kinds[at] === 'request') as Request[]
     messages.forEach((message, at) => {
       const kind = kinds[at]!
-      if (kind !== 'request') this.#take(kind, message as Notification | Response, session)
+      if (kind !== 'request') this.take(kind, message as Notification | Response, session)
     })
     if (requests.length === 0) {
       reply.code(202).send()
       return
     }
     const answer = new Answer(reply, opener(session), requests.length)
-    for (const one of requests) this.#call(one, answer, revision, session)
+    for (const one of requests) this.#call(request, one, answer, revision, session)
   }
 
-  #call ({ id, method, params = {} }: Request, answer: Answer, revision: LegacyRevision, session: Session | undefined): void {
-    const { reply } = answer
+  #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: Answer, revision: LegacyRevision, session: Session | undefined): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
     const { leaving, limits, principalOf } = this.#server
-    const call = new LegacyCall({ request: reply.request, answer, id, method, params, principal: principalOf(reply.request), leaving, sessionId: session?.id }, revision, session, limits)
+    const call = new LegacyCall({ request, answer, id, method, params, principal: principalOf(request), leaving, sessionId: session?.id }, revision, session, limits)
     if (session === undefined) runCall(this.#server, call, handler)
     else runInSession(this.#server, session, call, handler)
   }
 
   /** A message that gets no response. */
-  #take (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
+  take (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
     if (kind === 'response') return session?.answer(message as Response)
     const { method, params = {} } = message as Notification
     if (method === 'notifications/cancelled') session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
@@ -136,6 +146,15 @@ export class Legacy {
     const methods = new Set(kinds.map(kind => LISTS[kind].changed))
     for (const session of this.#sessions?.all() ?? []) for (const method of methods) session.notify(method)
   }
+}
+
+/** What `initialize` asks for, as far as it is served. @throws RpcError -32602 */
+function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision, readonly capabilities: ClientCapabilities } {
+  const { protocolVersion, capabilities, clientInfo } = params
+  if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
+    throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
+  }
+  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: capabilities as ClientCapabilities }
 }
 
 async function runInSession (server: Server, session: Session, call: LegacyCall, method: Method): Promise<void> {

@@ -5,6 +5,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
 import { originGuard } from './guard.js'
 import { Legacy } from './legacy.js'
+import { LegacySse, legacySseSession, opensLegacySse } from './legacy-sse.js'
 import { Modern, speaksModern } from './modern.js'
 import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
 import { challenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
@@ -40,6 +41,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     const server = new Server({ sources, info, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf })
     const sessions = options.sessions === false ? undefined : new Sessions(limits)
     const legacy = new Legacy(server, sessions)
+    const sse = sessions === undefined ? undefined : new LegacySse(server, sessions, legacy)
     const modern = new Modern(server)
     scope.addHook('onReady', async () => { server.tasks?.start() })
     scope.addHook('preClose', async () => {
@@ -54,7 +56,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       const { body } = request
       try {
         if (isTooDeep(body)) throw new RpcError('invalidRequest', `the body is nested deeper than ${MAX_BODY_DEPTH} levels; send a flatter one`, undefined, 400)
-        if (speaksModern(request, body)) modern.post(request, reply, body)
+        const named = sse === undefined ? undefined : legacySseSession(request)
+        if (named !== undefined) sse?.post(request, reply, named, body)
+        else if (speaksModern(request, body)) modern.post(request, reply, body)
         else legacy.post(request, reply, body)
       } catch (err) {
         if (!(err instanceof RpcError)) throw err
@@ -65,7 +69,8 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     scope.get('/mcp', route, (request, reply) => {
       if (speaksModern(request, undefined)) throw new RpcError('invalidRequest', 'this revision has POST alone', undefined, 405)
       if (request.headers.accept?.includes('text/event-stream') !== true) throw new RpcError('invalidRequest', 'a GET opens a stream; send Accept: text/event-stream', undefined, 406)
-      legacy.get(request, reply)
+      if (sse !== undefined && opensLegacySse(request)) sse.open(request, reply)
+      else legacy.get(request, reply)
     })
 
     scope.route({
@@ -102,8 +107,9 @@ function checkScopes (principal: Principal | undefined, { scopes = [] }: Protect
 }
 
 /** Clients must take either form of an answer. @throws RpcError with status 406 */
-function acceptsBoth ({ headers: { accept } }: FastifyRequest): void {
-  if (accept === undefined || accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
+function acceptsBoth (request: FastifyRequest): void {
+  const { accept } = request.headers
+  if (accept === undefined || legacySseSession(request) !== undefined || accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
   throw new RpcError('invalidRequest', 'send Accept: application/json, text/event-stream', undefined, 406)
 }
 

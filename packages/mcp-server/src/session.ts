@@ -6,6 +6,7 @@ import type { Limits } from './options.js'
 import type { LegacyRevision } from './revisions.js'
 import { RpcError, type Params, type Response } from './rpc.js'
 import { SessionStream } from './session-stream.js'
+import type { SessionWire } from './session-wire.js'
 import type { ClientCapabilities, LogLevel } from './tool-source.js'
 
 export interface SessionParts {
@@ -25,8 +26,11 @@ const MAX_ENDED_STREAMS = 20
 export class Session {
   readonly id = randomUUID()
   readonly owner: string | undefined
-  readonly revision: LegacyRevision
-  readonly capabilities: ClientCapabilities
+  /** What `initialize` agreed on. */
+  revision: LegacyRevision
+  capabilities: ClientCapabilities
+  /** Where all messages go, over HTTP+SSE. */
+  wire: SessionWire | undefined
   /** Levels below it are left out; without one, nothing is. */
   logLevel: LogLevel = 'debug'
   /** On the clock of this process, in ms. */
@@ -50,7 +54,7 @@ export class Session {
 
   /** Whether nobody would miss it now. */
   get isIdle (): boolean {
-    return this.calls.size === 0 && this.#standalone?.isRead !== true
+    return this.calls.size === 0 && this.wire === undefined && this.#standalone?.isRead !== true
   }
 
   /** A stream for the messages of one call. */
@@ -73,7 +77,8 @@ export class Session {
 
   /** Tells what belongs to no call. Before there has been a stream for it, nobody wants to know. */
   notify (method: string, params?: Params): void {
-    this.#standalone?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    const stream = this.wire ?? this.#standalone
+    stream?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
   /** The call's place, for `end`. @throws RpcError with status 503 */
@@ -119,6 +124,7 @@ export class Session {
     for (const stop of this.subscriptions.values()) stop()
     this.subscriptions.clear()
     for (const id of [...this.#streams.keys()]) this.#drop(id)
+    this.wire?.close()
   }
 
   #newStream (): SessionStream {

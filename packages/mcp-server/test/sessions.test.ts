@@ -277,3 +277,33 @@ test('the store of events forgets the oldest past each of its bounds', t => {
   t.equal(store.chars, 2)
   t.end()
 })
+
+test('who leaves before its stream begins takes no place', async t => {
+  let arrived = (): void => {}
+  let admit = (): void => {}
+  const isThere = new Promise<void>(resolve => { arrived = resolve })
+  const open = new Promise<void>(resolve => { admit = resolve })
+  const app = await serve(t, {
+    sources: [source],
+    limits: { maxStreams: 1 },
+    async authenticate ({ headers }) {
+      if (headers['x-slow'] !== undefined) {
+        arrived()
+        await open
+      }
+      return { owner: 'ann' }
+    }
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = await LegacySession.open(app)
+  const early = new Wire(app, undefined, { ...session.headers, 'x-slow': '1' }, 'GET')
+  early.head.catch(() => {})
+  await isThere
+  early.leave()
+  await delay(50)
+  admit()
+  await delay(50)
+  const next = new Wire(app, undefined, session.headers, 'GET')
+  t.equal((await next.head).statusCode, 200)
+  next.leave()
+})
