@@ -19,13 +19,15 @@ export function whenOver ({ raw }: FastifyReply, then: () => void): void {
 /** Server-sent events of one response, made by pushing, at the reader's pace where the promises are awaited. */
 export class EventBody extends Readable {
   readonly #reply: FastifyReply
+  readonly #stallMs: number
   readonly #alive: NodeJS.Timeout
   #room: { readonly promise: Promise<void>, readonly made: () => void, readonly stall: NodeJS.Timeout } | undefined
   #ended = false
 
   /** Begins the response; its head leaves with the first event. */
-  constructor (reply: FastifyReply) {
+  constructor (reply: FastifyReply, stallMs = STALL_MS) {
     super({ highWaterMark: 64 * 1024 })
+    this.#stallMs = stallMs
     this.#reply = reply
     this.#alive = setInterval(() => { if (this.readableLength === 0) this.#push(': keep-alive\n\n') }, KEEP_ALIVE_MS)
     this.#alive.unref()
@@ -69,7 +71,7 @@ export class EventBody extends Readable {
     if (this.#room === undefined) {
       let made = (): void => {}
       const promise = new Promise<void>(resolve => { made = resolve })
-      this.#room = { promise, made, stall: setTimeout(() => { this.#reply.raw.destroy() }, STALL_MS) }
+      this.#room = { promise, made, stall: setTimeout(() => { this.#reply.raw.destroy() }, this.#stallMs) }
     }
     return this.#room.promise
   }

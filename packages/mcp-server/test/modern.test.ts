@@ -272,3 +272,8 @@ test('a definition is told each revision as it knows it', async t => {
   })
   t.strictSame((await modern(app, 'tools/call', ask({}, {}, 'one'))).json.result?.structuredContent, [1])
 })
+
+test('a list may be kept for as long as `listTtlMs` says', async t => {
+  const app = await serve(t, { sources: [source], limits: { listTtlMs: 1_234 } })
+  for (const method of ['server/discover', 'tools/list']) t.match((await modern(app, method)).json.result, { ttlMs: 1_234, cacheScope: 'public' })
+})

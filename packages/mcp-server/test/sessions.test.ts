@@ -1,5 +1,7 @@
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
+import Fastify from 'fastify'
+import { EventBody } from '../src/event-body.js'
 import { EventStore } from '../src/event-store.js'
 import { eventsIn, initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -306,4 +308,40 @@ test('who leaves before its stream begins takes no place', async t => {
   const next = new Wire(app, undefined, session.headers, 'GET')
   t.equal((await next.head).statusCode, 200)
   next.leave()
+})
+
+test('streams that have ended are remembered up to a number, the newest', async t => {
+  const app = await serve(t, { sources: [source] })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = await LegacySession.open(app)
+  const firstEvents: string[] = []
+  for (let i = 0; i < 22; i++) firstEvents.push(eventsIn((await session.request('tools/call', { name: 'steps', ...progress })).body)[0]?.id as string)
+  const resume = async (last = ''): Promise<{ status: number | undefined, text: string }> => {
+    const wire = new Wire(app, undefined, { ...session.headers, 'last-event-id': last }, 'GET')
+    const { statusCode: status } = await wire.head
+    await wire.ended
+    return { status, text: wire.text }
+  }
+  t.match(await resume(firstEvents[0]), { status: 400, text: /not kept/ }, 'the first, of 22, made room when the last began')
+  t.match(await resume(firstEvents[1]), { status: 200, text: /done/ })
+  t.match(await resume(firstEvents.at(-1)), { status: 200, text: /done/ })
+})
+
+test('a reader that takes nothing for too long is disconnected', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  let written: Promise<unknown> = Promise.resolve()
+  app.post('/mcp', (_request, reply) => {
+    const body = new EventBody(reply, 50)
+    written = (async () => { while (!body.destroyed) await body.message('x'.repeat(64 * 1024)) })()
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const wire = new Wire(app, {}, {})
+  const response = await wire.head
+  response.pause()
+  await written
+  t.pass('whoever writes goes on')
+  response.resume()
+  await wire.ended
+  t.notOk(response.complete, 'the reader finds its stream cut')
 })
