@@ -76,7 +76,7 @@ export abstract class Call implements CallContext {
 
   progress ({ progress, total, message }: CallProgress): Promise<void> | undefined {
     const { progressToken } = isRecord(this.params._meta) ? this.params._meta : {}
-    if (progressToken === undefined || this.#isOver || !(progress > this.#progress)) return undefined
+    if ((typeof progressToken !== 'string' && typeof progressToken !== 'number') || this.#isOver || !(progress > this.#progress)) return undefined
     this.#progress = progress
     return this.notify('notifications/progress', { progressToken, progress, total, message })
   }

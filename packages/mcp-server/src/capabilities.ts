@@ -1,5 +1,10 @@
-import { isRecord } from './rpc.js'
+import { isRecord, type Params } from './rpc.js'
 import type { ClientCapabilities, Question } from './tool-source.js'
+
+/** What a client declares. Some write null for what they cannot do: what is no object is left out. */
+export function declaredIn (capabilities: Params): ClientCapabilities {
+  return Object.fromEntries(Object.entries(capabilities).filter(([, settings]) => isRecord(settings)))
+}
 
 /** What a client must have declared to be asked something; undefined where it has. */
 export function missingFor ({ method, params = {} }: Question, { elicitation, sampling, roots }: ClientCapabilities): ClientCapabilities | undefined {

@@ -1,5 +1,5 @@
 import { Call, type CallParts } from './call.js'
-import { missingFor } from './capabilities.js'
+import { isAnswerTo, missingFor } from './capabilities.js'
 import { AskRefusedError, AskTimeoutError, CannotAskError } from './errors.js'
 import type { Limits } from './options.js'
 import type { LegacyRevision } from './revisions.js'
@@ -36,7 +36,8 @@ export class LegacyCall extends Call {
     return Object.fromEntries(answers) as Record<K, Answer>
   }
 
-  #askOne (session: Session, { method, params = {} }: Question): Promise<Answer> {
+  #askOne (session: Session, question: Question): Promise<Answer> {
+    const { method, params = {} } = question
     const { signal } = this
     const { questionTtlMs } = this.#limits
     return new Promise((resolve, reject) => {
@@ -55,8 +56,8 @@ export class LegacyCall extends Call {
       }, questionTtlMs)
       const id = session.expect(this, ({ result, error }: Response) => {
         end()
-        if (result !== undefined) resolve(result)
-        else reject(new AskRefusedError(method, String(error?.message)))
+        if (isAnswerTo(question, result)) resolve(result)
+        else reject(new AskRefusedError(method, result === undefined ? String(error?.message) : 'its answer has not the form that the question wants'))
       })
       signal.addEventListener('abort', leave)
       if (signal.aborted) return leave()

@@ -1,6 +1,7 @@
 import { CallAbortedError } from '@polyvac/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Answer } from './answer.js'
+import { declaredIn } from './capabilities.js'
 import { LISTS } from './catalog.js'
 import { whenOver } from './event-body.js'
 import { LegacyCall } from './legacy-call.js'
@@ -154,7 +155,7 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
   if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
     throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
   }
-  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: capabilities as ClientCapabilities }
+  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: declaredIn(capabilities) }
 }
 
 async function runInSession (server: Server, session: Session, call: LegacyCall, method: Method): Promise<void> {

@@ -9,7 +9,7 @@ import { LegacySse, legacySseSession, opensLegacySse } from './legacy-sse.js'
 import { Modern, speaksModern } from './modern.js'
 import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
 import { challenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
-import { errorText, isRecord, RpcError, type RequestId } from './rpc.js'
+import { errorText, isNumberId, isRecord, RpcError } from './rpc.js'
 import { Server } from './server.js'
 import { Sessions } from './sessions.js'
 import type { ToolSource } from './tool-source.js'
@@ -127,7 +127,7 @@ function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
   if (status === 405) reply.header('allow', 'POST')
   const seconds = retryAfter(status)
   if (seconds !== undefined) reply.header('retry-after', seconds)
-  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(errorText(typeof id === 'string' || Number.isFinite(id) ? id as RequestId : null, err))
+  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(errorText(typeof id === 'string' || isNumberId(id) ? id : null, err))
 }
 
 /** @throws MCP_SERVER_OPTIONS */

@@ -53,11 +53,16 @@ export function isRecord (value: unknown): value is Params {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a number is an id: a larger one was changed when it was read, and its response would be that of another request. */
+export function isNumberId (value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER
+}
+
 /** What kind of message a JSON value is. @throws RpcError -32600 where it is none */
 export function messageKind (value: unknown): 'request' | 'notification' | 'response' {
   if (!isRecord(value) || value.jsonrpc !== '2.0') throw new RpcError('invalidRequest', 'the body is no JSON-RPC 2.0 message: `jsonrpc` must be "2.0"', undefined, 400)
   const { id, method, params } = value
-  if (id !== undefined && typeof id !== 'string' && !Number.isFinite(id)) throw new RpcError('invalidRequest', '`id` must be a string or a number', undefined, 400)
+  if (id !== undefined && typeof id !== 'string' && !isNumberId(id)) throw new RpcError('invalidRequest', '`id` must be a string, or a number of at most 2^53 - 1', undefined, 400)
   if (method === undefined) {
     if (id === undefined || isRecord(value.error) === isRecord(value.result)) throw new RpcError('invalidRequest', 'a message has a `method`, or an `id` with either `result` or `error`', undefined, 400)
     return 'response'

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { BOTH, initialize, LegacySession, modern, modernBody, modernHeaders, post, says, serve, sourceOf, type Reply } from './fixtures/wire.js'
+import { BOTH, initialize, LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire, type Reply } from './fixtures/wire.js'
 
 const source = sourceOf({
   echo: { inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }, run: ({ text }) => says(String(text)) },
@@ -162,4 +162,55 @@ test('other methods, and a GET that wants no events, are refused', async t => {
   const stateless = await serve(t, { sources: [source], sessions: false })
   t.equal((await stateless.inject({ method: 'GET', url: '/mcp', headers: { accept: BOTH } })).statusCode, 405)
   t.equal((await stateless.inject({ method: 'DELETE', url: '/mcp' })).statusCode, 405)
+})
+
+const asking = sourceOf({
+  steps: {
+    async run (_args, context) {
+      await context.progress({ progress: 1 })
+      return says('done')
+    }
+  },
+  ask: {
+    async run (_args, context) {
+      const { name } = await context.ask({ name: { method: 'elicitation/create', params: { message: 'Name?', requestedSchema: { type: 'object', properties: {} } } } })
+      return says(JSON.stringify(name))
+    }
+  }
+})
+
+test('a progress token is a string or a number, any other is none', async t => {
+  const app = await serve(t, { sources: [asking] })
+  const session = await LegacySession.open(app)
+  const tokens = ['', 'p', 0, 1.5, null, true, [], { a: 1 }]
+  const told = await Promise.all(tokens.map(async progressToken => messagesIn((await session.request('tools/call', { name: 'steps', _meta: { progressToken } })).body.replace(/^\{.*/, '')).flatMap(({ params }) => params === undefined ? [] : [params.progressToken])))
+  t.strictSame(told, [[''], ['p'], [0], [1.5], [], [], [], []])
+})
+
+test('an id that JavaScript would change is refused, since its answer would be another one\'s', async t => {
+  const app = await serve(t, { sources: [asking] })
+  const session = await LegacySession.open(app)
+  t.match(await post(app, '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', session.headers), { status: 400, json: { id: null, error: { code: -32600, message: /id/ } } })
+  t.match(await post(app, '{"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}', session.headers), { status: 200, json: { id: 9007199254740991 } })
+})
+
+test('a capability that is no object is none', async t => {
+  const app = await serve(t, { sources: [asking] })
+  for (const elicitation of [null, 5, 'yes', []]) {
+    const session = await LegacySession.open(app, { capabilities: { elicitation } })
+    t.match((await session.request('tools/call', { name: 'ask' })).json.result, { isError: true, content: [{ text: /did not declare/ }] }, JSON.stringify(elicitation))
+  }
+})
+
+test('an answer that does not have the form of its question is told to the tool as none', async t => {
+  const app = await serve(t, { sources: [asking] })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
+  for (const result of [{}, { action: 'perhaps' }, { action: 'accept', content: 'Ann' }]) {
+    const wire = new Wire(app, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } }, session.headers)
+    await wire.until('elicitation/create')
+    await post(app, { jsonrpc: '2.0', id: messagesIn(wire.text).at(-1)?.id, result }, session.headers)
+    await wire.ended
+    t.match(messagesIn(wire.text).at(-1), { result: { isError: true, content: [{ text: /has not the form/ }] } }, JSON.stringify(result))
+  }
 })
