@@ -8,6 +8,7 @@ import { isModern, MODERN_REVISIONS } from './revisions.js'
 import { isRecord, messageKind, RpcError, type Params, type Request } from './rpc.js'
 import { runCall } from './run-call.js'
 import type { Server } from './server.js'
+import { isInner } from './stdio/inner-request.js'
 import { LOG_LEVELS, type ClientCapabilities, type LogLevel } from './tool-source.js'
 
 /** Which parameter the header `Mcp-Name` repeats. */
@@ -20,9 +21,14 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId']
 ])
 
+/** Whether a message is of revision 2026-07-28 or later: each says so itself. */
+export function isModernMessage (body: unknown): boolean {
+  return isRecord(body) && isRecord(body.params) && isRecord(body.params._meta) && MODERN_META.protocolVersion in body.params._meta
+}
+
 /** Whether a request speaks revision 2026-07-28 or later: its body or its header says so. */
 export function speaksModern ({ headers }: FastifyRequest, body: unknown): boolean {
-  if (isRecord(body) && isRecord(body.params) && isRecord(body.params._meta) && MODERN_META.protocolVersion in body.params._meta) return true
+  if (isModernMessage(body)) return true
   const named = headers['mcp-protocol-version']
   return typeof named === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(named) && named >= MODERN_REVISIONS[MODERN_REVISIONS.length - 1]!
 }
@@ -48,13 +54,17 @@ export class Modern {
     const { id, method, params = {} } = body as Request
     const { version, capabilities, level } = readEnvelope(params)
     const { headers } = request
-    checkHeader('MCP-Protocol-Version', headers['mcp-protocol-version'], version)
-    checkHeader('Mcp-Method', headers['mcp-method'], method)
+    // a line of standard input has none
+    const hasHeaders = !isInner(request.raw.socket)
+    if (hasHeaders) {
+      checkHeader('MCP-Protocol-Version', headers['mcp-protocol-version'], version)
+      checkHeader('Mcp-Method', headers['mcp-method'], method)
+    }
     if (!isModern(version)) {
       throw new RpcError('unsupportedVersion', `revision ${JSON.stringify(version.slice(0, 40))} is not served this way`, { supported: [...MODERN_REVISIONS], requested: version }, 400)
     }
     const named = NAMED.get(method)
-    if (named !== undefined) checkName(headers['mcp-name'], params[named], named)
+    if (hasHeaders && named !== undefined) checkName(headers['mcp-name'], params[named], named)
     const handler = modernMethods.get(method)
     if (handler === undefined) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`, undefined, 404)
     const { leaving, principalOf } = this.#server

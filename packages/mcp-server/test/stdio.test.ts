@@ -143,3 +143,40 @@ test('nobody else is taken for standard input', async t => {
   t.equal(statusCode, 400)
   t.match(JSON.parse(body), { error: { code: -32020 } })
 })
+
+const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+
+test('a line is no HTTP request: what would be too long for a header is not', async t => {
+  const { input, output } = await served(t)
+  input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'n'.repeat(20_000), _meta: modernMeta } })}\n`)
+  t.match(await said(output), { id: 1, error: { code: -32602, message: /^unknown tool: "nnn/ } })
+  input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'echo', arguments: { text: 'ü' }, _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01\r\n' } } })}\n`)
+  t.match(await said(output), { id: 2, error: { code: -32022 } })
+})
+
+test('what is no message is answered under no id, and the last line needs no end', async t => {
+  const { input, output, server } = await served(t)
+  for (const line of ['null', '5', '"x"', '{}', '[]', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) {
+    input.write(`${line}\n`)
+    t.match(await said(output), { id: null, error: { code: -32600 } }, line)
+  }
+  input.end(JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'tools/call', params: { name: 'echo', arguments: { text: 'end' }, _meta: modernMeta } }))
+  t.match(await said(output), { id: 'last', result: { content: [{ text: 'end' }] } })
+  await server.done
+})
+
+test('answers wait for a reader that is behind, all on one signal', async t => {
+  const { input, output } = await served(t)
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => { warnings.push(warning) }
+  process.on('warning', warned)
+  t.teardown(() => { process.off('warning', warned) })
+  const text = 'x'.repeat(20_000)
+  for (let id = 0; id < 50; id++) input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo', arguments: { text }, _meta: modernMeta } })}\n`)
+  while (output.writableLength === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await new Promise(resolve => setTimeout(resolve, 200))
+  let all = ''
+  for await (const chunk of output) if ((all += String(chunk)).split('\n').length === 51) break
+  t.strictSame(all.trim().split('\n').map(line => (JSON.parse(line) as { id: number }).id).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))
+  t.strictSame(warnings.map(({ message }) => message), [])
+})

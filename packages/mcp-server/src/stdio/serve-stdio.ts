@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Readable, Writable } from 'node:stream'
-import { CODES, errorText, isRecord, type CodeName, type Params, type RequestId } from '../rpc.js'
+import { isModernMessage } from '../modern.js'
+import { CODES, errorText, isNumberId, isRecord, type CodeName, type RequestId } from '../rpc.js'
 import { innerRequest } from './inner-request.js'
-import { headersOf, revisionOf } from './stdio-wire.js'
 
 /** Longest line read, in bytes: what prints without end would take the memory. The plugin's own default for a body is the same. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -47,6 +47,8 @@ export class StdioServer {
   readonly #byId = new Map<unknown, Open>()
   readonly #working = new Set<Promise<void>>()
   #session: Record<string, string> = {}
+  #room: Promise<void> | undefined
+  #makeRoom: () => void = () => {}
   #closed = false
   #finish: () => void = () => {}
 
@@ -61,8 +63,13 @@ export class StdioServer {
       oversized: (head, tail, bytes) => this.#fail(idOfEdges(head, tail) ?? null, 'invalidRequest', `the message has ${bytes} bytes; send one of at most ${MAX_LINE_BYTES}`)
     })
     input.on('data', (chunk: Buffer) => { lines.push(chunk) })
-    input.once('end', () => { this.#drain() })
+    input.once('end', () => {
+      // the last line may lack its end
+      if (lines.held > 0) lines.push(Buffer.from('\n'))
+      this.#drain()
+    })
     for (const stream of [input, output]) stream.once('error', () => { this.close() })
+    for (const event of ['drain', 'close']) output.on(event, () => { this.#goOn() })
   }
 
   /** Ends what is in progress. The application is the caller's to close. May be called twice. */
@@ -70,7 +77,14 @@ export class StdioServer {
     if (this.#closed) return
     this.#closed = true
     for (const { request } of this.#open) request.destroy()
+    this.#goOn()
     this.#finish()
+  }
+
+  /** The output takes more, or nothing more. */
+  #goOn (): void {
+    this.#room = undefined
+    this.#makeRoom()
   }
 
   async #drain (): Promise<void> {
@@ -95,20 +109,20 @@ export class StdioServer {
     }
     const { id, method, params } = isRecord(message) ? message : {}
     if (method === 'notifications/cancelled' && isRecord(params) && this.#cancel(params.requestId)) return
-    const revision = revisionOf(message)
+    const isModern = isModernMessage(message)
     const { request, response } = innerRequest(this.#app, {
       method: 'POST',
       path: this.#path,
-      headers: { ...this.#headers, accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...revision === undefined ? this.#session : headersOf(message as Params, revision) },
+      headers: { ...this.#headers, accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...!isModern && this.#session },
       body: text
     })
-    const open: Open = { request, isModern: revision !== undefined, cancelled: false }
+    const open: Open = { request, isModern, cancelled: false }
     this.#open.add(open)
     if (id !== undefined && method !== undefined) this.#byId.set(id, open)
     try {
       const answer = await response
       if (method === 'initialize') await this.#initialized(answer)
-      else await this.#pass(answer, id as RequestId | undefined)
+      else await this.#pass(answer, answerIdOf(message))
     } catch (err) {
       if (!open.cancelled && !this.#closed && id !== undefined && method !== undefined) this.#fail(id as RequestId, 'internalError', `the request failed: ${(err as Error).message}`)
     } finally {
@@ -154,11 +168,11 @@ export class StdioServer {
     }
   }
 
-  async #pass (answer: IncomingMessage, id: RequestId | undefined): Promise<void> {
+  async #pass (answer: IncomingMessage, id: RequestId | null | undefined): Promise<void> {
     const { 'content-type': type = '' } = answer.headers
     if (type.startsWith('text/event-stream')) {
-      let { answered, last, retryMs } = await this.#events(answer, id)
-      if (id === undefined) return
+      let { answered, last, retryMs } = await this.#events(answer, id ?? undefined)
+      if (id === undefined || id === null) return
       // the server has let go of the connection on purpose; the rest comes over another
       for (let tries = 0; !answered && last !== undefined && tries < MAX_RESUMES; tries++) {
         await delay(retryMs)
@@ -176,7 +190,7 @@ export class StdioServer {
   }
 
   /** An error that has no id yet since the whole request was refused. */
-  #refused (text: string, id: RequestId | undefined): void {
+  #refused (text: string, id: RequestId | null | undefined): void {
     if (id === undefined) return
     const { error } = JSON.parse(text) as { error: { code: number, message: string } }
     this.#write(errorText(id, { ...error, code: typeof error.code === 'number' ? error.code : CODES.internalError }))
@@ -216,17 +230,22 @@ export class StdioServer {
 
   async #write (text: string): Promise<void> {
     if (this.#closed || this.#output.write(`${text}\n`)) return
-    await new Promise<void>(resolve => {
-      this.#output.once('drain', resolve)
-      this.#output.once('close', resolve)
-      this.done.then(resolve, () => {})
-    })
+    // one wait for all that have to: any number of answers may be behind
+    this.#room ??= new Promise(resolve => { this.#makeRoom = resolve })
+    await this.#room
   }
 }
 
 /** Begins to serve the MCP server of an application, which is ready and need not listen, over standard input and output. */
 export function serveStdio (app: FastifyInstance, options?: StdioOptions): StdioServer {
   return new StdioServer(app, options)
+}
+
+/** The id that an answer goes under: null where there is none to read, undefined for a notification, which gets no answer. */
+function answerIdOf (message: unknown): RequestId | null | undefined {
+  const { id, method } = isRecord(message) ? message : {}
+  if (typeof id === 'string' || isNumberId(id)) return id
+  return id === undefined && typeof method === 'string' ? undefined : null
 }
 
 async function textOf (answer: IncomingMessage): Promise<string> {
