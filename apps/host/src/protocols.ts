@@ -25,7 +25,7 @@ interface Protocol {
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
   readonly error: { readonly code: string, readonly message: string }
   /** The plugin's options. */
-  readonly options: (parts: ProtocolParts, module: Module) => Promise<Record<string, unknown>>
+  readonly options: (parts: ProtocolParts, module: Module, log: FastifyBaseLogger) => Promise<Record<string, unknown>>
 }
 
 const TASKS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
@@ -85,7 +85,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
     const on = isOn(parts.settings.switches[protocol.switch])
     const module = on ? await load(protocol.package) : undefined
     if (module !== undefined) {
-      await app.register(module.default, await protocol.options(parts, module))
+      await app.register(module.default, await protocol.options(parts, module, app.log))
       loaded.push(protocol.package)
       continue
     }
@@ -104,12 +104,12 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
 }
 
 /** Options of `@polyvac/mcp-server`: the VACs and their documents, the tools of the external MCP servers, and tasks in the store that A2A has as well. */
-async function mcpServerOptions ({ vacs, settings, authenticate, gateway, tasks }: ProtocolParts, { vacTools, vacResources }: Module): Promise<Record<string, unknown>> {
+async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module, log: FastifyBaseLogger): Promise<Record<string, unknown>> {
+  const { vacs, settings, authenticate, gateway } = parts
   const { public_url: publicUrl } = settings.switches
   const of = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
   const sources = [of(vacTools), of(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
-  // unlike A2A, it can do without
-  const { store, ttlMs } = await loadPlugin('@polyvac/tasks') === undefined ? {} : await tasks()
+  const { store, ttlMs } = await tasksIfAny(parts, log) ?? {}
   return {
     sources,
     instructions: instructionsOf(vacs),
@@ -117,6 +117,18 @@ async function mcpServerOptions ({ vacs, settings, authenticate, gateway, tasks 
     publicUrl: publicUrl || undefined,
     tasks: store,
     limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }
+  }
+}
+
+/** The task engine; undefined where there can be none and nobody has named one: the MCP server does without, unlike A2A. */
+async function tasksIfAny ({ tasks, settings: { switches } }: ProtocolParts, log: FastifyBaseLogger): Promise<HostTasks | undefined> {
+  if (await loadPlugin('@polyvac/tasks') === undefined) return undefined
+  try {
+    return await tasks()
+  } catch (err) {
+    if (switches.tasks != null) throw err
+    log.warn({ reason: (err as Error).message }, 'the tools of the MCP server cannot go on as tasks')
+    return undefined
   }
 }
 

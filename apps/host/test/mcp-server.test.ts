@@ -239,3 +239,15 @@ test('a task outlives its host: it is run again by the next one, and fails with 
   t.match(await untilStatus(second.app, stays, 'ada', 'completed', 'failed'), { status: 'completed', result: { content: [{ text: 'again' }] } })
   t.match(await untilStatus(second.app, goes, 'ada', 'completed', 'failed'), { status: 'failed', statusMessage: /vac_query_goes is not offered any more/ })
 })
+
+test('without a place for tasks the MCP server does without them, unless one was named', async t => {
+  const folder = t.testdir({ 'vac_config.yaml': 'kind: vacConfig\napiVersion: v1\nservice: { stream_interpreter: echo, enable_mcp_server: true }\nvac: { a: {} }\n', '.polyvac': 'a file where a folder should be' })
+  const logged: string[] = []
+  const config = join(folder, 'vac_config.yaml')
+  const app = await createHost({ config, server: { logger: { level: 'warn', stream: { write: (line: string) => { logged.push(line) } } } } })
+  t.teardown(() => app.close())
+  t.match(logged, [/cannot go on as tasks/])
+  t.match(await ofTasks(app, 'tools/call', { name: 'vac_query_a', arguments: { query: 'x' } }, 'ada'), { resultType: 'complete' })
+  await t.rejects(createHost({ config, tasks: { store: 'sqlite' }, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })
+  await t.rejects(createHost({ config, enable_a2a_agent: true, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })
+})

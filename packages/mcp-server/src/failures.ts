@@ -27,7 +27,10 @@ export function spokenError (err: unknown): RpcError | undefined {
 export function rpcErrorOf (err: unknown, call: Call): RpcError {
   const spoken = spokenError(err)
   if (spoken !== undefined) return spoken
-  const isBusy = (err as { statusCode?: unknown } | undefined)?.statusCode === 503
+  const { code, statusCode, message = '' } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: string }
+  const isBusy = statusCode === 503
+  // the task engine's own errors say nothing that a caller may not read
+  if (isBusy && typeof code === 'string' && code.startsWith('TASK_')) return new RpcError('internalError', message, { code }, 503)
   return new RpcError('internalError', wordsFor(err, call, ''), undefined, isBusy ? 503 : undefined)
 }
 

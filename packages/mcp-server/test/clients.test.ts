@@ -92,8 +92,10 @@ for (const mode of ['legacy', 'auto'] as const) {
 test('the inspector lists the tools and calls one', async t => {
   const url = await listen(t)
   const inspector = fileURLToPath(new URL('index.js', import.meta.resolve('@modelcontextprotocol/inspector-cli')))
-  const inspect = async (...words: string[]): Promise<unknown> =>
-    JSON.parse((await promisify(execFile)(process.execPath, [inspector, String(url), '--transport', 'http', '--method', ...words], { env: { ...process.env, NODE_OPTIONS: '' } })).stdout)
-  t.match(await inspect('tools/list'), { tools: [{ name: 'test_simple_text' }] })
-  t.match(await inspect('tools/call', '--tool-name', 'greet', '--tool-arg', 'name=World'), { content: [{ text: 'Hello, World!' }] })
+  for (const transport of ['http', 'sse']) {
+    const inspect = async (...words: string[]): Promise<unknown> =>
+      JSON.parse((await promisify(execFile)(process.execPath, [inspector, String(url), '--transport', transport, '--method', ...words], { env: { ...process.env, NODE_OPTIONS: '' } })).stdout)
+    t.match(await inspect('tools/list'), { tools: [{ name: 'test_simple_text' }] }, transport)
+    t.match(await inspect('tools/call', '--tool-name', 'greet', '--tool-arg', 'name=World'), { content: [{ text: 'Hello, World!' }] }, transport)
+  }
 })

@@ -154,3 +154,13 @@ test('callers that nobody knows, without a session, are not told of one another'
   t.strictSame((await legacy('tasks/list', {})).json.result, { tasks: [] })
   t.match((await legacy('tasks/get', { taskId })).json.result, { taskId }, 'who has an id has the task')
 })
+
+test('a store that takes no more tasks refuses the call, which may be tried again', async t => {
+  const tasks = sqliteTaskStore({ path: ':memory:', maxTasks: 1 })
+  await tasks.open()
+  t.teardown(() => tasks.close())
+  const app = await serve(t, { sources: [fixtureSource()], tasks })
+  await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able)
+  t.match(await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able), { status: 503, json: { error: { code: -32603, message: /as many as it may/ } } })
+  t.match((await modern(app, 'tools/call', call('slow_compute', {}))).json.result, { resultType: 'complete' }, 'without a task it is run')
+})
