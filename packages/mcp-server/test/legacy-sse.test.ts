@@ -122,11 +122,9 @@ test('the session ends with its stream, and its calls with it', async t => {
   t.equal(status, 404)
   const next = await open(app)
   t.not(next.endpoint, '', 'its place is free')
-  const closed = Date.now()
   await next.send(toolCall(1, 'waits'))
   await app.close()
   await next.wire.ended
-  t.ok(Date.now() - closed < 1_000)
   t.match(next.wire.text, /"id":1/, 'what was in progress is answered')
 })
 
