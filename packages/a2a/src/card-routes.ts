@@ -38,12 +38,14 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
     async (request, reply) => await send(request, reply, (request.params as { vac: string }).vac))
   app.get('/.well-known/ai-catalog.json', { schema: { summary: 'Catalog of all agents here; a draft, its shape may change', tags: ['a2a'], response: { 200: Card } } }, async (request, reply) => {
     const url = baseUrl(request)
+    // a request may name a host that no URL can have
+    const host = URL.canParse(url) ? new URL(url).host : request.host
     reply.header('cache-control', caching)
     return {
       specVersion: '1.0',
-      host: { displayName: title(), identifier: new URL(url).host },
+      host: { displayName: title(), identifier: host },
       entries: exposed.list().map(({ name, config }) => ({
-        identifier: `urn:air:${new URL(url).host}:${encodeURIComponent(name)}`,
+        identifier: `urn:air:${host}:${encodeURIComponent(name)}`,
         displayName: config.display_name ?? name,
         ...(config.description === undefined ? {} : { description: config.description }),
         type: 'application/a2a-agent-card+json',

@@ -44,6 +44,10 @@ export const VersionNotSupportedError = createError<[string]>('A2A_VERSION_NOT_S
 export const MethodNotFoundError = createError<[string]>('A2A_METHOD_NOT_FOUND',
   'A2A %s has no such method; 1.0 spells them like SendMessage, 0.3 like message/send', 404)
 
+/** The HTTP binding has no such path, or not with this verb. No argument. */
+export const NoSuchPathError = createError('A2A_METHOD_NOT_FOUND',
+  'the HTTP binding of A2A 1.0 has no such path with this verb; it has those like POST message:send, GET tasks/{id} and POST tasks/{id}:cancel', 404)
+
 /** The agent wants an extension that the client does not name. Argument: its URI. */
 export const ExtensionRequiredError = createError<[string]>('A2A_EXTENSION_REQUIRED',
   "this agent requires the extension '%s'; name it in A2A-Extensions", 400)

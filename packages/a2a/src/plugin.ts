@@ -19,6 +19,7 @@ import { stepAt } from './follow-task.js'
 import { Operations } from './operations.js'
 import { ANYONE, DEFAULTS, INPUT_MODES, type A2aOptions } from './options.js'
 import { AddressGuard, pushDeliverer, SigningKeys, type PushPayload } from './push/index.js'
+import { refuseField } from './read-params.js'
 import { restRoutes } from './rest-routes.js'
 import { rpcRoutes } from './rpc-routes.js'
 import { OperationRunner } from './run-operation.js'
@@ -123,6 +124,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       extensions,
       async extendedCard ({ version }, tenant, request) {
         if (extendedCard === undefined) throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
+        if (tenant !== undefined && !exposed.has(tenant)) refuseField('tenant', 'is not the name of a VAC here; the agent card names them')
         const card = extendedCard(await cards.card(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant), principalOf(request))
         if (card === undefined) throw new ExtendedCardNotConfiguredError()
         return card

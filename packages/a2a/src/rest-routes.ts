@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { codedFailure, headersOf } from './coded-failure.js'
 import type { Dialect, Operation } from './dialect.js'
 import { toFailure, toHttpBody } from './dialects/v1/failures.js'
-import { MethodNotFoundError } from './errors.js'
+import { NoSuchPathError } from './errors.js'
 import { essenceOf } from './media-type.js'
 import { refuseField } from './read-params.js'
 import { isStreamed, type OperationRunner } from './run-operation.js'
@@ -35,7 +35,7 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  app.setNotFoundHandler((request, reply) => { refuse(new MethodNotFoundError(dialect.version), request, reply) })
+  app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
   takeJson(app)
 
   for (const tenant of ['', '/:tenant']) {
@@ -83,8 +83,9 @@ function onTask (path: Record<string, string>, method: string): Operation {
   const { id = '' } = path
   const at = id.lastIndexOf(':')
   const word = at === -1 ? '' : id.slice(at + 1)
-  const operation = ON_TASK[method as 'GET' | 'POST'][word]
-  if (operation === undefined) throw new MethodNotFoundError('1.0')
+  const words = ON_TASK[method as 'GET' | 'POST']
+  const operation = Object.hasOwn(words, word) ? words[word] : undefined
+  if (operation === undefined) throw new NoSuchPathError()
   if (at !== -1) path.id = id.slice(0, at)
   return operation
 }

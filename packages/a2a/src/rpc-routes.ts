@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf } from './coded-failure.js'
 import type { Dialect } from './dialect.js'
 import { idOf, readEnvelope } from './json-rpc.js'
+import { refuseField } from './read-params.js'
 import { isStreamed, type OperationRunner } from './run-operation.js'
 import { takeJson } from './take-json.js'
 import { methodOf, versionOf } from './versions.js'
@@ -69,6 +70,10 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
   }
 }
 
+/** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
 function withTenant (params: unknown, tenant: string): unknown {
-  return typeof params === 'object' && params !== null && !Array.isArray(params) ? { ...params, tenant } : params
+  if (typeof params !== 'object' || params === null || Array.isArray(params)) return params
+  const { tenant: named } = params as { tenant?: unknown }
+  if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
+  return { ...params, tenant }
 }

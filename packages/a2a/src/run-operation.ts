@@ -1,5 +1,6 @@
 import { eventText, type Principal } from '@polyvac/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createHash } from 'node:crypto'
 import type { Dialect, Operation, Telling } from './dialect.js'
 import { activated, GENERATION, IDEMPOTENT_SEND, type AgentExtension } from './extensions.js'
 import type { Operations } from './operations.js'
@@ -29,6 +30,9 @@ export interface EventWrap {
   readonly event: (event: unknown) => unknown
   readonly failure: (err: unknown) => unknown
 }
+
+/** Longest id of a message that is its key as it is. */
+const MAX_PLAIN_ID = 200
 
 const STREAMED: readonly Operation[] = ['stream', 'subscribe']
 
@@ -77,7 +81,9 @@ export class OperationRunner {
       case 'deletePush':
         await operations.deletePush(owner, dialect.readPushId(params))
         return dialect.deleted
-      case 'extendedCard': return await extendedCard(dialect, dialect.readTenant(params), request)
+      case 'extendedCard':
+        reply.header('cache-control', 'private, no-cache')
+        return await extendedCard(dialect, dialect.readTenant(params), request)
       default: throw new Error(`${operation} is streamed`)
     }
   }
@@ -122,7 +128,9 @@ export class OperationRunner {
   }
 }
 
-/** The name under which a message may be sent again, if its sender asks for that. */
-function keyOf ({ said }: SendRequest, active: readonly string[], request: FastifyRequest): string | undefined {
-  return idempotencyKey(request) ?? (active.includes(IDEMPOTENT_SEND) ? `message:${said.id}`.slice(0, 256) : undefined)
+/** The name under which a message may be sent again, if its sender asks for that. A key has fewer characters than an id may have. */
+function keyOf ({ said: { id } }: SendRequest, active: readonly string[], request: FastifyRequest): string | undefined {
+  const key = idempotencyKey(request)
+  if (key !== undefined || !active.includes(IDEMPOTENT_SEND)) return key
+  return `message:${id.length > MAX_PLAIN_ID ? createHash('sha256').update(id).digest('hex') : id}`
 }

@@ -35,6 +35,7 @@ const CODES: Readonly<Record<string, Reason | Kind>> = {
   A2A_UNSUPPORTED_OPERATION: 'UNSUPPORTED_OPERATION',
   A2A_TASK_NOT_WAITING: 'UNSUPPORTED_OPERATION',
   A2A_CONTENT_TYPE_NOT_SUPPORTED: 'CONTENT_TYPE_NOT_SUPPORTED',
+  UNSUPPORTED_MEDIA_TYPE: 'CONTENT_TYPE_NOT_SUPPORTED',
   A2A_EXTENDED_CARD_NOT_CONFIGURED: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
   A2A_EXTENSION_REQUIRED: 'EXTENSION_SUPPORT_REQUIRED',
   A2A_VERSION_NOT_SUPPORTED: 'VERSION_NOT_SUPPORTED',
@@ -56,8 +57,12 @@ const CODES: Readonly<Record<string, Reason | Kind>> = {
 const MESSAGES: Readonly<Record<string, string>> = {
   A2A_TASK_NOT_FOUND: 'there is no task of this id; ListTasks names yours',
   TASK_NOT_FOUND: 'there is no task of this id; ListTasks names yours',
-  A2A_PUSH_NOT_SUPPORTED: 'push notifications are switched off here; follow the task with SubscribeToTask'
+  A2A_PUSH_NOT_SUPPORTED: 'push notifications are switched off here; follow the task with SubscribeToTask',
+  TASK_INVALID_CURSOR: 'pageToken is not one that a page ended with; leave it out to begin at the first page'
 }
+
+/** The fields behind failures that the engine tells without them. */
+const FIELDS: Readonly<Record<string, string>> = { TASK_INVALID_CURSOR: 'pageToken', PUSH_URL_REFUSED: 'url' }
 
 /** Statuses that say more than the table to what stands between: proxies, retrying clients, log watchers. */
 const PLAIN: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' }
@@ -75,15 +80,18 @@ export function toFailure ({ status, code, message, violations, requestId }: Cod
   const found = CODES[code] ?? (status < 500 ? REQUEST : INTERNAL)
   const kind = typeof found === 'string' ? REASONS[found] : found
   const plain = PLAIN[status]
+  const told = MESSAGES[code] ?? message
+  const field = FIELDS[code]
+  const fields = violations ?? (field === undefined ? undefined : [{ field, description: told }])
   const metadata = { code, ...(kind === INTERNAL ? { requestId } : {}) }
   return {
     code: kind.rpc,
     http: plain === undefined ? kind.http : status,
     grpc: plain ?? kind.grpc,
-    message: MESSAGES[code] ?? message,
+    message: told,
     details: [
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: typeof found === 'string' ? found : code, domain: typeof found === 'string' ? 'a2a-protocol.org' : 'polyvac', metadata },
-      ...(violations === undefined ? [] : [badRequest(violations)])
+      ...(fields === undefined ? [] : [badRequest(fields)])
     ]
   }
 }

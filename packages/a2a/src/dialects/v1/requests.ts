@@ -31,8 +31,7 @@ export function readTask (params: unknown): TaskRequest {
 
 export function readList (params: unknown): ListRequest {
   const { tenant, contextId, status, pageSize: limit = 50, pageToken, historyLength, statusTimestampAfter, includeArtifacts: artifacts = false } = readParams(ListParams, params) as ListParams
-  const since = statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter.toUpperCase())
-  if (since !== undefined && Number.isNaN(since)) refuseField('statusTimestampAfter', 'is no time')
+  const since = statusTimestampAfter === undefined ? undefined : timeOf(statusTimestampAfter)
   const states = status === undefined || status === 'TASK_STATE_UNSPECIFIED' ? undefined : (Object.keys(STATES) as TaskState[]).filter(state => STATES[state] === status)
   return { tenant: given(tenant), contextId: given(contextId), states, limit, cursor: given(pageToken), since, historyLength, artifacts }
 }
@@ -56,6 +55,16 @@ export function readListPush (params: unknown): ListPushRequest {
 
 export function readTenant (params: unknown): string | undefined {
   return given((readParams(CardParams, params) as CardParams).tenant)
+}
+
+const RFC3339 = /^(\d{4}-\d\d-\d\d)t\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d)$/i
+
+/** Milliseconds since 1970. `Date` alone would take the 30th of February for the 2nd of March. */
+function timeOf (text: string): number {
+  const [, day = ''] = RFC3339.exec(text) ?? []
+  const at = Date.parse(text.toUpperCase())
+  if (day === '' || Number.isNaN(at) || new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) !== day) refuseField('statusTimestampAfter', 'give a time like 2026-01-02T03:04:05Z')
+  return at
 }
 
 /** An empty string is ProtoJSON's way to leave one out. */

@@ -79,7 +79,7 @@ export const ListParams = Type.Object({
   pageSize: Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
   pageToken: Optional(Type.String({ description: '`nextPageToken` of the page before' })),
   historyLength: HistoryLength,
-  statusTimestampAfter: Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d[Tt]\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?([Zz]|[+-]\\d\\d:\\d\\d)$', description: 'status of this time or later' })),
+  statusTimestampAfter: Optional(Type.String({ maxLength: 64, description: 'RFC 3339; status of this time or later' })),
   includeArtifacts: Optional(Type.Boolean())
 }, { title: 'A2aListTasksRequest' })
 export type ListParams = Static<typeof ListParams>

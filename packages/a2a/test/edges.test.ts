@@ -1,0 +1,93 @@
+import { test, type Test } from 'tap'
+import type { HTTPMethods } from 'fastify'
+import { steered } from '../../../test/a2a-agent/steered.mjs'
+import { IDEMPOTENT_SEND } from '../src/extensions.js'
+import type { A2aOptions } from '../src/index.js'
+import { serve, type Served } from './fixtures/app.js'
+import { message, message03, result, rpc, type Json } from './fixtures/public.js'
+
+const V1 = { 'a2a-version': '1.0' }
+
+async function agent (t: Test, plugin: Partial<A2aOptions> = {}): Promise<Served> {
+  return await serve(t, steered, { vacs: { vacs: ['docs', 'other'] }, plugin: { defaultVac: 'docs', ...plugin } })
+}
+
+async function rest ({ app }: Served, method: HTTPMethods, path: string, payload?: object, headers: Record<string, string> = {}): Promise<{ status: number, headers: Json, body: Json }> {
+  const response = await app.inject({ method: method as 'GET', url: `/a2a/v1${path}`, headers: { ...V1, ...headers }, ...(payload === undefined ? {} : { payload }) })
+  return { status: response.statusCode, headers: response.headers, body: response.json() as Json }
+}
+
+function violated (field: string): object {
+  return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field, description: /./ }] }
+}
+
+test('a word after the colon that every object has is no operation', async t => {
+  const served = await agent(t)
+  for (const word of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+    for (const method of ['GET', 'POST'] as const) {
+      t.match(await rest(served, method, `/tasks/x:${word}`), { status: 404, body: { error: { status: 'UNIMPLEMENTED', message: /POST tasks\/\{id\}:cancel/ } } }, `${method} ${word}`)
+    }
+  }
+})
+
+test('two messages with long ids that begin alike are two tasks, also where the id may be sent again', async t => {
+  const served = await agent(t)
+  const send = async (messageId: string): Promise<string> => (await result(served, 'SendMessage', { message: message('echo', { messageId }) }, { headers: { 'a2a-extensions': IDEMPOTENT_SEND } })).task.id
+  const long = 'a'.repeat(250)
+  const first = await send(`${long}-first`.slice(0, 256))
+  t.not(await send(`${long}-other`.slice(0, 256)), first)
+  t.equal(await send(`${long}-first`.slice(0, 256)), first)
+})
+
+test('the catalog is answered whatever host the request names', async t => {
+  const { app } = await agent(t)
+  for (const host of ['a b', '][', '%%', 'a:99999']) {
+    const response = await app.inject({ url: '/.well-known/ai-catalog.json', headers: { host } })
+    t.match([response.statusCode, response.json()], [200, { host: { identifier: host } }], host)
+  }
+})
+
+test('a body of no media type at all is refused as one of a wrong type', async t => {
+  const served = await agent(t)
+  for (const type of ['junk', ';', 'text/plain']) {
+    const call = async (version: string): Promise<unknown> => (await served.app.inject({ method: 'POST', url: '/a2a', headers: { 'a2a-version': version, 'content-type': type }, payload: '{}' })).json()
+    t.match(await call('1.0'), { error: { code: -32005, data: [{ reason: 'CONTENT_TYPE_NOT_SUPPORTED' }] } }, `${type} in 1.0`)
+    t.match(await call('0.3'), { error: { code: -32005 } }, `${type} in 0.3`)
+    const told = await served.app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { ...V1, 'content-type': type }, payload: '{}' })
+    t.match([told.statusCode, told.json()], [400, { error: { details: [{ reason: 'CONTENT_TYPE_NOT_SUPPORTED' }] } }], `${type} over HTTP`)
+  }
+})
+
+test('the VAC of the path and the tenant of the params have to agree', async t => {
+  const served = await agent(t)
+  const call = async (tenant: string): Promise<unknown> => (await rpc(served, 'SendMessage', { tenant, message: message('echo') }, { url: '/a2a/vacs/docs' })).json()
+  t.match(await call('other'), { error: { code: -32602, data: [{}, violated('tenant')] } })
+  t.match(await call('docs'), { result: { task: { metadata: { skillName: 'vac_stream_docs' } } } })
+  t.match(await call(''), { result: { task: {} } }, 'an empty one is none')
+  t.match((await rpc(served, 'message/send', { message: message03('echo') }, { url: '/a2a/vacs/docs', version: '' })).json(), { result: { kind: 'task' } })
+})
+
+test('an extended card is of a VAC that is here, and for nobody else to keep', async t => {
+  const served = await agent(t, { authenticate: () => ({ owner: 'alice' }), extendedCard: card => card })
+  t.match((await rpc(served, 'GetExtendedAgentCard', { tenant: 'nope' })).json(), { error: { code: -32602, data: [{}, violated('tenant')] } })
+  t.match(await rest(served, 'GET', '/nope/extendedAgentCard'), { status: 400, body: { error: { details: [{}, violated('tenant')] } } })
+  t.match(await rest(served, 'GET', '/docs/extendedAgentCard'), { status: 200, headers: { 'cache-control': /^private/ }, body: { name: 'docs' } })
+})
+
+test('what the engine refuses names the field of 1.0', async t => {
+  const served = await agent(t)
+  t.match((await rpc(served, 'ListTasks', { pageToken: 'nope' })).json(), { error: { code: -32602, message: /^pageToken /, data: [{}, violated('pageToken')] } })
+  const { task: { id } } = await result(served, 'SendMessage', { message: message('ask') })
+  t.match((await rpc(served, 'CreateTaskPushNotificationConfig', { taskId: id, url: 'https://127.0.0.1/' })).json(), { error: { code: -32602, data: [{}, violated('url')] } })
+})
+
+test('a time that there is not is no filter', async t => {
+  const served = await agent(t)
+  await result(served, 'SendMessage', { message: message('echo') })
+  for (const statusTimestampAfter of ['2026', 'yesterday', '2026-02-30T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-01T00:00:00', '2026-01-01T00:00:00+99:00']) {
+    t.match((await rpc(served, 'ListTasks', { statusTimestampAfter })).json(), { error: { code: -32602, message: /^statusTimestampAfter: give a time like / } }, statusTimestampAfter)
+  }
+  for (const statusTimestampAfter of ['2024-02-29t00:00:00.123456z', '2024-12-31T23:59:59+14:00']) {
+    t.match(await result(served, 'ListTasks', { statusTimestampAfter }), { totalSize: 1 }, statusTimestampAfter)
+  }
+})
