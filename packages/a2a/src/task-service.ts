@@ -63,10 +63,11 @@ export class TaskService {
    */
   async goOn (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined, stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
     const { owner, id, seq } = before
+    // first, since one config too many refuses the request, and a message that was taken cannot be taken back
+    if (push !== undefined) await this.tasks.setPush(owner, id, { ...push, after: seq })
     const { outcome, task } = await this.tasks.provideInput(owner, id, message)
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(stateName(task))
-    if (push !== undefined) await this.tasks.setPush(owner, id, { ...push, after: seq })
     return task
   }
 

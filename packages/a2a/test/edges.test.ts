@@ -91,3 +91,13 @@ test('a time that there is not is no filter', async t => {
     t.match(await result(served, 'ListTasks', { statusTimestampAfter }), { totalSize: 1 }, statusTimestampAfter)
   }
 })
+
+test('a reply whose webhook is refused is not taken', async t => {
+  const served = await agent(t, { push: { allow: ['127.0.0.1'] } })
+  const { task: { id } } = await result(served, 'SendMessage', { message: message('ask') })
+  for (let n = 0; n < 10; n++) await result(served, 'CreateTaskPushNotificationConfig', { taskId: id, id: `c${n}`, url: 'http://127.0.0.1:1/' })
+  const reply = (config: string): Json => ({ message: message('echo', { taskId: id }), configuration: { taskPushNotificationConfig: { id: config, url: 'http://127.0.0.1:1/' } } })
+  t.match((await rpc(served, 'SendMessage', reply('eleventh'))).json(), { error: { code: -32602, message: /at most 10/ } })
+  t.match(await result(served, 'GetTask', { id }), { status: { state: 'TASK_STATE_INPUT_REQUIRED' } })
+  t.match(await result(served, 'SendMessage', reply('c1')), { task: { status: { state: 'TASK_STATE_COMPLETED' } } }, 'one that is there already is replaced')
+})
