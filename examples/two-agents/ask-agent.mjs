@@ -8,8 +8,7 @@ const clients = new Map()
 
 /** Yields the other agent's answer while it is made. When `signal` fires, its task is canceled there, too. */
 export async function * askAgent (url, text, { contextId, signal }) {
-  if (!clients.has(url)) clients.set(url, factory.createFromUrl(url))
-  const client = await clients.get(url)
+  const client = await clientOf(url)
   const message = Message.fromJSON({ messageId: randomUUID(), role: 'ROLE_USER', contextId, parts: [{ text }] })
   let id
   const cancel = () => { if (id !== undefined) client.cancelTask({ tenant: '', id, metadata: undefined }).catch(() => {}) }
@@ -23,4 +22,14 @@ export async function * askAgent (url, text, { contextId, signal }) {
   } finally {
     signal.removeEventListener('abort', cancel)
   }
+}
+
+/** One client for each agent; an agent that did not answer is asked for its card again. */
+function clientOf (url) {
+  if (!clients.has(url)) {
+    const made = factory.createFromUrl(url)
+    made.catch(() => clients.delete(url))
+    clients.set(url, made)
+  }
+  return clients.get(url)
 }
