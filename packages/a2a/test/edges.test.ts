@@ -39,6 +39,14 @@ test('two messages with long ids that begin alike are two tasks, also where the 
   t.equal(await send(`${long}-first`.slice(0, 256)), first)
 })
 
+test('a task of an unknown skill fails in its first attempt', async t => {
+  const served = await agent(t)
+  for (const skillName of ['vac_query_docs', 'vac_query_nope', 'vac_query_nope']) {
+    const { taskId } = await served.task('tasks/send', { skillName, input: {} })
+    t.match(await served.tasks.get('anyone', taskId), { state: 'failed', attempt: 0 }, skillName)
+  }
+})
+
 test('the catalog is answered whatever host the request names', async t => {
   const { app } = await agent(t)
   for (const host of ['a b', '][', '%%', 'a:99999']) {

@@ -57,6 +57,16 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(ended?.completedAt, events.at(-1)?.at)
   })
 
+  test('a handler that ends its task before it waits for anything ends it in its first attempt', async t => {
+    const store = await open(t)
+    store.work(async (task, { emit }) => { await emit({ state: 'failed', error: { code: 'NO', message: 'no' } }) })
+    for (const key of [undefined, undefined, undefined, 'k1', 'k2']) {
+      const { task } = await store.create('alice', { ...ASK, ...(key === undefined ? {} : { idempotencyKey: key }) })
+      await collect(store.events('alice', task.id))
+      t.match(await store.get('alice', task.id), { state: 'failed', attempt: 0, seq: 3 })
+    }
+  })
+
   test('a foreign task is answered as an unknown one, by every method', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', ASK)

@@ -163,11 +163,10 @@ class SqliteTaskStore implements TaskStore {
     const place = this.#reserve(prepared.queue)
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
-    // nobody else can have asked for it, so its work need not wait for the disk; that it exists is told after it
     const isNew = idem === null && task.id === undefined
-    let attempt = isNew ? place?.worker.begin(place, fold) : undefined
+    let attempt: Promise<TaskRecord | undefined> | undefined
     try {
-      const before = await commit.write(() => {
+      const written = commit.write(() => {
         const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
         if (before !== undefined) {
           if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
@@ -180,6 +179,10 @@ class SqliteTaskStore implements TaskStore {
         if (place !== undefined) place.fence.key = key
         return undefined
       }, () => { if (place !== undefined) place.fence.key = 0 })
+      // nobody else can have asked for it, so its work need not wait for the disk; only its place in the queue of commits,
+      // before what the handler may write at once. That it exists is told after it
+      if (isNew) attempt = place?.worker.begin(place, fold)
+      const before = await written
       if (before !== undefined) {
         place?.worker.giveBack()
         return { task: tasks.fold(before).record(), created: false }
