@@ -1,6 +1,7 @@
 import { findSkill, inputProblems, nearestSkill, SKILLS, type Principal, type Skill, type SkillKind, type ExposedVacs } from '@polyvac/core'
 import { isTerminal, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
+import { isDeepStrictEqual } from 'node:util'
 import { ContentTypeNotSupportedError, GenerationMismatchError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from './errors.js'
 import { matchesMediaType } from './media-type.js'
 import { refuseField } from './read-params.js'
@@ -39,6 +40,8 @@ export class Operations {
   async begin (caller: Principal, { tenant, said, push, generation }: SendRequest, key: string | undefined): Promise<CreatedTask> {
     const { service } = this.#options
     if (said.taskId !== undefined) {
+      const answered = key === undefined ? undefined : await this.#answered(caller.owner, tenant, said)
+      if (answered !== undefined) return { task: answered, created: false }
       const before = await this.#mayAnswer(caller.owner, tenant, said, generation)
       if (push !== undefined) await service.checkPush(push)
       return { task: await service.goOn(before, messageOf(said), push, ({ state }) => state), created: false }
@@ -120,6 +123,14 @@ export class Operations {
     await this.get(owner, { tenant, id: taskId })
     if (id === undefined) refuseField('pushNotificationConfigId', 'is missing')
     await this.#options.service.deletePush(owner, taskId, id)
+  }
+
+  /** The task, where it has this very message already: its sender did not hear of that, and it would else answer the next question. */
+  async #answered (owner: string, tenant: string | undefined, { id: messageId, taskId: id = '', parts }: Said): Promise<TaskRecord | undefined> {
+    const task = await this.get(owner, { tenant, id })
+    const before = task.messages.find(({ role, id }) => role === 'user' && id === messageId)
+    if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) refuseField('message.messageId', 'came with another message before; send a new one')
+    return before === undefined ? undefined : task
   }
 
   async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: Said, generation: number | undefined): Promise<TaskRecord> {

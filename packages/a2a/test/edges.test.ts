@@ -100,6 +100,22 @@ test('a time that there is not is no filter', async t => {
   }
 })
 
+test('a reply that is sent again, and may be, is taken once', async t => {
+  const served = await agent(t)
+  for (const headers of [{ 'a2a-extensions': IDEMPOTENT_SEND }, { 'idempotency-key': 'reply 1' }]) {
+    const { task: { id } } = await result(served, 'SendMessage', { message: message('ask') })
+    const reply = message('ask', { taskId: id, parts: [{ text: 'Hello' }, { data: { size: 4 } }] })
+    const first = await result(served, 'SendMessage', { message: reply }, { headers })
+    t.match(first, { task: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } }, 'it asks once more')
+    t.strictSame(await result(served, 'SendMessage', { message: reply }, { headers }), first)
+    t.match((await rpc(served, 'SendMessage', { message: { ...reply, parts: [{ text: 'Other' }] } }, { headers })).json(), { error: { code: -32602, data: [{}, violated('message.messageId')] } })
+    const next = message('echo', { taskId: id })
+    t.match(await result(served, 'SendMessage', { message: next }, { headers }), { task: { status: { state: 'TASK_STATE_COMPLETED' } } })
+    t.match(await result(served, 'SendMessage', { message: next }, { headers }), { task: { status: { state: 'TASK_STATE_COMPLETED' } } }, 'also once it has ended')
+    t.match((await rpc(served, 'SendMessage', { message: next })).json(), { error: { code: -32004 } }, 'who does not ask for it is told that it has')
+  }
+})
+
 test('a reply whose webhook is refused is not taken', async t => {
   const served = await agent(t, { push: { allow: ['127.0.0.1'] } })
   const { task: { id } } = await result(served, 'SendMessage', { message: message('ask') })
