@@ -33,9 +33,11 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
   const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
   const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }
   app.post('/a2a', route, answer)
-  app.post('/a2a/', alias, answer)
   app.post('/a2a/vacs/:vac', { ...route, schema: { ...route.schema, summary: 'The same for one VAC' } }, answer)
-  app.post('/a2a/vacs/:vac/', alias, answer)
+  if (!takesSlashes(app)) {
+    app.post('/a2a/', alias, answer)
+    app.post('/a2a/vacs/:vac/', alias, answer)
+  }
   if (atRoot) app.post('/', alias, answer)
 
   async function answer (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -68,6 +70,11 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
     reply.code(status).headers(headersOf(status, name => reply.hasHeader(name))).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
   }
+}
+
+/** Whether the application takes a slash at the end of any path: a second route for it would keep it from starting. */
+function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
+  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
 }
 
 /** @throws A2A_INVALID_PARAMS where they name another tenant than the path */

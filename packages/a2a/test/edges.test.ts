@@ -75,6 +75,17 @@ test('the VAC of the path and the tenant of the params have to agree', async t =
   t.match((await rpc(served, 'message/send', { message: message03('echo') }, { url: '/a2a/vacs/docs', version: '' })).json(), { result: { kind: 'task' } })
 })
 
+test('an application that takes a slash at the end of any path takes the plugin, too', async t => {
+  for (const server of [{}, { routerOptions: { ignoreTrailingSlash: true } }]) {
+    for (const prefix of ['', '/agents']) {
+      const served = await serve(t, steered, { server, plugin: { prefix } })
+      for (const url of ['/a2a', '/a2a/', '/a2a/vacs/docs', '/a2a/vacs/docs/']) {
+        t.match(await result(served, 'SendMessage', { message: message('echo') }, { url: prefix + url }), { task: {} }, `${prefix}${url} ${JSON.stringify(server)}`)
+      }
+    }
+  }
+})
+
 test('an extended card is of a VAC that is here, and for nobody else to keep', async t => {
   const served = await agent(t, { authenticate: () => ({ owner: 'alice' }), extendedCard: card => card })
   t.match((await rpc(served, 'GetExtendedAgentCard', { tenant: 'nope' })).json(), { error: { code: -32602, data: [{}, violated('tenant')] } })
