@@ -57,9 +57,9 @@ export class Operations {
     }, push)
   }
 
-  /** Follows a task that was just begun, until it ends or asks for input. */
+  /** Follows a task that was just begun, until it ends or `encoding` says so. */
   async follow (begun: TaskRecord, open: OpenTaskStream, reply: FastifyReply, encoding: StepEncoding): Promise<void> {
-    await this.#options.service.follow(begun, undefined, open, reply, { ...encoding, isLast: ({ event }) => event.state === 'input-required' })
+    await this.#options.service.follow(begun, undefined, open, reply, encoding)
   }
 
   /** A task to be followed from elsewhere. @throws A2A_UNSUPPORTED_OPERATION where it has ended */

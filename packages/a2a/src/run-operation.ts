@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import type { Dialect, Operation, Telling } from './dialect.js'
 import { activated, GENERATION, IDEMPOTENT_SEND, type AgentExtension } from './extensions.js'
+import type { TaskStep } from './follow-task.js'
 import type { Operations } from './operations.js'
 import type { SendRequest } from './requests.js'
 import { idempotencyKey, lastEventId, placeOf, type OpenTaskStream, type StepEncoding, type TaskService } from './task-service.js'
@@ -98,22 +99,26 @@ export class OperationRunner {
     const send = operation === 'stream' ? dialect.readSend(params) : undefined
     const subscribe = operation === 'subscribe' ? dialect.readTask(params) : undefined
     const seen = subscribe === undefined ? undefined : lastEventId(request)
-    const encoding = this.#encoding(dialect, { generation, historyLength: send?.historyLength }, send !== undefined, wrap)
     await service.streaming(caller.owner, reply, async (open: OpenTaskStream) => {
       if (send !== undefined) {
         const { task } = await operations.begin(caller, send, keyOf(send, active, request))
-        return await operations.follow(task, open, reply, encoding)
+        return await operations.follow(task, open, reply, this.#encoding(dialect, { generation, historyLength: send.historyLength }, 0, wrap))
       }
       const task = await operations.subscribable(caller.owner, subscribe ?? { id: '' }, seen)
-      await service.follow(task, placeOf(seen, task), open, reply, encoding)
+      // one that asks already is followed to what comes of the answer; a question that is new to the reader ends the stream, as after a send
+      const asksFrom = seen === undefined ? task.seq + 1 : task.seq
+      await service.follow(task, placeOf(seen, task), open, reply, this.#encoding(dialect, { generation }, asksFrom, wrap))
     })
   }
 
-  #encoding (dialect: Dialect, telling: Telling, endsWithQuestion: boolean, wrap: EventWrap): StepEncoding {
+  /** @param asksFrom number of the first event that ends the stream where it is a question */
+  #encoding (dialect: Dialect, telling: Telling, asksFrom: number, wrap: EventWrap): StepEncoding {
+    const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= asksFrom
     return {
+      isLast,
       encode: (step, fresh) => {
-        const { seq, state } = step.event
-        const ends = step.task.completedAt !== null || (endsWithQuestion && state === 'input-required')
+        const { seq } = step.event
+        const ends = step.task.completedAt !== null || isLast(step)
         const events = fresh ? [dialect.toFirst(step.task, telling)] : dialect.toEvents(step, ends, telling)
         return events.map((event, index) => eventText({ ...(index === events.length - 1 ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
       },

@@ -1,10 +1,11 @@
 import { test, type Test } from 'tap'
 import type { HTTPMethods } from 'fastify'
+import { setTimeout as delay } from 'node:timers/promises'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { IDEMPOTENT_SEND } from '../src/extensions.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served } from './fixtures/app.js'
-import { message, message03, result, rpc, type Json } from './fixtures/public.js'
+import { events, message, message03, result, rpc, type Json } from './fixtures/public.js'
 
 const V1 = { 'a2a-version': '1.0' }
 
@@ -109,6 +110,36 @@ test('a time that there is not is no filter', async t => {
   for (const statusTimestampAfter of ['2024-02-29t00:00:00.123456z', '2024-12-31T23:59:59+14:00']) {
     t.match(await result(served, 'ListTasks', { statusTimestampAfter }), { totalSize: 1 }, statusTimestampAfter)
   }
+})
+
+test('who follows a task is told of a question that is new to it as the last thing; one that asks already is followed to its end', async t => {
+  let ask = (): void => {}
+  const served = await serve(t, async (question, _vac, _history, { taskId }) => {
+    if (question === 'large') return { answer: `${String(taskId).length}` }
+    await new Promise<void>(resolve => { ask = resolve })
+    return { input_required: 'Which size?' }
+  })
+  const follow = async (version: string, id: string, headers = {}): Promise<Json[]> => {
+    const response = await rpc(served, version === '1.0' ? 'SubscribeToTask' : 'tasks/resubscribe', { id }, { version, headers })
+    return events(response.payload).map(({ data }) => data.result)
+  }
+  const begin = async (): Promise<string> => (await result(served, 'SendMessage', { message: message('x'), configuration: { returnImmediately: true } })).task.id
+  const id = await begin()
+  await served.reached(id, ['working'])
+  const readers = [follow('1.0', id), follow('0.3', id)]
+  await delay(50)
+  ask()
+  const [newer, older] = await Promise.all(readers) as [Json[], Json[]]
+  t.match(newer.at(-1), { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } })
+  t.match(older.at(-1), { status: { state: 'input-required' }, final: true })
+  t.match((await follow('1.0', id, { 'last-event-id': '2' })).at(-1), { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } }, 'also who has missed it')
+
+  const { seq } = await served.tasks.get('anyone', id) ?? { seq: 0 }
+  const patient = [follow('1.0', id), follow('1.0', id, { 'last-event-id': String(seq) }), follow('0.3', id)]
+  await delay(50)
+  await result(served, 'SendMessage', { message: message('x', { taskId: id, parts: [{ text: 'large' }] }) })
+  for (const told of await Promise.all(patient)) t.match(told.at(-1)?.statusUpdate?.status ?? told.at(-1)?.status, { state: /COMPLETED|completed/ })
+  t.match((await follow('0.3', id, { 'last-event-id': '1' })).filter(({ final }) => final === true), [{ status: { state: 'completed' } }], 'a question that was answered ends no replay')
 })
 
 test('a reply that is sent again, and may be, is taken once', async t => {
