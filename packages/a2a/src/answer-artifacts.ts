@@ -2,6 +2,7 @@ import { AnswerArtifact, problemsOf, VacInvalidResultError, type Answer } from '
 import type { TaskPart, TaskUpdate } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { isBase64 } from './read-params.js'
 
 /** Artifacts that one answer may bring. */
 export const MAX_ARTIFACTS = 100
@@ -20,6 +21,9 @@ function toPart (vac: string, part: AnswerArtifact['parts'][number]): TaskPart {
   const { text, bytes, url: uri, data, filename, media_type: mediaType } = part
   const extras = { ...(filename === undefined ? {} : { filename }), ...(mediaType === undefined ? {} : { mediaType }) }
   if (text !== undefined) return { type: 'text', text, ...extras }
-  if (bytes !== undefined) return { type: 'file', bytes, ...extras }
+  if (bytes !== undefined) {
+    if (!isBase64(bytes)) throw new VacInvalidResultError(JSON.stringify(vac), 'a part of an artifact whose bytes are no base64')
+    return { type: 'file', bytes, ...extras }
+  }
   return uri !== undefined ? { type: 'file', uri, ...extras } : { type: 'data', data, ...extras }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { ContentTypeNotSupportedError } from './errors.js'
+import { isUtf8 } from 'node:buffer'
+import { ContentTypeNotSupportedError, NotUtf8Error } from './errors.js'
 
 const TYPES = ['application/json', 'application/a2a+json']
 
@@ -10,9 +11,11 @@ const TYPES = ['application/json', 'application/a2a+json']
 export function takeJson (scope: FastifyInstance): void {
   const parse = scope.getDefaultJsonParser('error', 'error')
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(TYPES, { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null, {})
-    parse(request, body as string, done)
+  scope.addContentTypeParser(TYPES, { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, {})
+    // else what is no text would be kept as something that nobody sent; a packed body is told by its parser
+    if (request.headers['content-encoding'] === undefined && !isUtf8(body as Buffer)) return done(new NotUtf8Error())
+    parse(request, body.toString('utf8'), done)
   })
   scope.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume()

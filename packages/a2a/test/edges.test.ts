@@ -1,6 +1,7 @@
 import { test, type Test } from 'tap'
 import type { HTTPMethods } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { IDEMPOTENT_SEND } from '../src/extensions.js'
 import type { A2aOptions } from '../src/index.js'
@@ -65,6 +66,21 @@ test('a body of no media type at all is refused as one of a wrong type', async t
     const told = await served.app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { ...V1, 'content-type': type }, payload: '{}' })
     t.match([told.statusCode, told.json()], [400, { error: { details: [{ reason: 'CONTENT_TYPE_NOT_SUPPORTED' }] } }], `${type} over HTTP`)
   }
+})
+
+test('bytes that are no text are no JSON', async t => {
+  const { app } = await agent(t)
+  const payload = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: message('echo', { parts: [{ text: 'é' }] }) } }), 'latin1')
+  for (const [url, told] of [['/a2a', { error: { code: -32700, message: /UTF-8/ } }], ['/a2a/v1/message:send', { error: { code: 400, message: /UTF-8/ } }]] as const) {
+    t.match((await app.inject({ method: 'POST', url, headers: { ...V1, 'content-type': 'application/json' }, payload })).json(), told, url)
+  }
+  const packed = await app.inject({ method: 'POST', url: '/a2a', headers: { ...V1, 'content-type': 'application/json', 'content-encoding': 'gzip' }, payload: gzipSync(payload) })
+  t.match(packed.json(), { error: { code: -32005, message: /Content-Encoding: gzip/ } }, 'a packed one is told as such')
+})
+
+test('a file that an interpreter makes of no base64 fails its task', async t => {
+  const served = await serve(t, async () => ({ answer: '', artifacts: [{ name: 'report', parts: [{ bytes: '***' }] }] }))
+  t.match(await result(served, 'SendMessage', { message: message('x') }), { task: { status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text: /no base64/ }] } } } })
 })
 
 test('the VAC of the path and the tenant of the params have to agree', async t => {
