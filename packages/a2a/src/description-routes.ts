@@ -50,17 +50,17 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/set', async (params, request) => {
     const { taskId, pushNotificationConfig: config } = params as PushParams
-    return toStoredPushConfig(await service.setPush(ownerOf(request), taskId, toNewPushConfig(config)))
+    return toStoredPushConfig(await service.setPush(await service.pushable(ownerOf(request), taskId), toNewPushConfig(config)))
   })
   answer('tasks/pushNotification/get', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    return toStoredPushConfig(await service.push(ownerOf(request), taskId, id))
+    return toStoredPushConfig(await service.push(await service.pushable(ownerOf(request), taskId), id))
   })
   answer('tasks/pushNotification/delete', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    const owner = ownerOf(request)
-    const config = id ?? (await service.pushes(owner, taskId))[0]?.id
-    if (config === undefined || !await service.deletePush(owner, taskId, config)) throw new NoSuchPushConfigError()
+    const { owner } = await service.pushable(ownerOf(request), taskId)
+    const config = id ?? (await tasks.listPush(owner, taskId))[0]?.id
+    if (config === undefined || !await tasks.deletePush(owner, taskId, config)) throw new NoSuchPushConfigError()
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {

@@ -1,5 +1,6 @@
 import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core'
 import { InvalidEnvelopeError } from './errors.js'
+import { isObject } from './is-object.js'
 
 /** A request's id, echoed as it came. */
 export type RpcId = string | number | null
@@ -28,10 +29,6 @@ export function readEnvelope (body: unknown): RpcRequest {
   if (!isId(id)) throw new InvalidEnvelopeError('`id` must be a string, a number that JSON keeps exactly, or null')
   if (typeof method !== 'string') throw new InvalidEnvelopeError('`method` must be a string')
   return { id, method, params }
-}
-
-function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isId (id: unknown): id is RpcId {

@@ -3,6 +3,7 @@ import { isTerminal, type CreatedTask, type PushConfig, type TaskPage, type Task
 import type { FastifyReply } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
 import { ContentTypeNotSupportedError, GenerationMismatchError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from './errors.js'
+import { isObject } from './is-object.js'
 import { matchesMediaType } from './media-type.js'
 import { refuseField } from './read-params.js'
 import type { ListPushRequest, ListRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
@@ -94,22 +95,17 @@ export class Operations {
     return task
   }
 
-  async setPush (owner: string, { tenant, taskId: id, config }: SetPushRequest): Promise<PushConfig> {
-    this.#options.service.pushGuard()
-    await this.get(owner, { tenant, id })
-    return await this.#options.service.setPush(owner, id, config)
+  async setPush (owner: string, { tenant, taskId, config }: SetPushRequest): Promise<PushConfig> {
+    return await this.#options.service.setPush(await this.#pushable(owner, tenant, taskId), config)
   }
 
   async getPush (owner: string, { tenant, taskId, id }: PushRequest): Promise<PushConfig> {
-    this.#options.service.pushGuard()
-    await this.get(owner, { tenant, id: taskId })
-    return await this.#options.service.push(owner, taskId, id)
+    return await this.#options.service.push(await this.#pushable(owner, tenant, taskId), id)
   }
 
-  async listPush (owner: string, { tenant, taskId: id, limit, cursor }: ListPushRequest): Promise<{ configs: PushConfig[], next: string }> {
-    this.#options.service.pushGuard()
-    await this.get(owner, { tenant, id })
-    const all = await this.#options.service.pushes(owner, id)
+  async listPush (owner: string, { tenant, taskId, limit, cursor }: ListPushRequest): Promise<{ configs: PushConfig[], next: string }> {
+    await this.#pushable(owner, tenant, taskId)
+    const all = await this.#options.service.tasks.listPush(owner, taskId)
     const from = cursor === undefined ? 0 : all.findIndex(({ id }) => Buffer.from(id).toString('base64url') === cursor)
     if (from === -1) refuseField('pageToken', 'is not one that a page ended with')
     const end = limit === undefined ? all.length : from + limit
@@ -119,10 +115,15 @@ export class Operations {
 
   /** To delete what is not there is no error: the outcome is the same. */
   async deletePush (owner: string, { tenant, taskId, id }: PushRequest): Promise<void> {
-    this.#options.service.pushGuard()
-    await this.get(owner, { tenant, id: taskId })
+    await this.#pushable(owner, tenant, taskId)
     if (id === undefined) refuseField('pushNotificationConfigId', 'is missing')
-    await this.#options.service.deletePush(owner, taskId, id)
+    await this.#options.service.tasks.deletePush(owner, taskId, id)
+  }
+
+  /** That webhooks are off is told before anything of the task. @throws A2A_PUSH_NOT_SUPPORTED */
+  async #pushable (owner: string, tenant: string | undefined, id: string): Promise<TaskRecord> {
+    this.#options.service.pushGuard()
+    return await this.get(owner, { tenant, id })
   }
 
   /** The task, where it has this very message already: its sender did not hear of that, and it would else answer the next question. */
@@ -188,8 +189,8 @@ export class Operations {
 /** The input of a skill as one data part `{ skillName, input }`. */
 function typedInput (parts: readonly TaskPart[]): { skillName: unknown, input: Record<string, unknown>, index: number } | undefined {
   for (const [index, part] of parts.entries()) {
-    if (part.type !== 'data' || typeof part.data !== 'object' || part.data === null || !('skillName' in part.data)) continue
-    const { skillName, input = {} } = part.data as { skillName: unknown, input?: unknown }
+    if (part.type !== 'data' || !isObject(part.data) || !('skillName' in part.data)) continue
+    const { skillName, input = {} } = part.data
     return { skillName, input: input as Record<string, unknown>, index }
   }
   return undefined

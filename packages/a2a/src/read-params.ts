@@ -2,6 +2,7 @@ import { problemsOf } from '@polyvac/core'
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from './errors.js'
+import { isObject } from './is-object.js'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
@@ -49,13 +50,14 @@ function camel (name: string): string {
   return name.includes('_') ? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
 }
 
-function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Fails with one problem. @throws A2A_INVALID_PARAMS */
 export function refuseField (field: string, description: string): never {
   throw new InvalidFieldsError([{ field, description } satisfies FieldViolation])
+}
+
+/** An empty text is ProtoJSON's way to leave one out. */
+export function given (text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
 }
 
 /** Whether a text is base64, of the standard or the URL alphabet. */

@@ -5,6 +5,7 @@ import { codedFailure, headersOf } from './coded-failure.js'
 import type { Dialect, Operation } from './dialect.js'
 import { toFailure, toHttpBody } from './dialects/v1/failures.js'
 import { NoSuchPathError } from './errors.js'
+import { isObject } from './is-object.js'
 import { essenceOf } from './media-type.js'
 import { refuseField } from './read-params.js'
 import { isStreamed, type OperationRunner } from './run-operation.js'
@@ -93,9 +94,9 @@ function onTask (path: Record<string, string>, method: string): Operation {
 /** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
 function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
   const given = method === 'GET' || method === 'DELETE' ? fromQuery(query as Record<string, unknown>) : body ?? {}
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given
+  if (!isObject(given)) return given
   for (const [name, value] of Object.entries(path)) {
-    const other = (given as Record<string, unknown>)[name]
+    const other = given[name]
     if (name !== 'id' && typeof other === 'string' && other !== '' && other !== value) refuseField(name, 'is not the one of the path')
   }
   return { ...given, ...path }

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf } from './coded-failure.js'
 import type { Dialect } from './dialect.js'
+import { isObject } from './is-object.js'
 import { idOf, readEnvelope } from './json-rpc.js'
 import { refuseField } from './read-params.js'
 import { isStreamed, type OperationRunner } from './run-operation.js'
@@ -79,8 +80,8 @@ function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }
 
 /** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
 function withTenant (params: unknown, tenant: string): unknown {
-  if (typeof params !== 'object' || params === null || Array.isArray(params)) return params
-  const { tenant: named } = params as { tenant?: unknown }
+  if (!isObject(params)) return params
+  const { tenant: named } = params
   if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
   return { ...params, tenant }
 }

@@ -1,4 +1,6 @@
 import type { TaskPart } from '@polyvac/tasks'
+import { given, refuseField } from './read-params.js'
+import type { Said } from './requests.js'
 
 /** A file that came with a question, as interpreters get it in `extra.files`. */
 export interface SaidFile {
@@ -7,6 +9,28 @@ export interface SaidFile {
   /** Its content in base64; or else `url`, where it is. Nothing is fetched from there. */
   readonly bytes?: string
   readonly url?: string
+}
+
+/** A message as the versions spell it, but for its role and the kind of its parts. */
+interface SaidMessage<Part> extends Omit<Said, 'id' | 'parts'> {
+  readonly messageId: string
+  readonly role: string
+  readonly parts: readonly Part[]
+}
+
+/** What a caller says. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
+export function readSaid<Part> (message: SaidMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): Said {
+  const { messageId: id, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
+  if (message.role !== role) refuseField('message.role', `a client speaks as ${role}`)
+  return {
+    id,
+    parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
+    contextId: given(contextId),
+    taskId: given(taskId),
+    metadata,
+    extensions,
+    referenceTaskIds
+  }
 }
 
 /** The text of a message, or undefined where it has none. */

@@ -75,32 +75,28 @@ export class TaskService {
   async settled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = begun.task
     if (isTerminal(state) || state === 'input-required') return begun.task
-    const { signal, end } = this.#options.streams.begin(reply)
-    const stop = new Stop()
-    const leave = (): void => { stop.abort(undefined) }
-    const late = setTimeout(leave, this.#options.sendTimeoutMs)
-    signal.addEventListener('abort', leave)
-    try {
-      return await settledTask(this.tasks, begun, stop)
-    } finally {
-      clearTimeout(late)
-      signal.removeEventListener('abort', leave)
-      end()
-    }
+    return await this.#whileAwaited(reply, this.#options.sendTimeoutMs, async stop => await settledTask(this.tasks, begun, stop))
   }
 
   /** The task once it is past event number `past`, or as it is after LONG_POLL_MS. */
   async changed (task: TaskRecord, past: number, reply: FastifyReply): Promise<TaskRecord> {
     const { owner, id } = task
     if (isTerminal(task.state)) return task
+    return await this.#whileAwaited(reply, this.#options.longPollMs ?? LONG_POLL_MS, async stop => {
+      await this.tasks.events(owner, id, { after: past, signal: stop })[Symbol.asyncIterator]().next()
+      return await this.tasks.get(owner, id) ?? task
+    })
+  }
+
+  /** Waits for what `wait` answers. It is told to stop waiting after `ms`, or when the caller leaves or the application closes. */
+  async #whileAwaited<T> (reply: FastifyReply, ms: number, wait: (stop: StopSignal) => Promise<T>): Promise<T> {
     const { signal, end } = this.#options.streams.begin(reply)
     const stop = new Stop()
     const leave = (): void => { stop.abort(undefined) }
-    const late = setTimeout(leave, this.#options.longPollMs ?? LONG_POLL_MS)
+    const late = setTimeout(leave, ms)
     signal.addEventListener('abort', leave)
     try {
-      await this.tasks.events(owner, id, { after: past, signal: stop })[Symbol.asyncIterator]().next()
-      return await this.tasks.get(owner, id) ?? task
+      return await wait(stop)
     } finally {
       clearTimeout(late)
       signal.removeEventListener('abort', leave)
@@ -152,38 +148,23 @@ export class TaskService {
     await guard.check(url, new AbortController().signal)
   }
 
-  async setPush (owner: string, taskId: string, config: NewPushConfig): Promise<PushConfig> {
+  /** A task that webhooks are to be told of. @throws A2A_PUSH_NOT_SUPPORTED, A2A_TASK_NOT_FOUND */
+  async pushable (owner: string, taskId: string): Promise<TaskRecord> {
     this.pushGuard()
-    const { seq } = await this.known(owner, taskId)
+    return await this.known(owner, taskId)
+  }
+
+  async setPush ({ owner, id, seq }: TaskRecord, config: NewPushConfig): Promise<PushConfig> {
     await this.checkPush(config)
     // its last event counts as not told yet: a receiver of a task that ended in between would else never hear of the end
-    return await this.tasks.setPush(owner, taskId, { ...config, after: seq - 1 })
+    return await this.tasks.setPush(owner, id, { ...config, after: seq - 1 })
   }
 
-  /** A config of the task, the first one where none is named. */
-  async push (owner: string, taskId: string, id: string | undefined): Promise<PushConfig> {
-    const config = id === undefined ? (await this.pushes(owner, taskId))[0] : await this.#named(owner, taskId, id)
+  /** A config of the task, the first one where none is named. @throws A2A_PUSH_CONFIG_NOT_FOUND */
+  async push ({ owner, id: taskId }: TaskRecord, id: string | undefined): Promise<PushConfig> {
+    const config = id === undefined ? (await this.tasks.listPush(owner, taskId))[0] : await this.tasks.getPush(owner, taskId, id)
     if (config === null || config === undefined) throw new NoSuchPushConfigError()
     return config
-  }
-
-  async pushes (owner: string, taskId: string): Promise<PushConfig[]> {
-    this.pushGuard()
-    await this.known(owner, taskId)
-    return await this.tasks.listPush(owner, taskId)
-  }
-
-  /** Whether there was such a config. */
-  async deletePush (owner: string, taskId: string, id: string): Promise<boolean> {
-    this.pushGuard()
-    await this.known(owner, taskId)
-    return await this.tasks.deletePush(owner, taskId, id)
-  }
-
-  async #named (owner: string, taskId: string, id: string): Promise<PushConfig | null> {
-    this.pushGuard()
-    await this.known(owner, taskId)
-    return await this.tasks.getPush(owner, taskId, id)
   }
 }
 

@@ -41,7 +41,8 @@ export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId
   return contextId ?? id
 }
 
-export function viewTask (task: TaskRecord): ViewedTask {
+/** @param historyLength newest messages of the history; undefined: all of them */
+export function viewTask (task: TaskRecord, historyLength = Infinity): ViewedTask {
   const { id, messages, skill, progress, metadata: { clientMetadata } } = task
   const artifacts = artifactsOf(task)
   const streamed = streamedPart(task)
@@ -53,9 +54,13 @@ export function viewTask (task: TaskRecord): ViewedTask {
     contextId: contextOf(task),
     status,
     artifacts: streamed?.artifact === undefined ? artifacts : [...artifacts, streamed.artifact],
-    history: messages.flatMap((message, index) => index === told || index === asStatus ? [] : [viewMessage(task, message, index)]),
+    history: newest(messages.flatMap((message, index) => index === told || index === asStatus ? [] : [viewMessage(task, message, index)]), historyLength),
     metadata: Object.assign({ skillName: skill, progress }, isEmpty(clientMetadata) ? undefined : { clientMetadata })
   }
+}
+
+function newest<T> (all: readonly T[], count: number): readonly T[] {
+  return all.slice(Math.max(0, all.length - count))
 }
 
 /** The state with the message that explains it: the question, the reason, or an answer that is a message alone. */

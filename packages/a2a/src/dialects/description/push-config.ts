@@ -1,21 +1,13 @@
 import type { NewPushConfig, PushConfig } from '@polyvac/tasks'
+import { newPushConfig } from '../../new-push-config.js'
 import type { PushNotificationConfig, StoredPushConfig } from './methods.js'
 
 /** The name of a config that is given none: setting it again replaces it. */
 const DEFAULT_ID = 'default'
 
-/** A config as the engine keeps it: what may be read back, and apart from it what may not. */
 export function toNewPushConfig ({ id = DEFAULT_ID, url, token, authentication = {} }: PushNotificationConfig): NewPushConfig {
   const { credentials, schemes = [], scheme = schemes[0] ?? (credentials === undefined ? undefined : 'Bearer') } = authentication
-  return {
-    id,
-    url,
-    settings: scheme === undefined ? {} : { schemes: [scheme] },
-    secrets: {
-      ...(token === undefined ? {} : { token }),
-      ...(scheme === undefined || credentials === undefined ? {} : { authentication: { scheme, credentials } })
-    }
-  }
+  return newPushConfig({ id, url, token, scheme, credentials })
 }
 
 export function toStoredPushConfig ({ id, taskId, url, settings, disabled }: PushConfig): StoredPushConfig {

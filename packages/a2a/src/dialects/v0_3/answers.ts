@@ -3,16 +3,16 @@ import type { Telling } from '../../dialect.js'
 import type { TaskStep } from '../../follow-task.js'
 import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../task-view.js'
 import { isoTime } from '../../iso-time.js'
+import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
 
 type Json = Record<string, unknown>
 
 export function toTask (task: TaskRecord, { historyLength, generation = false }: Telling = {}): Json {
-  const { id, contextId, status, artifacts, history, metadata } = viewTask(task)
-  const shown = historyLength === undefined ? history : historyLength === 0 ? [] : history.slice(-historyLength)
+  const { id, contextId, status, artifacts, history, metadata } = viewTask(task, historyLength)
   return Object.assign({ kind: 'task', id, contextId, status: toStatus(task, status) },
     artifacts.length === 0 ? undefined : { artifacts: artifacts.map(toArtifact) },
-    shown.length === 0 ? undefined : { history: shown.map(message => toMessage(task, message)) },
+    history.length === 0 ? undefined : { history: history.map(message => toMessage(task, message)) },
     { metadata: generation ? { ...metadata, generation: task.seq } : metadata })
 }
 
@@ -46,17 +46,11 @@ function toMessage (task: TaskRecord, message: ViewedMessage): Json {
 }
 
 function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
-  return Object.assign({ kind: 'message', messageId: id, contextId: contextOf(task), role, parts: parts.map(toPart) },
-    metadata === undefined ? undefined : { metadata },
-    extensions === undefined ? undefined : { extensions },
-    referenceTaskIds === undefined ? undefined : { referenceTaskIds })
+  return { kind: 'message', messageId: id, contextId: contextOf(task), role, parts: parts.map(toPart), metadata, extensions, referenceTaskIds }
 }
 
 function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
-  return Object.assign({ artifactId: id, name },
-    description === undefined ? undefined : { description },
-    { parts: parts.map(toPart) },
-    metadata === undefined ? undefined : { metadata })
+  return { artifactId: id, name, description, parts: parts.map(toPart), metadata }
 }
 
 /** The version has no word for the media type or the file name of a text, nor for data that is no object: that is wrapped as `{ value }`. */
@@ -70,8 +64,4 @@ function toPart (part: TaskPart): Json {
     file: { ...(bytes === undefined ? { uri } : { bytes }), ...(filename === undefined ? {} : { name: filename }), ...(mediaType === undefined ? {} : { mimeType: mediaType }) },
     ...extras
   }
-}
-
-function isObject (value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

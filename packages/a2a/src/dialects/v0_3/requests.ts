@@ -1,7 +1,9 @@
 import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
-import { isBase64, readParams, refuseField } from '../../read-params.js'
-import type { ListPushRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
-import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Message, type Part, type PushConfig } from './schemas.js'
+import { newPushConfig } from '../../new-push-config.js'
+import { given, isBase64, readParams, refuseField } from '../../read-params.js'
+import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
+import { readSaid } from '../../said.js'
+import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig } from './schemas.js'
 
 /** The name of a config that is given none: setting it again replaces it. */
 const DEFAULT_ID = 'default'
@@ -9,7 +11,7 @@ const DEFAULT_ID = 'default'
 export function readSend (params: unknown): SendRequest {
   const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
   const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
-  return { tenant, said: toSaid(message), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
+  return { tenant, said: readSaid(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
 }
 
 export function readTask (params: unknown): TaskRequest {
@@ -36,23 +38,6 @@ export function readTenant (params: unknown): string | undefined {
   return (readParams(CardParams, params) as CardParams).tenant
 }
 
-function given (text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
-}
-
-function toSaid ({ messageId: id, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds }: Message): Said {
-  if (role !== 'user') refuseField('message.role', 'a client speaks as user')
-  return {
-    id,
-    parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
-    contextId: given(contextId),
-    taskId: given(taskId),
-    metadata,
-    extensions,
-    referenceTaskIds
-  }
-}
-
 function toPart ({ kind, text, file, data, metadata }: Part, field: string): TaskPart {
   const content = { text, file, data }
   const others = (Object.keys(content) as (keyof typeof content)[]).filter(name => name !== kind && content[name] !== undefined)
@@ -74,13 +59,5 @@ function toPart ({ kind, text, file, data, metadata }: Part, field: string): Tas
 
 function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
   const { schemes: [scheme] = [], credentials } = authentication ?? {}
-  return {
-    id: given(id) ?? DEFAULT_ID,
-    url,
-    settings: Object.assign({ dialect: 'v0_3' }, scheme === undefined ? undefined : { schemes: [scheme] }),
-    secrets: {
-      ...(given(token) === undefined ? {} : { token }),
-      ...(scheme === undefined || given(credentials) === undefined ? {} : { authentication: { scheme, credentials } })
-    }
-  }
+  return newPushConfig({ id: given(id) ?? DEFAULT_ID, url, dialect: 'v0_3', token, scheme, credentials })
 }

@@ -12,11 +12,10 @@ type Json = Record<string, unknown>
 interface TaskOptions extends Telling { readonly artifacts?: 'always' | 'never' | undefined }
 
 export function toTask (task: TaskRecord, { historyLength, artifacts, generation = false }: TaskOptions = {}): Json {
-  const { id, contextId, status, artifacts: made, history, metadata } = viewTask(task)
-  const shown = historyLength === undefined ? history : historyLength === 0 ? [] : history.slice(-historyLength)
+  const { id, contextId, status, artifacts: made, history, metadata } = viewTask(task, historyLength)
   return Object.assign({ id, contextId, status: toStatus(task, status) },
     artifacts === 'never' || (made.length === 0 && artifacts !== 'always') ? undefined : { artifacts: made.map(toArtifact) },
-    shown.length === 0 ? undefined : { history: shown.map(message => toMessage(task, message)) },
+    history.length === 0 ? undefined : { history: history.map(message => toMessage(task, message)) },
     { metadata },
     generation ? { generation: String(task.seq) } : undefined)
 }
@@ -72,17 +71,11 @@ function toMessage (task: TaskRecord, message: ViewedMessage): Json {
 }
 
 function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
-  return Object.assign({ messageId: id, contextId: contextOf(task), role: ROLES[role], parts: parts.map(toPart) },
-    metadata === undefined ? undefined : { metadata },
-    extensions === undefined ? undefined : { extensions },
-    referenceTaskIds === undefined ? undefined : { referenceTaskIds })
+  return { messageId: id, contextId: contextOf(task), role: ROLES[role], parts: parts.map(toPart), metadata, extensions, referenceTaskIds }
 }
 
 function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
-  return Object.assign({ artifactId: id, name },
-    description === undefined ? undefined : { description },
-    { parts: parts.map(toPart) },
-    metadata === undefined ? undefined : { metadata })
+  return { artifactId: id, name, description, parts: parts.map(toPart), metadata }
 }
 
 function toPart (part: TaskPart): Json {

@@ -1,9 +1,11 @@
 import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
-import { isBase64, readParams, refuseField } from '../../read-params.js'
-import type { ListPushRequest, ListRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
+import { newPushConfig } from '../../new-push-config.js'
+import { given, isBase64, readParams, refuseField } from '../../read-params.js'
+import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
+import { readSaid } from '../../said.js'
 import { STATES } from './names.js'
 import {
-  CardParams, CONTENTS, GetParams, ListParams, ListPushParams, PushConfig, PushIdParams, SendParams, TaskParams, type Message, type Part
+  CardParams, CONTENTS, GetParams, ListParams, ListPushParams, PushConfig, PushIdParams, SendParams, TaskParams, type Part
 } from './schemas.js'
 
 export function readSend (params: unknown): SendRequest {
@@ -11,7 +13,7 @@ export function readSend (params: unknown): SendRequest {
   const { taskPushNotificationConfig: push, historyLength, returnImmediately = false, ifGenerationMatch: generation } = configuration
   return {
     tenant: given(tenant),
-    said: toSaid(message),
+    said: readSaid(message, 'ROLE_USER', toPart),
     blocking: !returnImmediately,
     historyLength,
     push: push === undefined ? undefined : toNewPush(push),
@@ -67,24 +69,6 @@ function timeOf (text: string): number {
   return at
 }
 
-/** An empty string is ProtoJSON's way to leave one out. */
-function given (text: string | undefined): string | undefined {
-  return text === '' ? undefined : text
-}
-
-function toSaid ({ messageId: id, role, parts, contextId, taskId, metadata, extensions, referenceTaskIds }: Message): Said {
-  if (role !== 'ROLE_USER') refuseField('message.role', 'a client speaks as ROLE_USER')
-  return {
-    id,
-    parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
-    contextId: given(contextId),
-    taskId: given(taskId),
-    metadata,
-    extensions,
-    referenceTaskIds
-  }
-}
-
 function toPart (part: Part, field: string): TaskPart {
   const contents = CONTENTS.filter(name => Object.hasOwn(part, name))
   if (contents.length !== 1) refuseField(field, `give exactly one of text, raw, url and data, not ${contents.length === 0 ? 'none' : contents.join(' and ')}`)
@@ -103,13 +87,5 @@ function toPart (part: Part, field: string): TaskPart {
 
 function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
   const { scheme, credentials } = authentication ?? {}
-  return {
-    id: given(id),
-    url,
-    settings: Object.assign({ dialect: 'v1' }, scheme === undefined ? undefined : { schemes: [scheme] }),
-    secrets: {
-      ...(given(token) === undefined ? {} : { token }),
-      ...(scheme === undefined || credentials === undefined || credentials === '' ? {} : { authentication: { scheme, credentials } })
-    }
-  }
+  return newPushConfig({ id: given(id), url, dialect: 'v1', token, scheme, credentials })
 }
