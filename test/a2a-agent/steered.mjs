@@ -14,6 +14,7 @@ export const WORKS = {
   data: async () => ({ answer: '', artifacts: [{ name: 'data', parts: [{ data: { key: 'value', count: 42 } }] }] }),
   message: async () => ({ answer: 'Direct message response', as_message: true }),
   ask: async () => ({ input_required: 'What else is there to know?' }),
+  authorize: async () => ({ auth_required: 'Sign in at https://example.com/sign-in' }),
   reject: async () => ({ answer: 'rejected', rejected: true }),
   async fail () { throw new Error('told to fail') },
   async * stream () { yield 'Stream hello '; yield 'from TCK' },

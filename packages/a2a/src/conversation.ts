@@ -1,5 +1,5 @@
 import { findSkill, type ChatTurn, type ExposedVacs } from '@polyvac/core'
-import type { TaskMessage, TaskRecord, TaskStore } from '@polyvac/tasks'
+import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 import { askedBy } from './said.js'
 
@@ -13,7 +13,7 @@ export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: T
   const { id, owner, contextId, createdAt, skill } = task
   if (contextId === undefined) return []
   const vac = findSkill(vacs, skill)?.vac.name
-  const { tasks: page } = await tasks.list(owner, { contextId, states: ['completed', 'input-required'], limit: MAX_EARLIER_TASKS })
+  const { tasks: page } = await tasks.list(owner, { contextId, states: ['completed', ...waitingStates], limit: MAX_EARLIER_TASKS })
   const turns: ChatTurn[] = []
   let chars = 0
   for (const earlier of page) {

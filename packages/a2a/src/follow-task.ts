@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
-import { TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isWaiting, TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 
 /** A task as it stood after an event, without its input. */
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
@@ -43,13 +43,13 @@ export async function stepAt (tasks: TaskStore, task: TaskRecord, seq: number, s
   return value ?? undefined
 }
 
-/** A task at its end, or where it asks for input, or as it is when `signal` fires. */
+/** A task at its end, or where it waits for its caller, or as it is when `signal` fires. */
 export async function settledTask (tasks: TaskStore, { task, attempt }: Pick<CreatedTask, 'task' | 'attempt'>, signal: StopSignal): Promise<TaskRecord> {
   const { id, owner, seq } = task
   const settled = attempt === undefined ? undefined : await unlessStopped(attempt, signal)
   if (settled !== undefined) return settled
   for await (const event of tasks.events(owner, id, { after: seq, signal })) {
-    if (event.state === 'input-required') break
+    if (event.state !== undefined && isWaiting(event.state)) break
   }
   return await tasks.get(owner, id) ?? task
 }

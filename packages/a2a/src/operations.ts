@@ -1,5 +1,5 @@
 import { findSkill, inputProblems, nearestSkill, SKILLS, type Principal, type Skill, type SkillKind, type ExposedVacs } from '@polyvac/core'
-import { isTerminal, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
 import { ContentTypeNotSupportedError, GenerationMismatchError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from './errors.js'
@@ -140,7 +140,7 @@ export class Operations {
     if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
     if (generation !== undefined && generation !== seq) throw new GenerationMismatchError(String(generation), seq)
     if (isTerminal(state)) throw new UnsupportedOperationError(`the task is ${state} already and takes no more messages; begin another one in its context`)
-    if (state !== 'input-required') throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input`)
+    if (!isWaiting(state)) throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input or an authorization`)
     this.#checkTypes(parts)
     return task
   }

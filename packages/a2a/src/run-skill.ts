@@ -1,5 +1,5 @@
 import {
-  findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
+  askedBack, findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
   type ExposedVacs, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
 } from '@polyvac/core'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore, type TaskUpdate } from '@polyvac/tasks'
@@ -95,15 +95,17 @@ async function findInMemory ({ vac }: Skill, task: TaskRecord, context: TaskCont
 }
 
 /**
- * Ends the run as the interpreter says: with its answer as an artifact beside those it made, as a message alone, with a
- * question back to the caller, or by declining.
+ * Ends the run as the interpreter says: with its answer as an artifact beside those it made, as a message alone, with what
+ * it needs from elsewhere to go on, or by declining.
  * @param said what was streamed: a question that is all of it is in the messages already
  */
 async function finish ({ vac }: Skill, answer: Answer, context: TaskContext, artifact: NonNullable<TaskUpdate['artifact']>, said?: string): Promise<string> {
-  const { answer: text, input_required: question, rejected, as_message: alone } = answer
-  if (typeof question === 'string') {
-    await context.emit({ state: 'input-required', ...(question === said ? {} : { message: agentMessage(question) }) })
-    return 'input-required'
+  const { answer: text, rejected, as_message: alone } = answer
+  const asked = askedBack(answer)
+  if (asked !== undefined) {
+    const state = `${asked.kind}-required` as const
+    await context.emit({ state, ...(asked.text === said ? {} : { message: agentMessage(asked.text) }) })
+    return state
   }
   if (rejected === true) {
     await context.emit({ state: 'rejected', error: { code: 'VAC_REJECTED', message: text === '' ? 'the VAC declined' : text } })

@@ -1,5 +1,5 @@
 import { sendEvents, Stop, streamSettings, type EventEncoding, type OpenStreams, type StopSignal } from '@polyvac/core'
-import { isTerminal, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskRecord, type TaskStore, type UserMessage } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskRecord, type TaskStore, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from './errors.js'
 import { followTask, settledTask, type TaskStep } from './follow-task.js'
@@ -71,10 +71,10 @@ export class TaskService {
     return task
   }
 
-  /** The task at its end, where it asks for input, or as it is after `sendTimeoutMs`. */
+  /** The task at its end, where it waits for its caller, or as it is after `sendTimeoutMs`. */
   async settled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = begun.task
-    if (isTerminal(state) || state === 'input-required') return begun.task
+    if (isTerminal(state) || isWaiting(state)) return begun.task
     return await this.#whileAwaited(reply, this.#options.sendTimeoutMs, async stop => await settledTask(this.tasks, begun, stop))
   }
 

@@ -1,4 +1,4 @@
-import { isTerminal, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 import type { TaskStep } from './follow-task.js'
 
@@ -70,7 +70,7 @@ export function viewStatus (task: TaskRecord): ViewedStatus {
     return { state, at, message: { id: `${id}-status`, role: 'agent', parts: [{ type: 'text', text: error.message }], metadata: { code: error.code } } }
   }
   const last = messages.at(-1)
-  const explains = last?.role === 'agent' && (state === 'input-required' || (state === 'completed' && artifacts.length === 0))
+  const explains = last?.role === 'agent' && (isWaiting(state) || (state === 'completed' && artifacts.length === 0))
   return explains ? { state, at, message: viewMessage(task, last, messages.length - 1) } : { state, at }
 }
 

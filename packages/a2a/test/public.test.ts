@@ -102,6 +102,34 @@ test('a question back is answered in the other version, and in that of the descr
   t.match(await served.task('tasks/send', { taskId: again.id, input: { query: 'That' } }), { taskId: again.id, messages: [{ role: 'user' }, { role: 'agent' }, { role: 'user', parts: [{ text: 'That' }] }] })
 })
 
+test('a task waits for an authorization: its stream stays open meanwhile, whether a message or the application goes on with it', async t => {
+  const served = await agent(t)
+  const { task } = await result(served, 'SendMessage', { message: message('authorize') })
+  t.match(task.status, { state: 'TASK_STATE_AUTH_REQUIRED', message: { role: 'ROLE_AGENT', parts: [{ text: 'Sign in at https://example.com/sign-in' }] } }, 'who waits is answered')
+  t.match(await result(served, 'tasks/get', { id: task.id }, { version: '' }), { status: { state: 'auth-required' } })
+  t.match(await served.task('tasks/get', { taskId: task.id }), { state: 'input-required', completedAt: null }, 'the description has no such state')
+  t.match((await served.rpc('tasks/list', { state: 'input-required' })).body.result, { tasks: [{ taskId: task.id }] })
+  t.strictSame(names(await result(served, 'ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })), [task.id])
+  t.match(await result(served, 'SendMessage', { message: message('report', { taskId: task.id }) }), { task: { id: task.id, status: { state: 'TASK_STATE_COMPLETED' } } })
+
+  const states = (body: string): unknown[] => events(body).flatMap(({ data: { result } }) => result.statusUpdate?.status.state ?? result.status?.state ?? [])
+  for (const [begin, awaited, ended] of [
+    [() => rpc(served, 'SendStreamingMessage', { message: message('authorize') }), 'TASK_STATE_AUTH_REQUIRED', 'TASK_STATE_COMPLETED'],
+    [() => rpc(served, 'message/stream', { message: message03('authorize') }, { version: '' }), 'auth-required', 'completed']
+  ] as const) {
+    const open = begin()
+    let waiting: TaskRecord | undefined
+    while (waiting === undefined) {
+      await delay(5)
+      waiting = (await served.tasks.list('anyone', { states: ['auth-required'] })).tasks[0]
+    }
+    t.equal((await served.tasks.provideInput('anyone', waiting.id, { parts: [{ type: 'text', text: 'signed in' }] })).outcome, 'accepted')
+    const told = states((await open).payload)
+    t.ok(told.includes(awaited))
+    t.equal(told.at(-1), ended)
+  }
+})
+
 test('an agent declines, fails, or answers with a message alone', async t => {
   const served = await agent(t)
   const sent = async (work: string): Promise<Json> => await result(served, 'SendMessage', { message: message(work) })

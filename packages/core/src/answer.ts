@@ -3,7 +3,7 @@ import { VacInvalidResultError } from './errors.js'
 
 /**
  * Brings whatever an interpreter ended with into the one result shape of contract section 1.
- * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, or nothing
+ * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, `{ auth_required }`, or nothing
  * @param streamed the text streamed so far: the answer of an interpreter that never gives one
  * @throws VAC_INVALID_RESULT for anything else, and for an object that is not plain JSON data
  */
@@ -27,10 +27,17 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string)
   }
 }
 
-/** The answer's text: `answer`, or the question back to the caller, or `output.content` of older chains. */
+/** What has to come from elsewhere before an answer can go on: the caller's input, or an authorization. Undefined for an answer that is complete. */
+export function askedBack ({ input_required: question, auth_required: need }: Readonly<Record<string, unknown>>): { readonly kind: 'input' | 'auth', readonly text: string } | undefined {
+  if (typeof question === 'string') return { kind: 'input', text: question }
+  return typeof need === 'string' ? { kind: 'auth', text: need } : undefined
+}
+
+/** The answer's text: `answer`, or what is asked back, or `output.content` of older chains. */
 function textOf (answer: unknown, extras: Record<string, unknown>, streamed: string): string | undefined {
   if (typeof answer === 'string') return answer
-  if (typeof extras.input_required === 'string') return streamed === '' ? extras.input_required : streamed
+  const asked = askedBack(extras)
+  if (asked !== undefined) return streamed === '' ? asked.text : streamed
   if (isObject(extras.output) && typeof extras.output.content === 'string') return extras.output.content
   return answer === undefined && streamed !== '' ? streamed : undefined
 }

@@ -22,8 +22,14 @@ export interface InputRequired {
   readonly [key: string]: unknown
 }
 
-export type InterpreterResult = FinalAnswer | InputRequired | string
-export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired
+/** Ends an answer until somebody has signed in or agreed elsewhere. The text says what is needed; under A2A the task becomes `auth-required`. */
+export interface AuthRequired {
+  readonly auth_required: string
+  readonly [key: string]: unknown
+}
+
+export type InterpreterResult = FinalAnswer | InputRequired | AuthRequired | string
+export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired | AuthRequired
 
 /** The push form: text by callback. Await the returned promise to be slowed down by a slow reader. */
 export interface InterpreterCallback {

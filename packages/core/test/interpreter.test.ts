@@ -71,6 +71,7 @@ test('results come into one shape', async t => {
     [{ answer: 'x', metadata: { source_documents: [{ page_content: 'p', metadata: { a: 1 } }], k: 1 } },
       { answer: 'x', source_documents: [{ page_content: 'p', metadata: { a: 1 } }], metadata: { k: 1 } }],
     [{ output: { content: 'x' } }, { output: { content: 'x' }, answer: 'x', source_documents: [] }],
+    [{ auth_required: 'sign in' }, { auth_required: 'sign in', answer: 'sign in', source_documents: [] }],
     [{ input_required: 'which?' }, { input_required: 'which?', answer: 'which?', source_documents: [] }],
     [{ answer: 'x', when: new Date(0) }, { answer: 'x', when: '1970-01-01T00:00:00.000Z', source_documents: [] }]
   ]

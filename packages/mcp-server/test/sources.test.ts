@@ -158,6 +158,12 @@ test('a caller that cannot be asked reads the question, and how to answer it', a
   }
 })
 
+test('an interpreter that needs an authorization is not asked through the client', async t => {
+  const context = callContext({ capabilities: { elicitation: {} }, answer: () => { throw new Error('asked') } })
+  t.match(await vacTools(vacsOf(() => ({ auth_required: 'Sign in at https://example.com' }))).call('vac_query_plain', { query: 'x' }, context),
+    { content: [{ text: /^Sign in at https:\/\/example\.com\n\n\(Once that is done, call this tool again/ }], structuredContent: { metadata: { auth_required: 'Sign in at https://example.com' } } })
+})
+
 test('an interpreter that asks for ever is stopped', async t => {
   let asked = 0
   const context = callContext({ capabilities: { elicitation: {} }, answer: () => { asked++; return { action: 'accept', content: { reply: 'no' } } } })

@@ -1,4 +1,4 @@
-export { canFollow, isTerminal, taskStates, terminalStates, transitions } from './task.js'
+export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './task.js'
 export type { DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
 export type {
   CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, StopSignal,

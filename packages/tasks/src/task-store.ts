@@ -24,7 +24,7 @@ export interface TaskStore {
   /** `canceled`: this call did it. `terminal`: it had ended before, perhaps canceled; `task` says how. */
   cancel (owner: string, id: string, reason?: string): Promise<
     { outcome: 'canceled' | 'terminal', task: TaskRecord } | { outcome: 'not-found', task: null }>
-  /** Answers a task in `input-required`: it is `submitted` again, as the next turn. */
+  /** Answers a task in `input-required` or `auth-required`: it is `submitted` again, as the next turn. */
   provideInput (owner: string, id: string, message: UserMessage): Promise<
     { outcome: 'accepted' | 'not-waiting', task: TaskRecord } | { outcome: 'not-found', task: null }>
   /**

@@ -1,11 +1,12 @@
-/** The states of a task, under A2A's names. `working` holds a lease; `input-required` waits for `provideInput` and holds none. */
-export type TaskState = 'submitted' | 'working' | 'input-required' | 'completed' | 'failed' | 'canceled' | 'rejected'
+/** The states of a task, under A2A's names. `working` holds a lease; `input-required` and `auth-required` wait for `provideInput` and hold none. */
+export type TaskState = 'submitted' | 'working' | 'input-required' | 'auth-required' | 'completed' | 'failed' | 'canceled' | 'rejected'
 
 /** The one table of what may follow what. A terminal state is one that nothing follows. */
 export const transitions = {
   submitted: { start: 'working', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
-  working: { retry: 'working', ask: 'input-required', succeed: 'completed', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
+  working: { retry: 'working', ask: 'input-required', authorize: 'auth-required', succeed: 'completed', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
   'input-required': { reply: 'submitted', fail: 'failed', cancel: 'canceled' },
+  'auth-required': { reply: 'submitted', fail: 'failed', cancel: 'canceled' },
   completed: {},
   failed: {},
   canceled: {},
@@ -16,11 +17,18 @@ export const taskStates = Object.keys(transitions) as TaskState[]
 
 export const terminalStates: readonly TaskState[] = taskStates.filter(state => Object.keys(transitions[state]).length === 0)
 
+/** The states that the caller's reply leads out of. */
+export const waitingStates: readonly TaskState[] = taskStates.filter(state => 'reply' in transitions[state])
+
 /** What an executor may set. Cancels come from outside, new attempts from the store. */
-export const executorStates: readonly TaskState[] = (['ask', 'succeed', 'fail', 'reject'] as const).map(verb => transitions.working[verb])
+export const executorStates: readonly TaskState[] = (['ask', 'authorize', 'succeed', 'fail', 'reject'] as const).map(verb => transitions.working[verb])
 
 export function isTerminal (state: TaskState): boolean {
   return terminalStates.includes(state)
+}
+
+export function isWaiting (state: TaskState): boolean {
+  return waitingStates.includes(state)
 }
 
 export function canFollow (from: TaskState, to: TaskState): boolean {
@@ -126,7 +134,7 @@ export interface TaskEvent {
 
 /** What an executor appends; the store adds number and times. */
 export interface TaskUpdate {
-  readonly state?: 'input-required' | 'completed' | 'failed' | 'rejected' | undefined
+  readonly state?: 'input-required' | 'auth-required' | 'completed' | 'failed' | 'rejected' | undefined
   /** 0 to 1. */
   readonly progress?: number | undefined
   readonly delta?: string | undefined

@@ -307,6 +307,20 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.provideInput('alice', task.id, { parts: [] })).outcome, 'not-waiting')
   })
 
+  test('a task that waits for an authorization goes on the same way, with its readers still there', async t => {
+    const store = await open(t)
+    store.work(async (_task, { turn, emit }) => { await emit({ state: turn === 0 ? 'auth-required' : 'completed' }) })
+    const { task } = await store.create('alice', ASK)
+    const states: unknown[] = []
+    for await (const { state } of store.events('alice', task.id)) {
+      states.push(state)
+      if (state !== 'auth-required') continue
+      t.match(await store.list('alice', { states: ['auth-required'] }), { tasks: [{ id: task.id, completedAt: null }] })
+      t.equal((await store.provideInput('alice', task.id, { parts: [] })).outcome, 'accepted')
+    }
+    t.strictSame(states, ['submitted', 'working', 'auth-required', 'submitted', 'working', 'completed'])
+  })
+
   test('what an executor may not append is refused, and the task can still end', async t => {
     const store = await open(t, { maxTaskChars: 20_000 })
     store.work(async (task, { emit }) => {

@@ -1,7 +1,7 @@
 import { openDatabase } from '@polyvac/sqlite'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { canFollow, isTerminal, type TaskState, type TaskUpdate } from '../src/index.js'
+import { canFollow, isTerminal, isWaiting, type TaskState, type TaskUpdate } from '../src/index.js'
 import { isTaskError } from '../src/errors.js'
 import { foldTask } from '../src/fold-task.js'
 import { migrate } from '../src/sqlite/tables.js'
@@ -84,7 +84,7 @@ const take = fc.tuple(fc.constantFrom('w1', 'w2'), fc.integer({ min: 1, max: 3 }
 }))
 
 const emit = fc.tuple(fc.nat(), fc.array(fc.constantFrom<TaskUpdate>({ delta: 'x' }, { progress: 0.5 }, { artifact: { name: 'a', content: 1 } }), { maxLength: 3 }),
-  fc.constantFrom<TaskUpdate['state']>(undefined, undefined, 'input-required', 'completed', 'failed', 'rejected'))
+  fc.constantFrom<TaskUpdate['state']>(undefined, undefined, 'input-required', 'auth-required', 'completed', 'failed', 'rejected'))
   .map(([n, some, state]) => new Step(`emit ${n} ${some.length} ${state}`, (model, { log }) => {
     const updates = [...some, ...(state === undefined ? [{ delta: 'y' }] : [{ state }])]
     const fence = pick(model.fences, n)
@@ -120,7 +120,7 @@ const fromOutside = fc.tuple(fc.nat(), fc.constantFrom('canceled', 'submitted'))
     log.appendFree(row, { at: model.now, state })
     end(task, state)
   }
-  if (state === 'submitted' && row.state === 'input-required') {
+  if (state === 'submitted' && isWaiting(row.state)) {
     log.appendFree(row, { at: model.now, state, message: { role: 'user', parts: [], timestamp: model.now } })
     Object.assign(task, { state, seq: task.seq + 1, turn: task.turn + 1, attempt: -1, losses: 0, due: 0 })
   }

@@ -1,5 +1,5 @@
 import {
-  isAnswer, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type Answer, type ChatTurn,
+  askedBack, isAnswer, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type Answer, type ChatTurn,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput, type VacCall
 } from '@polyvac/core'
 import { randomUUID } from 'node:crypto'
@@ -44,9 +44,10 @@ async function converse (skill: Skill, args: QueryInput & StreamInput, context: 
     } catch (err) {
       return failure(err, skill, context)
     }
-    const { input_required: asked } = answer
-    if (typeof asked !== 'string') return answered(skill, answer)
-    const next: readonly ChatTurn[] = [...turns.length === 0 ? [{ role: 'user', content: question } as const] : turns, { role: 'assistant', content: asked }]
+    const asked = askedBack(answer)
+    // who signs in does so elsewhere, and nothing of it may come as a reply
+    if (asked?.kind !== 'input') return answered(skill, answer)
+    const next: readonly ChatTurn[] = [...turns.length === 0 ? [{ role: 'user', content: question } as const] : turns, { role: 'assistant', content: asked.text }]
     if (next.length > 2 * MAX_REPLIES || !canReply(next, context)) return answered(skill, answer)
     turns = next
   }
@@ -65,13 +66,19 @@ function streamer ({ vac }: Skill, context: CallContext): (call: VacCall) => Pro
   }
 }
 
-/** A VAC that asks back, of a caller who cannot be asked, has said its question: the next call may answer it. */
+/** How a caller goes on who reads what the VAC asks. */
+const GOES_ON = {
+  input: '(To answer, call this tool again: the answer as `query`, and this exchange in `chat_history`.)',
+  auth: '(Once that is done, call this tool again, with this exchange in `chat_history`.)'
+} as const
+
+/** A VAC that asks back, of a caller who cannot be asked, has said what it needs: the next call may go on. */
 function answered ({ kind, vac }: Skill, answer: Answer): ToolResult {
-  const asks = typeof answer.input_required === 'string'
+  const asked = askedBack(answer)
   const lines = sourceLines(answer)
   const text = [
-    asks && answer.answer !== answer.input_required ? `${answer.answer}\n\n${String(answer.input_required)}` : answer.answer,
-    ...asks ? ['(To answer, call this tool again: the answer as `query`, and this exchange in `chat_history`.)'] : [],
+    asked !== undefined && answer.answer !== asked.text ? `${answer.answer}\n\n${asked.text}` : answer.answer,
+    ...asked === undefined ? [] : [GOES_ON[asked.kind]],
     ...lines.length > 0 ? [`Sources:\n${lines.join('\n')}`] : []
   ].join('\n\n')
   return {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
-import { isTerminal, type TaskEvent, type TaskRecord } from '../task.js'
+import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
   TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
@@ -267,7 +267,7 @@ class SqliteTaskStore implements TaskStore {
     toJson('message', body, MAX_EVENT_CHARS)
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
-      if (row?.state !== 'input-required') return { row, event: undefined }
+      if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
       return { row, event: tasks.appendFree(row, body) }
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }

@@ -1,15 +1,18 @@
 import { SKILLS } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
-import type { TaskEvent, TaskRecord, TaskState } from '@polyvac/tasks'
+import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import { isoTime } from '../../iso-time.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 
-/** States of the service description. The engine has one more, `rejected`, which is told as `failed`. */
+/** States of the service description. */
 export const TaskStateName = Type.Union(
   (['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled'] as const).map(state => Type.Literal(state)),
   { description: 'state of the task' })
 export type TaskStateName = Static<typeof TaskStateName>
+
+/** States that the description has no word for, and what they are told as. */
+const TOLD_AS: Partial<Record<TaskState, TaskStateName>> = { rejected: 'failed', 'auth-required': 'input-required' }
 
 /** The task record (contract section 3). */
 export const Task = Type.Object({
@@ -73,9 +76,9 @@ export function isStreaming (skill: string): boolean {
 
 /** The engine's states behind a state of the description. */
 export function fromState (state: TaskStateName): TaskState[] {
-  return state === 'failed' ? ['failed', 'rejected'] : [state]
+  return taskStates.filter(known => toState(known) === state)
 }
 
 function toState (state: TaskState): TaskStateName {
-  return state === 'rejected' ? 'failed' : state
+  return TOLD_AS[state] ?? state as TaskStateName
 }

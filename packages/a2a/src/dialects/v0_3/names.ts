@@ -9,6 +9,7 @@ export const STATES = {
   submitted: 'submitted',
   working: 'working',
   'input-required': 'input-required',
+  'auth-required': 'auth-required',
   completed: 'completed',
   failed: 'failed',
   canceled: 'canceled',

@@ -4,19 +4,17 @@ import type { Operation } from '../../dialect.js'
 /** The version as `A2A-Version` and the agent card spell it; patches never matter on the wire. */
 export const VERSION = '1.0'
 
-/** States of the engine by their name in A2A 1.0 (section 4.1.3). It never enters one that is missing here. */
+/** States of the engine by their name in A2A 1.0 (section 4.1.3). */
 export const STATES = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
   completed: 'TASK_STATE_COMPLETED',
   failed: 'TASK_STATE_FAILED',
   canceled: 'TASK_STATE_CANCELED',
   rejected: 'TASK_STATE_REJECTED'
 } as const satisfies Record<TaskState, string>
-
-/** States that a client may ask for although no task is ever in them. */
-export const UNUSED_STATES = ['TASK_STATE_AUTH_REQUIRED'] as const
 
 export const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const satisfies Record<TaskMessage['role'], string>
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { STATES, UNUSED_STATES } from './names.js'
+import { STATES } from './names.js'
 
 const Optional = Type.Optional
 
@@ -70,7 +70,7 @@ export type GetParams = Static<typeof GetParams>
 export const TaskParams = Type.Object({ tenant: Tenant, id: TaskId, metadata: Optional(Struct('of the request')) }, { title: 'A2aTaskRequest' })
 export type TaskParams = Static<typeof TaskParams>
 
-const State = Type.Union([...Object.values(STATES), ...UNUSED_STATES, 'TASK_STATE_UNSPECIFIED' as const].map(state => Type.Literal(state)))
+const State = Type.Union([...Object.values(STATES), 'TASK_STATE_UNSPECIFIED' as const].map(state => Type.Literal(state)))
 
 export const ListParams = Type.Object({
   tenant: Tenant,
