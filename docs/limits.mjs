@@ -91,6 +91,7 @@ export const limits = {
     ['Extensions that one request may name', `${a2a}/extensions.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', `${a2a}/cards.ts`, 'MAX_READY_CARDS', 'cards', 'All are made anew when they are asked for.'],
     ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `maxMessageBytes` of `a2aGrpc`.'],
+    ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
     ['Details beside an error over gRPC', `${a2a}/grpc/index.ts`, 'MAX_DETAIL_BYTES', 'bytes', 'The error tells its reason, and leaves out the fields.'],
     ['Characters of an error message over gRPC', `${a2a}/grpc/index.ts`, 'MAX_MESSAGE_CHARS', 'characters', 'The rest is left out.'],
     ['Time that calls over gRPC take over their end', `${a2a}/grpc/index.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are cut off.']

@@ -106,6 +106,7 @@ export const remedies = {
   TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store is out of its range.', remedy: 'The message names the range.' },
   TASKS_UNAVAILABLE: { seen: 'start', means: 'Tasks cannot be kept where the configuration says. The host does not take another place instead.', remedy: 'Set `service.tasks.path` to a file that this process can write, or `service.tasks.store` to `memory`.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'The A2A plugin is given an option that it cannot use.', remedy: 'The message names it.' },
+  A2A_GRPC_CANNOT_LISTEN: { seen: 'start', means: 'A2A over gRPC gets no port, since it is taken, or this machine has no such address.', remedy: 'Choose another `port` or `host` for `a2aGrpc`, or under `service.a2a.grpc`.' },
   A2A_GRPC_MISSING: { seen: 'start', means: 'A2A over gRPC was asked, and a package that only it needs is not installed.', remedy: 'Run `npm install @grpc/grpc-js protobufjs`.' },
   MCP_SERVER_OPTIONS: { seen: 'start', means: 'The MCP server plugin is given an option that it cannot use.', remedy: 'The message names it.' },
   MCP_GATEWAY_OPTIONS: { seen: 'start', means: 'The MCP servers are not configured properly, or the gateway plugin is given an option that it cannot use.', remedy: 'The message names every problem.' },

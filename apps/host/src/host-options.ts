@@ -21,6 +21,8 @@ export interface HostOptions {
   readonly enable_a2a_agent?: boolean | undefined
   /** Null or absent: all; an empty array: none. */
   readonly a2a_vac_names?: readonly string[] | null | undefined
+  /** More of A2A 1.0 and 0.3: `{ default_vac, input_modes, strict_card, grpc: { port, host, url } }`. */
+  readonly a2a?: ServiceConfig['a2a'] | undefined
   readonly enable_mcp_server?: boolean | undefined
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
   /** `none`: MCP servers see the safe list of variables and what their entry names. Default `all`. */
@@ -63,6 +65,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
   const code = Object.fromEntries(Object.entries({
     enable_a2a_agent: options.enable_a2a_agent,
     a2a_vac_names: options.a2a_vac_names,
+    a2a: options.a2a,
     enable_mcp_server: options.enable_mcp_server,
     mcp_servers: options.mcp_servers,
     mcp_inherit_env: options.mcp_inherit_env,

@@ -24,7 +24,9 @@ export async function listen (app: FastifyInstance, { host, port }: { host: stri
   try {
     return await app.listen({ host, port })
   } catch (err) {
-    const { code = 'unknown reason', message } = err as NodeJS.ErrnoException
+    const { code, message, syscall } = err as NodeJS.ErrnoException
+    // of a part that did not get ready
+    if (code === undefined || syscall === undefined) throw err
     if (code === 'EADDRINUSE') throw new PortInUseError(`${host}:${port}`)
     const reason = { EACCES: 'this user may not bind that port; choose one above 1023', EADDRNOTAVAIL: 'this machine has no such address', ENOTFOUND: 'no such host name' }[code]
     throw Object.assign(new CannotListenError(`${host}:${port}`, reason ?? message), { cause: err })

@@ -26,7 +26,14 @@ interface Protocol {
   readonly error: { readonly code: string, readonly message: string }
   /** The plugin's options. */
   readonly options: (parts: ProtocolParts, module: Module, log: FastifyBaseLogger) => Promise<Record<string, unknown>>
+  /** What comes beside the plugin, once it is registered. */
+  readonly beside?: (app: FastifyInstance, parts: ProtocolParts, load: LoadPlugin) => Promise<void>
 }
+
+type GrpcConfig = NonNullable<NonNullable<Settings['switches']['a2a']>['grpc']>
+
+/** Where gRPC listens, if nothing else is said. */
+export const GRPC_HOST = '127.0.0.1'
 
 const TASKS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
 
@@ -42,7 +49,8 @@ export const PROTOCOLS: readonly Protocol[] = [
       ['POST', '/a2a'], ['POST', '/a2a/vacs/:vac'], [['GET', 'POST', 'DELETE'], '/a2a/v1/*']
     ],
     error: { code: 'A2A_NOT_ENABLED', message: 'A2A agent not enabled: set enable_a2a_agent' },
-    options: a2aOptions
+    options: a2aOptions,
+    beside: serveGrpc
   },
   {
     package: '@polyvac/mcp-server',
@@ -86,6 +94,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
     const module = on ? await load(protocol.package) : undefined
     if (module !== undefined) {
       await app.register(module.default, await protocol.options(parts, module, app.log))
+      await protocol.beside?.(app, parts, load)
       loaded.push(protocol.package)
       continue
     }
@@ -97,10 +106,36 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 
 /** Options of `@polyvac/a2a`. Its signing keys stay where the tasks are, so that a restart does not change them. */
 async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
-  const { a2a_vac_names: vacNames, public_url: publicUrl, push } = settings.switches
+  const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
   const { store, keysFile } = await tasks()
   const keys = keysFile === undefined || push?.enabled === false ? undefined : await (openSigningKeys as (path: string) => Promise<unknown>)(keysFile)
-  return { vacs, tasks: store, vacNames, publicUrl: publicUrl || undefined, authenticate, rootRpc: true, push: push?.enabled === false ? false : { allow: push?.allow, keys } }
+  return {
+    vacs,
+    tasks: store,
+    vacNames,
+    publicUrl: publicUrl || undefined,
+    authenticate,
+    rootRpc: true,
+    defaultVac: a2a.default_vac,
+    inputModes: a2a.input_modes,
+    unnamedCard: a2a.strict_card === true ? '1.0' : 'both',
+    grpcUrl: a2a.grpc === undefined ? undefined : grpcUrl(a2a.grpc),
+    push: push?.enabled === false ? false : { allow: push?.allow, keys }
+  }
+}
+
+/** Where the cards say that gRPC is. A port that is chosen at start is in none of them. */
+function grpcUrl ({ host = GRPC_HOST, port, url }: GrpcConfig): string | undefined {
+  return url ?? (port === 0 ? undefined : `${host.includes(':') ? `[${host}]` : host}:${port}`)
+}
+
+/** A2A over gRPC where the configuration asks for it. @throws A2A_GRPC_MISSING */
+async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, load: LoadPlugin): Promise<void> {
+  const { grpc } = settings.switches.a2a ?? {}
+  if (grpc === undefined) return
+  const { host = GRPC_HOST, port } = grpc
+  const module = await load('@polyvac/a2a/grpc')
+  await (module?.a2aGrpc as (app: FastifyInstance, options: object) => Promise<unknown>)(app, { host, port })
 }
 
 /** Options of `@polyvac/mcp-server`: the VACs and their documents, the tools of the external MCP servers, and tasks in the store that A2A has as well. */

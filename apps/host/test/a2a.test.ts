@@ -1,12 +1,15 @@
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
 import { verifyNotification } from '@polyvac/a2a'
 import { openDatabase } from '@polyvac/sqlite'
 import t, { test } from 'tap'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHost, type HostOptions } from '../src/index.js'
+import { listen } from '../src/listen.js'
 import { start, until, words, workspace, type Frame } from './task-service.js'
 
 // leases of a killed process last 10 s, and processes are slow to start on a busy machine
@@ -195,6 +198,43 @@ test('a2a_vac_names chooses what is exposed; the direct routes keep all', async 
   t.match(hidden.result, { state: 'failed', artifacts: [], error: { code: 'A2A_SKILL_NOT_FOUND', message: /no skill is named "vac_query_a"/ } })
   t.equal((await app.inject({ method: 'POST', url: '/vac/a', payload: { user_input: 'x' } })).json().answer, 'heard x')
   await t.rejects(host(t, { a2a_vac_names: ['a', 'd'] }), { code: 'UNKNOWN_A2A_VAC', message: /names d, .*configured: a, b_c/ })
+})
+
+test('`a2a` chooses the default VAC, the media types, the card and the port of gRPC, whose callers are those of `authenticate`', async t => {
+  const free = createServer().listen(0, '127.0.0.1')
+  await once(free, 'listening')
+  const { port } = free.address() as AddressInfo
+  await new Promise(resolve => free.close(resolve))
+  const { app } = await host(t, {
+    a2a: { default_vac: 'b_c', input_modes: ['text/plain'], strict_card: true, grpc: { port } },
+    authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: String(headers.authorization) }
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const card = (await app.inject('/.well-known/agent-card.json')).json()
+  t.notOk('protocolVersion' in card, 'the pure one of 1.0')
+  t.match(card, { defaultInputModes: ['text/plain'], supportedInterfaces: [{}, {}, { url: `127.0.0.1:${port}`, protocolBinding: 'GRPC' }] })
+  const send = async (part: object) => (await app.inject({ method: 'POST', url: '/a2a', headers: { 'a2a-version': '1.0', authorization: 'Bearer ada' }, payload: { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [part] } } } })).json()
+  t.match(await send({ text: '{}', mediaType: 'application/json' }), { error: { code: -32005 } })
+  const { result: { task } } = await send({ text: 'x' })
+  t.match(task, { metadata: { skillName: 'vac_stream_b_c' } })
+
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  t.teardown(() => { client.close() })
+  const listed = async (owner?: string): Promise<string> => await new Promise((resolve, reject) => {
+    const metadata = new Metadata()
+    metadata.set('a2a-version', '1.0')
+    if (owner !== undefined) metadata.set('authorization', `Bearer ${owner}`)
+    const same = (bytes: Buffer): Buffer => bytes
+    client.makeUnaryRequest('/lf.a2a.v1.A2AService/ListTasks', same, same, Buffer.alloc(0), metadata, (err, bytes) => { err === null ? resolve(String(bytes)) : reject(err) })
+  })
+  t.ok((await listed('ada')).includes(task.id))
+  t.notOk((await listed('bob')).includes(task.id), 'who did not send it does not see it')
+  await t.rejects(listed(), { code: status.UNAUTHENTICATED })
+
+  const { app: open } = await host(t, { a2a: { grpc: { port: 0 } } })
+  t.notMatch((await open.inject('/.well-known/agent-card.json')).body, 'GRPC', 'no card lists a port that nobody knows before')
+  const { app: taken } = await host(t, { a2a: { grpc: { port } } })
+  await t.rejects(listen(taken, { host: '127.0.0.1', port: 0 }), { code: 'A2A_GRPC_CANNOT_LISTEN' })
 })
 
 test('callers of `authenticate` have tasks of their own; the card is everybody\'s', async t => {

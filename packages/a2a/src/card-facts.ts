@@ -9,6 +9,8 @@ export interface PublicCardFacts {
   readonly version: string
   /** Address of the plugin's scope. */
   readonly url: string
+  /** Where gRPC of 1.0 is; undefined where there is none. */
+  readonly grpcUrl?: string | undefined
   /** The VAC that the card is of; undefined for the card of all. */
   readonly tenant: string | undefined
   readonly streaming: boolean

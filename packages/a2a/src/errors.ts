@@ -78,3 +78,6 @@ export const A2aOptionsError = createError<[string]>('A2A_PLUGIN_OPTIONS', '%s',
 
 /** A package that only gRPC needs is not installed. Argument: its name. */
 export const GrpcMissingError = createError<[string]>('A2A_GRPC_MISSING', 'gRPC needs the package %s; npm install @grpc/grpc-js protobufjs', 500)
+
+/** The gRPC server gets no port. Arguments: the address, the reason. */
+export const GrpcCannotListenError = createError<[string, string]>('A2A_GRPC_CANNOT_LISTEN', 'gRPC cannot listen on %s: %s; choose another port or host', 500)

@@ -27,6 +27,8 @@ export interface A2aOptions {
   readonly streaming?: boolean | undefined
   /** Extensions that the cards list beside Polyvac's own. A client that does not name a required one is refused. */
   readonly extensions?: readonly AgentExtension[] | undefined
+  /** Where clients reach gRPC, `host:port` as they dial it, for the cards of 1.0. Default: none is listed. */
+  readonly grpcUrl?: string | undefined
   /** What `/.well-known/agent-card.json` answers to who names no A2A-Version: one card for 0.3 and 1.0 together, or the strict one of 1.0. Default `both`. */
   readonly unnamedCard?: 'both' | '1.0' | undefined
   /** True: the cards of 1.0 are signed with the keys of `push`. Default: where those are given, so that they outlive a restart. */

@@ -42,7 +42,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
     vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, agent = {}, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
     concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {},
-    defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], unnamedCard = 'both', extendedCard
+    defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], grpcUrl, unnamedCard = 'both', extendedCard
   } = options
   if (typeof (vacs as typeof vacs | undefined)?.get !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `vacs`: createVacs({ … })')
   if (typeof (tasks as TaskStore | undefined)?.create !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `tasks`: an open store, such as sqliteTaskStore({ path })')
@@ -105,7 +105,8 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     extendedCard: extendedCard !== undefined,
     authenticated: authenticate !== undefined,
     extensions,
-    inputModes
+    inputModes,
+    grpcUrl
   })
   await app.register(async scope => {
     await cardRoutes(scope, { cards, exposed, baseUrl, isFixed: publicUrl !== undefined, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })

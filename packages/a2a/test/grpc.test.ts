@@ -6,7 +6,7 @@ import { connect } from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
-import { a2aGrpc, MAX_DETAIL_BYTES, type A2aGrpcOptions } from '../src/grpc/index.js'
+import { a2aGrpc, CLOSE_GRACE_MS, MAX_CALLS, MAX_DETAIL_BYTES, MAX_MESSAGE_CHARS, type A2aGrpc, type A2aGrpcOptions } from '../src/grpc/index.js'
 import { loadPeers } from '../src/grpc/peers.js'
 import { fromJson, toJson } from '../src/grpc/proto-json.js'
 import { serve, type ServeOptions, type Served } from './fixtures/app.js'
@@ -67,12 +67,13 @@ function withDetails (err: ServiceError): Told {
   })
 }
 
-async function agent (t: Test, options: ServeOptions = {}, given: A2aGrpcOptions = {}, interpreter = steered): Promise<{ served: Served, caller: Caller, close: () => Promise<void> }> {
+async function agent (t: Test, options: ServeOptions = {}, given: A2aGrpcOptions = {}, interpreter = steered): Promise<{ served: Served, caller: Caller, grpc: A2aGrpc }> {
   const served = await serve(t, interpreter, options)
-  const { port, close } = await a2aGrpc(served.app, given)
-  const caller = new Caller(port)
+  const grpc = await a2aGrpc(served.app, given)
+  await served.app.ready()
+  const caller = new Caller(grpc.port)
   t.teardown(() => { caller.client.close() })
-  return { served, caller, close }
+  return { served, caller, grpc }
 }
 
 /** What a call fails with; undefined where it does not. */
@@ -147,6 +148,8 @@ test('errors carry the status, the reason and the fields of A2A 1.0', async t =>
   const many = await caller.call('SendMessage', { message: message('echo', { parts: Array.from({ length: 300 }, () => ({ filename: 'x' })) }) }).catch(err => err as Told)
   t.ok((many.metadata.get('grpc-status-details-bin')[0] as Buffer).length <= MAX_DETAIL_BYTES, 'the details fit into headers')
   t.equal(many.code, status.INVALID_ARGUMENT)
+  const wordy = await failure(caller.call('SendMessage', { message: message('echo', { parts: Array.from({ length: 100 }, () => ({ url: '' })) }) }))
+  t.equal(wordy?.details.length, MAX_MESSAGE_CHARS, 'and so does the message')
 })
 
 test('bytes that are no message are the mistake of their sender', async t => {
@@ -159,6 +162,22 @@ test('bytes that are no message are the mistake of their sender', async t => {
 test('a message over the bound is refused', async t => {
   const { caller } = await agent(t, {}, { maxMessageBytes: 1000 })
   await t.rejects(caller.call('SendMessage', { message: message('echo', { parts: [{ text: 'x'.repeat(1000) }] }) }), { code: status.RESOURCE_EXHAUSTED })
+})
+
+test('one call too many of a connection waits until another one has ended', async t => {
+  const { caller } = await agent(t, {}, { maxCalls: 1 })
+  const first = caller.stream('SendStreamingMessage', { message: message('slow') })
+  const [{ task }] = await once(first, 'data')
+  const second = caller.call('GetTask', { id: task.id })
+  t.equal(await Promise.race([second, delay(100, 'waits')]), 'waits')
+  first.on('error', () => {}).cancel()
+  t.match(await second, { id: task.id })
+
+  const { grpc } = await agent(t)
+  const session = connect(`http://127.0.0.1:${grpc.port}`)
+  t.teardown(() => { session.destroy() })
+  const [{ maxConcurrentStreams }] = await once(session, 'remoteSettings')
+  t.equal(maxConcurrentStreams, MAX_CALLS, 'every client is told')
 })
 
 test('callers are named by `authenticate`, from metadata, and see their own tasks alone', async t => {
@@ -195,8 +214,9 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   const served = await serve(t, async function * () {
     for (let made = 0; made < 400; made++) yield 'x'.repeat(16_384)
   }, { plugin: { stallMs: 200 } })
-  const { port } = await a2aGrpc(served.app)
-  const session = connect(`http://127.0.0.1:${port}`)
+  const grpc = await a2aGrpc(served.app)
+  await served.app.ready()
+  const session = connect(`http://127.0.0.1:${grpc.port}`)
   t.teardown(() => { session.destroy() })
   const type = root.lookupType('lf.a2a.v1.SendMessageRequest')
   const bytes = Buffer.from(type.encode(fromJson(type, { message: message('any') })).finish())
@@ -220,11 +240,13 @@ test('open streams do not hold up `app.close()`', async t => {
 })
 
 test('`close` ends the calls there are and takes no more', async t => {
-  const { caller, close } = await agent(t)
+  const { caller, grpc: { close } } = await agent(t)
   const call = caller.stream('SendStreamingMessage', { message: message('slow') })
   await once(call, 'data')
   const ended = all(call).catch(err => err as ServiceError)
+  const begun = performance.now()
   await close()
+  t.ok(performance.now() - begun >= CLOSE_GRACE_MS - 1, 'they had their time to end by themselves')
   t.match(await ended, { code: /\d/ })
   await t.rejects(caller.call('ListTasks', {}), { code: status.UNAVAILABLE })
 })
@@ -232,5 +254,10 @@ test('`close` ends the calls there are and takes no more', async t => {
 test('what is missing is told by name: the package, the plugin', async t => {
   await t.rejects(loadPeers(async () => { throw new Error('not there') }), { code: 'A2A_GRPC_MISSING', message: /@grpc\/grpc-js/ })
   const { app } = await serve(t, steered)
-  await t.rejects(a2aGrpc(app, { prefix: '/elsewhere' }), { code: 'A2A_PLUGIN_OPTIONS', message: /POST \/elsewhere\/a2a/ })
+  await a2aGrpc(app, { prefix: '/elsewhere' })
+  await t.rejects(async () => await app.ready(), { code: 'A2A_PLUGIN_OPTIONS', message: /POST \/elsewhere\/a2a/ })
+  const { grpc: { port } } = await agent(t)
+  const { app: late } = await serve(t, steered)
+  await a2aGrpc(late, { port })
+  await t.rejects(async () => await late.ready(), { code: 'A2A_GRPC_CANNOT_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
 })

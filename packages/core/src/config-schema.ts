@@ -61,6 +61,16 @@ export const ServiceConfig = Type.Object({
   a2a_vac_names: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()], {
     description: 'VACs to expose over A2A; null or absent: all; []: none'
   })),
+  a2a: Type.Optional(Type.Object({
+    default_vac: Type.Optional(Type.String({ description: 'VAC that answers messages of A2A 1.0 and 0.3 that name none' })),
+    input_modes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: 'media types that messages of A2A 1.0 and 0.3 may bring, e.g. image/*; default: text, JSON, PDF, common images' })),
+    strict_card: Type.Optional(Type.Boolean({ description: 'true: who names no A2A-Version gets the pure agent card of 1.0; default: one for 1.0 and 0.3 together' })),
+    grpc: Type.Optional(Type.Object({
+      port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port of gRPC; 0 takes a free one, which no card lists' }),
+      host: Type.Optional(Type.String({ minLength: 1, description: 'address to listen on; default 127.0.0.1' })),
+      url: Type.Optional(Type.String({ minLength: 1, description: 'host:port where clients reach it, for agent cards; default: `host` and `port`' }))
+    }, { additionalProperties: false, description: 'A2A 1.0 over gRPC: port, host, url; needs @grpc/grpc-js and protobufjs' }))
+  }, { additionalProperties: false, description: 'more of A2A 1.0 and 0.3' })),
   enable_mcp_server: Type.Optional(Type.Boolean({ description: 'offer an MCP server at /mcp' })),
   mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
     description: 'external MCP servers: a list, or the `mcpServers` map of other tools'

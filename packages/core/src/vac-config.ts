@@ -149,6 +149,7 @@ class Check {
     for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
       if (typeof name === 'string') this.#mustBeOneOf(name, Object.keys(vacs), ['service', 'a2a_vac_names', i], 'VAC', false)
     }
+    if (isRecord(switches.a2a)) this.#mustBeOneOf(switches.a2a.default_vac, Object.keys(vacs), ['service', 'a2a', 'default_vac'], 'VAC', false)
     this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
     this.#mustBeOneOf(switches.vac_interpreter, interpreters === undefined ? undefined : [], ['service', 'vac_interpreter'], 'built-in static interpreter', true)
     const { public_url: url } = switches

@@ -54,6 +54,7 @@ service:
   enable_a2a_agnet: true
   async_stream: maybe
   a2a_vac_names: [docs, other]
+  a2a: { default_vac: dosc, grpc: { port: 99999 } }
   stream_interpreter: documnets
   mcp_servers: [{ name: x, comand: y }]
 vac:
@@ -65,10 +66,12 @@ vac:
     '3:3 unknown key "enable_a2a_agnet" in service | did you mean "enable_a2a_agent"?',
     '4:17 service.async_stream: expected boolean, got "maybe"',
     '5:25 there is no VAC "other"; known: docs',
-    '6:23 there is no built-in interpreter "documnets"; known: documents, openai, echo; or give a module path, such as ./mine.mjs | did you mean "documents"?',
-    '7:28 unknown key "comand" in service.mcp_servers.0 | did you mean "command"?',
-    '10:19 vac.docs.display_name: expected string, got 7',
-    '12:27 there is no built-in vectorstore "lancedb"; known: folder; or give a module path, such as ./mine.mjs'
+    '6:23 there is no VAC "dosc"; known: docs | did you mean "docs"?',
+    '6:43 service.a2a.grpc.port: expected integer to be less or equal to 65535, got 99999',
+    '7:23 there is no built-in interpreter "documnets"; known: documents, openai, echo; or give a module path, such as ./mine.mjs | did you mean "documents"?',
+    '8:28 unknown key "comand" in service.mcp_servers.0 | did you mean "command"?',
+    '11:19 vac.docs.display_name: expected string, got 7',
+    '13:27 there is no built-in vectorstore "lancedb"; known: folder; or give a module path, such as ./mine.mjs'
   ])
 })
 
@@ -106,7 +109,7 @@ test('a code frame shows the line and marks the spot', async t => {
   t.equal((err as Error).message, [
     '/app/vac_config.yaml:3:3  unknown key "agnet" in service',
     '    3 |   agnet: documents',
-    '      |   ^^^^^ known: stream_interpreter, vac_interpreter, enable_a2a_agent, a2a_vac_names, enable_mcp_server, mcp_servers, mcp_inherit_env, async_stream, public_url, tasks, push'
+    '      |   ^^^^^ known: stream_interpreter, vac_interpreter, enable_a2a_agent, a2a_vac_names, a2a, enable_mcp_server, mcp_servers, mcp_inherit_env, async_stream, public_url, tasks, push'
   ].join('\n'))
 })
 

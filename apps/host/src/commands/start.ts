@@ -9,6 +9,7 @@ import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
+import { GRPC_HOST } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
@@ -23,6 +24,7 @@ const CLOSING_MS = 1_000
 export async function start (args: Arguments): Promise<void> {
   checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
+  checkAddress(config.service.a2a?.grpc?.host ?? GRPC_HOST, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
     config,

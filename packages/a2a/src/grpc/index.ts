@@ -2,7 +2,7 @@ import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerW
 import type { FastifyInstance } from 'fastify'
 import { text } from 'node:stream/consumers'
 import { grpcStatusOf } from '../dialects/v1/failures.js'
-import { A2aOptionsError } from '../errors.js'
+import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
 import { DEFAULTS } from '../options.js'
 import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
@@ -18,22 +18,27 @@ export interface A2aGrpcOptions {
   readonly prefix?: string | undefined
   /** Certificates, from `ServerCredentials.createSsl` of @grpc/grpc-js. Default: none, in clear text. */
   readonly credentials?: ServerCredentials | undefined
+  /** Calls that one connection may have open at once, streams too; more of them wait at the client. Default 1,000. */
+  readonly maxCalls?: number | undefined
   /** Largest message that a call may send, in bytes; a larger one is refused with RESOURCE_EXHAUSTED. Default 1 MiB. */
   readonly maxMessageBytes?: number | undefined
 }
 
 export interface A2aGrpc {
+  /** Where it listens; 0 before the application is ready. */
   readonly port: number
   /** Takes no more calls and ends those there are. `app.close()` does it, too. */
   close (): Promise<void>
 }
 
 /** How long calls may take over their end, in ms; then they are cut off. */
-const CLOSE_GRACE_MS = 500
+export const CLOSE_GRACE_MS = 500
+/** Calls of one connection at once: a client that opens them without end is held up by HTTP/2 itself. */
+export const MAX_CALLS = 1_000
 
 /** Details beside an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
 export const MAX_DETAIL_BYTES = 4096
-const MAX_MESSAGE_CHARS = 1024
+export const MAX_MESSAGE_CHARS = 1024
 
 type Call = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>
 type Failure = Partial<StatusObject> & Error
@@ -44,15 +49,15 @@ interface RpcAnswer { readonly result?: unknown, readonly error?: RpcError }
 const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
 
 /**
- * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin. Call it after all plugins are registered
- * and before the application listens. Calls go through the application as requests to its JSON-RPC route do, their metadata as headers.
- * @throws A2A_GRPC_MISSING, A2A_PLUGIN_OPTIONS
+ * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin, as soon as the application is ready.
+ * Calls go through it as requests to its JSON-RPC route do, their metadata as headers.
+ * @throws A2A_GRPC_MISSING; and the application does not get ready for A2A_PLUGIN_OPTIONS, A2A_GRPC_CANNOT_LISTEN
  */
 export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {
-  const { host = '127.0.0.1', port = 0, prefix = '', credentials, maxMessageBytes = DEFAULTS.bodyLimit } = options
+  const { host = '127.0.0.1', port = 0, prefix = '', credentials, maxCalls = MAX_CALLS, maxMessageBytes = DEFAULTS.bodyLimit } = options
   const peers = await loadPeers()
   const { grpc } = peers
-  const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes })
+  const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_concurrent_streams': maxCalls })
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => await (closed ??= shutDown(server))
   // the streams that it waits for are ended by the plugin's own hook, which comes after
@@ -61,10 +66,8 @@ export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {
     done()
   })
   app.addHook('onClose', close)
-  await app.ready()
-  const url = `${prefix.replace(/\/+$/, '')}/a2a`
-  if (!app.hasRoute({ method: 'POST', url })) throw new A2aOptionsError(`a2aGrpc finds no route POST ${url}; register the a2a plugin before, and name its prefix`)
 
+  const url = `${prefix.replace(/\/+$/, '')}/a2a`
   const wire = new Wire(peers)
   const same = (bytes: Buffer): Buffer => bytes
   const caller = new Caller(app, url, peers, wire)
@@ -73,10 +76,15 @@ export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {
     server.register(path, streams ? (call: ServerWritableStream<Buffer, Buffer>) => { caller.stream(method, call) } : (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => { caller.answer(method, call, done) },
       same, same, streams ? 'serverStream' : 'unary')
   }
-  const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials ?? grpc.ServerCredentials.createInsecure(), (err, port) => { err === null ? resolve(port) : reject(err) })
+  let bound = 0
+  app.addHook('onReady', async () => {
+    if (!app.hasRoute({ method: 'POST', url })) throw new A2aOptionsError(`a2aGrpc finds no route POST ${url}; register the a2a plugin, and name its prefix`)
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+    bound = await new Promise((resolve, reject) => {
+      server.bindAsync(address, credentials ?? grpc.ServerCredentials.createInsecure(), (err, port) => { err === null ? resolve(port) : reject(new GrpcCannotListenError(address, err.message)) })
+    })
   })
-  return { port: bound, close }
+  return { get port () { return bound }, close }
 }
 
 /** Turns calls into requests, and answers into messages. */

@@ -2,7 +2,7 @@ import type { PublicCardFacts } from '../../card-facts.js'
 import { VERSION } from './names.js'
 
 /** The agent card of A2A 1.0, section 4.4.1. Optional members that would hold their default are left out, as a signature wants it. */
-export function toCard ({ name, description, version, url, tenant, streaming, push, extendedCard, authenticated, extensions, inputModes, outputModes, skills }: PublicCardFacts, older: readonly string[]): Record<string, unknown> {
+export function toCard ({ name, description, version, url, grpcUrl, tenant, streaming, push, extendedCard, authenticated, extensions, inputModes, outputModes, skills }: PublicCardFacts, older: readonly string[]): Record<string, unknown> {
   const of = tenant === undefined ? {} : { tenant }
   const rpc = { url: tenant === undefined ? `${url}/a2a` : `${url}/a2a/vacs/${encodeURIComponent(tenant)}`, protocolBinding: 'JSONRPC' }
   return {
@@ -11,6 +11,7 @@ export function toCard ({ name, description, version, url, tenant, streaming, pu
     supportedInterfaces: [
       { ...rpc, ...of, protocolVersion: VERSION },
       { url: `${url}/a2a/v1`, protocolBinding: 'HTTP+JSON', ...of, protocolVersion: VERSION },
+      ...(grpcUrl === undefined ? [] : [{ url: grpcUrl, protocolBinding: 'GRPC', ...of, protocolVersion: VERSION }]),
       ...older.map(protocolVersion => ({ ...rpc, ...of, protocolVersion }))
     ],
     version,
