@@ -1,3 +1,4 @@
+import { Client, credentials } from '@grpc/grpc-js'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -9,9 +10,9 @@ t.setTimeout(60_000)
 type Json = Record<string, any>
 
 /** The agent for compatibility kits, as its first lines say to start it. */
-async function agent (t: Test, profile: string): Promise<string> {
+async function agent (t: Test, profile: string, ...more: string[]): Promise<string> {
   const port = await freePort()
-  const child = spawn(process.execPath, [fileURLToPath(new URL('a2a-agent/agent.mjs', import.meta.url)), '--port', String(port), '--profile', profile], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
+  const child = spawn(process.execPath, [fileURLToPath(new URL('a2a-agent/agent.mjs', import.meta.url)), '--port', String(port), '--profile', profile, ...more], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
   t.teardown(async () => {
     child.kill('SIGTERM')
     if (child.exitCode === null) await once(child, 'exit')
@@ -41,6 +42,19 @@ test('the full profile does what the id of a message says', async t => {
   t.match(await sent('tck-artifact-file-1'), { task: { artifacts: [{ parts: [{ raw: String, filename: 'output.txt', mediaType: 'text/plain' }] }] } })
   t.match(await sent('tck-artifact-file-url-1'), { task: { artifacts: [{ parts: [{ url: 'https://example.com/output.txt' }] }] } })
   t.match(await sent('tck-artifact-data-1'), { task: { artifacts: [{ parts: [{ data: { key: 'value', count: 42 } }] }] } })
+})
+
+test('with a port for it, the agent speaks gRPC too, and its card says so', async t => {
+  const port = await freePort()
+  const base = await agent(t, 'full', '--grpc-port', String(port))
+  const { supportedInterfaces } = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
+  const [url] = supportedInterfaces.flatMap(({ url, protocolBinding }: Json) => protocolBinding === 'GRPC' ? [url] : [])
+  t.equal(url, `localhost:${port}`)
+  const client = new Client(url, credentials.createInsecure())
+  t.teardown(() => { client.close() })
+  const same = (bytes: Buffer): Buffer => bytes
+  const err = await new Promise(resolve => { client.makeUnaryRequest('/lf.a2a.v1.A2AService/ListTasks', same, same, Buffer.alloc(0), err => { resolve(err) }) })
+  t.match(err, { details: /A2A-Version/ }, 'who names no version is told')
 })
 
 test('the plain profile has no streams and no webhooks, and requires an extension of messages', async t => {

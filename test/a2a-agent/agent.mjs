@@ -1,6 +1,7 @@
-// The agent for compatibility kits: `node test/a2a-agent/agent.mjs [--port 9999] [--profile full|plain]`, after a build.
+// The agent for compatibility kits: `node test/a2a-agent/agent.mjs [--port 9999] [--grpc-port 10000] [--profile full|plain]`, after a build.
 // `full` has all there is; `plain` has neither streams nor push notifications, and requires an extension.
 import { a2aPlugin } from '@polyvac/a2a'
+import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import Fastify from 'fastify'
@@ -12,7 +13,7 @@ const PROFILES = {
   plain: { push: false, streaming: false, extensions: [{ uri: 'urn:a2a:tck:required-extension', required: true }] }
 }
 
-const { values: { port, profile } } = parseArgs({ options: { port: { type: 'string', default: '9999' }, profile: { type: 'string', default: 'full' } } })
+const { values: { port, 'grpc-port': grpcPort, profile } } = parseArgs({ options: { port: { type: 'string', default: '9999' }, 'grpc-port': { type: 'string' }, profile: { type: 'string', default: 'full' } } })
 const options = PROFILES[profile]
 if (options === undefined) throw new Error(`no profile is named ${profile}; there are ${Object.keys(PROFILES).join(', ')}`)
 
@@ -26,8 +27,10 @@ await app.register(a2aPlugin, {
   rootRpc: true,
   unnamedCard: '1.0',
   publicUrl: `http://localhost:${port}`,
+  grpcUrl: grpcPort === undefined ? undefined : `localhost:${grpcPort}`,
   ...options
 })
+if (grpcPort !== undefined) await a2aGrpc(app, { host: 'localhost', port: Number(grpcPort) })
 await app.listen({ port: Number(port), host: 'localhost' })
 process.stdout.write(`${profile} agent at http://localhost:${port}\n`)
 process.once('SIGTERM', () => app.close())
