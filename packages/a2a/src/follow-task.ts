@@ -59,6 +59,7 @@ function unlessStopped<T> (promise: Promise<T>, signal: StopSignal): Promise<T |
     const stop = (): void => { resolve(undefined) }
     if (signal.aborted) return stop()
     signal.addEventListener('abort', stop)
-    promise.finally(() => { signal.removeEventListener('abort', stop) }).then(resolve, reject)
+    const heard = (): void => { signal.removeEventListener('abort', stop) }
+    promise.then(value => { heard(); resolve(value) }, (err: unknown) => { heard(); reject(err) })
   })
 }

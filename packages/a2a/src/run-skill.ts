@@ -51,7 +51,7 @@ export function skillRunner ({ vacs, tasks, timeoutMs, log }: SkillOptions): Tas
       outcome = await run(skill, task, context, { vacs, tasks, timeoutMs, log })
     } catch (err) {
       // canceled, or to be run by another worker: nothing that is written now counts
-      if (context.signal.aborted || isTaskError(err)) throw err
+      if (context.stop.aborted || isTaskError(err)) throw err
       outcome = await fail(err, skill, task, context, log)
     } finally {
       log.info({ vac: skill.vac.name, protocol: 'a2a', skill: skill.kind, taskId: task.id, attempt: context.attempt, ms: Math.round(performance.now() - started), outcome }, 'task run')
@@ -127,7 +127,7 @@ function agentMessage (text: string): NonNullable<TaskUpdate['message']> {
 }
 
 /** The task's question. One that was asked back for input is asked with the caller's reply, and with the turns before it as history. */
-async function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { vacs, tasks, timeoutMs, log }: RunOptions): Promise<VacCall> {
+async function callOf (task: TaskRecord, { stop, attempt }: TaskContext, { vacs, tasks, timeoutMs, log }: RunOptions): Promise<VacCall> {
   const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
   const { timeout } = streamSettings(task.input)
   if (task.metadata.inContext === true) history.push(...await earlierTurns(tasks, vacs, task))
@@ -138,7 +138,7 @@ async function callOf (task: TaskRecord, { signal, attempt }: TaskContext, { vac
     question: reply?.content ?? question,
     history: turns.length === 0 ? history : [...history, ...turns],
     extra: Object.assign(extra, { taskId: task.id, attempt }, said?.id === undefined ? undefined : extraOf(task, said)),
-    signal,
+    signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
     principal: task.owner === ANYONE ? undefined : { owner: task.owner, scopes: task.metadata.scopes as string[] | undefined },

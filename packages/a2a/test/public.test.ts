@@ -189,9 +189,10 @@ test('a stream begins with the task and ends with its end, or its question', asy
   const stream = async (work: string): Promise<Json[]> => events((await rpc(served, 'SendStreamingMessage', { message: message(work) })).payload).map(({ data }) => data.result)
   const chunked = await stream('chunked')
   t.ok(chunked[0]?.task)
-  t.strictSame(chunked.flatMap(({ artifactUpdate }) => artifactUpdate === undefined ? [] : [[artifactUpdate.artifact.artifactId, artifactUpdate.append === true, artifactUpdate.lastChunk === true]]), [
-    ['streaming_response', false, false], ['streaming_response', true, false], ['streaming_response', true, true]
-  ], 'one artifact, that grows')
+  // two chunks may come as one piece where the machine is slow
+  const pieces = chunked.flatMap(({ artifactUpdate }) => artifactUpdate === undefined ? [] : [[artifactUpdate.artifact.artifactId, artifactUpdate.append === true, artifactUpdate.lastChunk === true]])
+  t.strictSame([pieces[0], ...pieces.slice(-1)], [['streaming_response', false, false], ['streaming_response', true, true]], 'one artifact, that grows')
+  t.ok(pieces.slice(1, -1).every(([, append, last]) => append === true && last === false))
   t.equal(chunked.at(-1)?.statusUpdate.status.state, 'TASK_STATE_COMPLETED')
   const asked = await stream('ask')
   t.equal(asked.at(-1)?.statusUpdate.status.state, 'TASK_STATE_INPUT_REQUIRED')

@@ -113,7 +113,7 @@ export interface Skill {
 
 /** The skills of a VAC; the memory search only where it has a memory. */
 export function skillsOf (vac: Vac): Skill[] {
-  return KINDS.filter(kind => kind !== 'memory' || vac.memory !== undefined).map(kind => toSkill(kind, vac))
+  return KINDS.filter(kind => kind !== 'memory' || vac.memory !== undefined).map(kind => new VacSkill(kind, vac))
 }
 
 /** The skill of that name. A name is never cut at `_`, which names of VACs may hold. */
@@ -122,7 +122,7 @@ export function findSkill (vacs: Pick<Vacs, 'has' | 'get'>, name: string): Skill
   if (kind === undefined) return undefined
   const vac = name.slice(SKILLS[kind].prefix.length)
   if (!vacs.has(vac)) return undefined
-  const skill = toSkill(kind, vacs.get(vac))
+  const skill = new VacSkill(kind, vacs.get(vac))
   return kind === 'memory' && skill.vac.memory === undefined ? undefined : skill
 }
 
@@ -147,8 +147,15 @@ export function inputProblems (kind: SkillKind, input: unknown): RequestProblem[
   }
 }
 
-function toSkill (kind: SkillKind, vac: Vac): Skill {
-  const { prefix, describe } = SKILLS[kind]
-  const { display_name: shown = vac.name, model, agent } = vac.config
-  return { kind, name: prefix + vac.name, vac, get description () { return describe({ shown, model, agent }) } }
+/** A class, since an object literal with a getter of its own would cost every call a hidden class. */
+class VacSkill implements Skill {
+  readonly name: string
+  constructor (readonly kind: SkillKind, readonly vac: Vac) {
+    this.name = SKILLS[kind].prefix + vac.name
+  }
+
+  get description (): string {
+    const { display_name: shown = this.vac.name, model, agent } = this.vac.config
+    return SKILLS[this.kind].describe({ shown, model, agent })
+  }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskFencedError, TaskTimeoutError } from './errors.js'
 import type { TaskLogger } from './logger.js'
-import type { TaskHandler } from './task-store.js'
+import { RunStop } from './run-stop.js'
+import type { TaskContext, TaskHandler } from './task-store.js'
 import type { TaskRecord, TaskUpdate } from './task.js'
 
 /** How one attempt went: its end is written, it has to be released, or it is no longer ours. */
@@ -18,10 +19,17 @@ export interface RunOptions {
   readonly append: (updates: readonly TaskUpdate[]) => Promise<number>
 }
 
+/** A class, since an object literal with a getter of its own would cost every run a hidden class. */
+class RunContext implements TaskContext {
+  constructor (readonly stop: RunStop, readonly attempt: number, readonly turn: number, readonly emit: TaskContext['emit']) {}
+
+  get signal (): AbortSignal { return this.stop.signal }
+}
+
 /** One attempt at one task: it calls the handler, bounds its time, and sees to it that the task gets an end. */
 export class TaskRun {
   readonly task: TaskRecord
-  readonly #controller = new AbortController()
+  readonly stopped = new RunStop()
   readonly #options: RunOptions
   #stopping = false
   #wroteEnd = false
@@ -33,20 +41,18 @@ export class TaskRun {
     this.#options = options
   }
 
-  get signal (): AbortSignal { return this.#controller.signal }
-
   /** The task is over or somebody else's: nothing that the handler still does counts. */
-  abort (reason: Error): void { this.#controller.abort(reason) }
+  abort (reason: Error): void { this.stopped.abort(reason) }
 
   /** The worker stops: the handler gets a last moment to write an end of its own. */
   stop (reason: Error): void {
-    if (this.signal.aborted) return
+    if (this.stopped.aborted) return
     this.#stopping = true
-    this.#controller.abort(reason)
+    this.stopped.abort(reason)
   }
 
   async execute (handler: TaskHandler): Promise<RunEnd> {
-    const { task, signal } = this
+    const { task, stopped } = this
     const { timeoutMs } = this.#options
     let failure: { error: unknown } | undefined
     const timer = setTimeout(() => { this.abort(new TaskTimeoutError(task.id, timeoutMs)) }, timeoutMs)
@@ -54,10 +60,10 @@ export class TaskRun {
     // a handler that ignores its signal keeps its promise, not its slot
     await new Promise<void>(resolve => {
       const leave = (): void => { if (this.#stopping) setTimeout(resolve, this.#options.graceMs); else resolve() }
-      if (signal.aborted) leave()
-      else signal.addEventListener('abort', leave, { once: true })
-      handled.finally(() => {
-        signal.removeEventListener('abort', leave)
+      if (stopped.aborted) leave()
+      else stopped.addEventListener('abort', leave)
+      handled.then(() => {
+        stopped.removeEventListener('abort', leave)
         resolve()
       })
     })
@@ -66,19 +72,19 @@ export class TaskRun {
   }
 
   async #call (handler: TaskHandler): Promise<void> {
-    const { task, signal } = this
+    const { task, stopped: stop } = this
     const emit = (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> => {
       const written = this.#emit(updates)
       // a handler that did not await it must not end the process when its task is canceled
       written.catch(() => {})
       return written
     }
-    await handler(task, { signal, attempt: task.attempt, turn: task.turn, emit })
+    await handler(task, new RunContext(stop, task.attempt, task.turn, emit))
   }
 
   async #emit (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> {
     const list = Array.isArray(updates) ? updates as readonly TaskUpdate[] : [updates as TaskUpdate]
-    if (this.#wroteEnd || (this.signal.aborted && !this.#stopping)) throw new TaskFencedError(this.task.id)
+    if (this.#wroteEnd || (this.stopped.aborted && !this.#stopping)) throw new TaskFencedError(this.task.id)
     const ends = list.some(({ state }) => state !== undefined)
     if (ends) this.#wroteEnd = true
     try {
@@ -96,8 +102,8 @@ export class TaskRun {
     const { log } = this.#options
     if (this.#wroteEnd) return 'ended'
     if (this.#stopping) return 'release'
-    if (this.signal.aborted) {
-      const reason: unknown = this.signal.reason
+    if (this.stopped.aborted) {
+      const { reason } = this.stopped
       if (!isTaskError(reason, 'TASK_TIMEOUT')) return 'lost'
       return await this.#end({ state: 'failed', error: { code: 'TASK_TIMEOUT', message: (reason as Error).message } })
     }

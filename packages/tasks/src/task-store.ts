@@ -107,6 +107,7 @@ export interface EventsOptions {
 /** What a reader needs of an AbortSignal; lighter ones will do as well. */
 export interface StopSignal {
   readonly aborted: boolean
+  readonly reason: unknown
   addEventListener (type: 'abort', listener: () => void): void
   removeEventListener (type: 'abort', listener: () => void): void
 }
@@ -120,6 +121,8 @@ export type TaskHandler = (task: TaskRecord, context: TaskContext) => Promise<vo
 export interface TaskContext {
   /** Aborts when the task is canceled, its time is up, its lease is lost, or the worker stops. */
   readonly signal: AbortSignal
+  /** The same for who only listens. An AbortSignal is made only where `signal` is asked for. */
+  readonly stop: StopSignal
   /** From 0. Above it, an earlier attempt may have had side effects. */
   readonly attempt: number
   readonly turn: number

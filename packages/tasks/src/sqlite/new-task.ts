@@ -10,11 +10,12 @@ const MAX_NAME = 256
 /** A task to create, checked and in the form of its rows. Throws TASK_INVALID and TASK_TOO_LARGE. */
 export function prepareTask (owner: string, task: NewTask, at: number): NewRow & { push: PreparedPush | undefined } {
   const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
-  for (const [name, value] of Object.entries({ owner, skill, contextId, id, idempotencyKey, queue: task.queue })) {
-    if (value === undefined && name !== 'owner' && name !== 'skill') continue
-    // a name is compared by SQLite, which keeps neither lone halves of characters nor what follows a NUL
-    if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
-  }
+  checkName('owner', owner)
+  checkName('skill', skill)
+  if (contextId !== undefined) checkName('contextId', contextId)
+  if (task.id !== undefined) checkName('id', id)
+  if (idempotencyKey !== undefined) checkName('idempotencyKey', idempotencyKey)
+  if (task.queue !== undefined) checkName('queue', queue)
   const inputText = toJson('input', input, MAX_EVENT_CHARS)
   const metadataText = toJson('metadata', metadata, MAX_EVENT_CHARS)
   const first = {
@@ -36,6 +37,11 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
     firstText,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
   }
+}
+
+/** A name is compared by SQLite, which keeps neither lone halves of characters nor what follows a NUL. */
+function checkName (name: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
 }
 
 /** What of a message the input does not say. */

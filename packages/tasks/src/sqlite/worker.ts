@@ -146,7 +146,7 @@ export class Worker implements TaskWorker {
       if (end === 'release') return
       this.#running.delete(task.id)
       if (end === 'lost') {
-        const reason = run.signal.reason as Error | undefined
+        const reason = run.stopped.reason as Error | undefined
         const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
         settings.log[level]({ taskId: task.id, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
       }

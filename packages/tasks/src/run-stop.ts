@@ -1,0 +1,35 @@
+import type { StopSignal } from './task-store.js'
+
+/**
+ * Why a run ends early, once. It is light, and makes an AbortSignal for who asks for one: made for every run, that would
+ * cost more than all else of a short one.
+ */
+export class RunStop implements StopSignal {
+  aborted = false
+  reason: unknown
+  readonly #listeners: Array<() => void> = []
+  #controller: AbortController | undefined
+
+  get signal (): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.aborted) this.#controller.abort(this.reason)
+    return this.#controller.signal
+  }
+
+  abort (reason: Error): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    this.#controller?.abort(reason)
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+
+  addEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  removeEventListener (_type: 'abort', listener: () => void): void {
+    const at = this.#listeners.indexOf(listener)
+    if (at !== -1) this.#listeners.splice(at, 1)
+  }
+}
