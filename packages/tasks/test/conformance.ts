@@ -307,6 +307,30 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.provideInput('alice', task.id, { parts: [] })).outcome, 'not-waiting')
   })
 
+  test('`stop` fires as `signal` does, which may be asked for before or after', async t => {
+    const store = await open(t)
+    const seen: unknown[] = []
+    const done = new Promise<void>(resolve => {
+      store.work(async (task, context) => {
+        const early = task.skill === 'early' ? context.signal : undefined
+        const ignored = (): void => { seen.push('removed') }
+        context.stop.addEventListener('abort', ignored)
+        context.stop.removeEventListener('abort', ignored)
+        await new Promise<void>(resolve => { context.stop.addEventListener('abort', resolve) })
+        const { signal, stop } = context
+        seen.push([task.skill, early?.aborted ?? true, signal.aborted, stop.aborted, signal.reason === stop.reason])
+        if (seen.length === 2) resolve()
+      }, { concurrency: 2 })
+    })
+    for (const skill of ['early', 'late']) {
+      const { task } = await store.create('alice', { skill, input: null })
+      for await (const { state } of store.events('alice', task.id)) if (state === 'working') break
+      await store.cancel('alice', task.id)
+    }
+    await done
+    t.strictSame(seen, [['early', true, true, true, true], ['late', true, true, true, true]])
+  })
+
   test('a task that waits for an authorization goes on the same way, with its readers still there', async t => {
     const store = await open(t)
     store.work(async (_task, { turn, emit }) => { await emit({ state: turn === 0 ? 'auth-required' : 'completed' }) })
