@@ -129,6 +129,10 @@ export const limits = {
     ['Length of an input schema that is checked', `${core}/json-schema.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
     ['Questions of tools that are open', `${gateway}/options.ts`, 'maxQuestions', '', 'The next one is declined. Set it with `maxQuestions`.'],
     ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on as it will. Set it with `questionTtlMs`.'],
+    ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/result-type.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Length of the state that goes with them', `${gateway}/result-type.ts`, 'MAX_STATE_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Length of the id of a task of a server', `${gateway}/result-type.ts`, 'MAX_TASK_ID_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Pause between two looks at a followed task', `${gateway}/source-tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],

@@ -23,8 +23,11 @@ export interface AwaitedTaskParts {
 /** A call as a task of 2025-11-25, for a caller that knows none. Its result is the place where a server asks its questions. */
 export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   const { request, params, options } = parts
-  const { task } = await request('tools/call', { ...params, task: {} }, options, params.name)
-  return await untilEnded(parts, (task as ToolResult).taskId, async taskId => {
+  const begun = await request('tools/call', { ...params, task: {} }, options, params.name)
+  const { taskId } = (begun.task ?? {}) as ToolResult
+  // a server that says so of its tool and has no task after all
+  if (typeof taskId !== 'string') return begun
+  return await untilEnded(parts, taskId, async taskId => {
     const { status, pollInterval } = await request('tasks/get', { taskId }, { signal: options.signal })
     return status === 'working' ? pollInterval : await request('tasks/result', { taskId }, options, params.name)
   })
@@ -39,7 +42,10 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
   const answered = new Set<string>()
   return await untilEnded(parts, begun.taskId, async taskId => {
     const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
-    if (status === 'completed') return result as ToolResult
+    if (status === 'completed') {
+      if (typeof result !== 'object' || result === null) throw new McpError(ErrorCode.InternalError, 'it answered with a completed task that has no result')
+      return result
+    }
     if (status === 'failed' || status === 'cancelled') {
       const { code = ErrorCode.InternalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
       throw new McpError(code, message, data)

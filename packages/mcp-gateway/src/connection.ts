@@ -48,8 +48,8 @@ export interface Connection {
   redact (text: string): string
   /** A failure in words, without secrets. */
   problemOf (err: unknown): string
-  /** Whether a failed request shows that the server forgot the session; the request may then go out once more. */
-  isStale (err: unknown): boolean
+  /** Whether a failed request shows that the server forgot the session, or speaks another era by now; the request may then go out once more. */
+  isStale (err: unknown): boolean | Promise<boolean>
   /** Whether a failed request shows that the server cannot be reached any more. */
   isLost (err: unknown): boolean
 }

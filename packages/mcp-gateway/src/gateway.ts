@@ -72,7 +72,7 @@ export class Gateway {
     const fresh: Upstream[] = []
     for (const config of next.values()) {
       const known = this.#upstreams.get(config.name)
-      const upstream = known !== undefined && sameEntry(known.config, config) ? known : this.#upstream(config)
+      const upstream = known !== undefined && sameEntry(known.config, config) ? known : this.#upstream(config, known)
       if (upstream !== known) fresh.push(upstream)
       kept.set(config.name, upstream)
     }
@@ -167,7 +167,8 @@ export class Gateway {
     }
   }
 
-  #upstream (config: NamedServer): Upstream {
+  /** @param known the one that it takes the place of */
+  #upstream (config: NamedServer, known?: Upstream): Upstream {
     const { inheritEnv = 'all', secretEnv = [], env = process.env, folder = '.' } = this.#options
     return new Upstream(config, {
       inheritEnv,
@@ -178,7 +179,7 @@ export class Gateway {
       watch: this.#watch,
       folder: resolve(folder),
       onChange: kinds => this.#changed(kinds)
-    })
+    }, known?.listeners)
   }
 
   #tellOfEnvironment (upstreams: readonly Upstream[]): void {

@@ -20,10 +20,8 @@ export interface FetchGuard {
   readonly open: Map<Id, AbortController>
 }
 
-const NEWLINE = 10
-
-/** JSON-RPC code of an answer that nobody reads. */
-const CANCELLED = -32000
+/** Time in ms until what was read of an answer has reached its request. */
+const PARSING_MS = 20
 
 /**
  * The `fetch` of an HTTP upstream: it knows which request an answer is for, which the transport does not tell. So a stream
@@ -44,8 +42,11 @@ export function guardedFetch (guard: FetchGuard): FetchLike {
     const signal = init.signal == null ? cut.signal : AbortSignal.any([init.signal, cut.signal])
     try {
       const response = await guard.fetch(url, { ...init, headers, signal })
-      if (!response.ok) return await asAnswer(response, id)
-      if (response.body === null) return response
+      if (!response.ok) return await asAnswer(response, id, guard.maxMessageBytes).finally(() => { guard.open.delete(id) })
+      if (response.body === null) {
+        guard.open.delete(id)
+        return response
+      }
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
       return new Response(watched(response.body, isStream, id, cut.signal, guard), { status: response.status, headers: response.headers })
     } catch (err) {
@@ -62,8 +63,8 @@ function requestOf (body: unknown): Message | undefined {
 }
 
 /** A refusal whose body is the JSON-RPC error of this request is its answer. */
-async function asAnswer (response: Response, id: Id): Promise<Response> {
-  const text = await response.text().catch(() => '')
+async function asAnswer (response: Response, id: Id, maxBytes: number): Promise<Response> {
+  const text = await textOf(response, maxBytes).catch(() => '')
   try {
     const { id: answered, error } = JSON.parse(text) as { id?: unknown, error?: unknown }
     if (answered === id && typeof error === 'object') return new Response(text, { status: 200, headers: { 'content-type': 'application/json' } })
@@ -73,15 +74,31 @@ async function asAnswer (response: Response, id: Id): Promise<Response> {
   return new Response(text, { status: response.status, statusText: response.statusText, headers: response.headers })
 }
 
-/** The body as it comes, counted, without what the server asks and logs, and its end noticed. */
-function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, onLost, onRelated, open }: FetchGuard): ReadableStream<Uint8Array> {
-  const reader = body.getReader()
-  const events = isStream ? new Events(message => onRelated(message, id)) : undefined
+/** The beginning of a body, about as much as is taken of any message. */
+async function textOf ({ body }: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
   let bytes = 0
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk as Uint8Array)
+    bytes += (chunk as Uint8Array).length
+    if (bytes > maxBytes) break
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** The body as it comes, counted, without what the server asks and logs, and its end noticed. */
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, isModern, onLost, onRelated, open }: FetchGuard): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const events = isStream ? new Events({ id, isModern, maxMessageBytes, take: message => onRelated(message, id) }) : undefined
+  let bytes = 0
+  let isOver = false
   const lost = (): void => {
+    if (isOver) return
+    isOver = true
     open.delete(id)
     // what was read last is still being parsed; a stream with event ids is resumed by the transport
-    if (events?.isResumable === false) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), 20)
+    if (events === undefined) setTimeout(() => onLost(id, 'the server answered something else', {}), PARSING_MS)
+    else if (!events.isResumable) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), PARSING_MS)
   }
   return new ReadableStream({
     async pull (controller) {
@@ -92,19 +109,20 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
           controller.close()
           return
         }
-        const lineEnd = isStream ? value.lastIndexOf(NEWLINE) : -1
-        bytes = lineEnd === -1 ? bytes + value.length : value.length - lineEnd
-        if (bytes > maxMessageBytes) {
+        const passed = events === undefined ? value : events.read(value)
+        bytes += value.length
+        if (events === undefined ? bytes > maxMessageBytes : events.isTooLong) {
           onLost(id, 'the message is too long', { oversized: bytes })
           throw new Error('the message is too long')
         }
-        controller.enqueue(events === undefined ? value : events.read(value))
+        if (events?.isEmpty === true) bytes = 0
+        controller.enqueue(passed)
       } catch (err) {
         lost()
         reader.cancel().catch(() => {})
         if (isStream && cut.aborted) {
           // the transport would resume a stream that has no answer, though nobody waits for it any more
-          controller.enqueue(Buffer.from(`\n\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error: { code: CANCELLED, message: 'cancelled' } })}\n\n`))
+          controller.enqueue(Buffer.from(`\n\ndata: ${endOf(id)}\n\n`))
           controller.close()
         } else controller.error(err)
       }
@@ -116,21 +134,40 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
   }, { highWaterMark: 0 })
 }
 
+interface EventsOptions {
+  /** Of the request that the stream answers. */
+  readonly id: Id
+  readonly isModern: boolean
+  readonly maxMessageBytes: number
+  readonly take: (message: JSONRPCMessage) => void
+}
+
 /** Takes the server's questions and log messages out of an event stream. Events without data stay, for their ids. */
 class Events {
-  /** Whether an event had an id. */
+  /** Whether an event had an id that the stream can be taken up with: from 2026-07-28 on none has. */
   isResumable = false
+  /** Whether one event is past the limit. */
+  isTooLong = false
+  /** Whether nothing is left of an event that is not complete. */
+  isEmpty = true
   readonly #decoder = new TextDecoder()
   readonly #parser
   #out: string[] = []
 
-  constructor (take: (message: JSONRPCMessage) => void) {
+  constructor ({ id: request, isModern, maxMessageBytes, take }: EventsOptions) {
     this.#parser = createParser({
-      onEvent: ({ id, event, data }) => {
+      maxBufferSize: maxMessageBytes,
+      onError: ({ type }) => { if (type === 'max-buffer-size-exceeded') this.isTooLong = true },
+      onEvent: ({ id: given, event, data }) => {
+        this.isEmpty = true
+        if (data.length > maxMessageBytes) this.isTooLong = true
+        const id = isModern ? undefined : given
         if (id !== undefined) this.isResumable = true
-        const message = data.includes('"method"') ? relatedIn(data) : undefined
+        const message = relatedIn(data, request)
         if (message !== undefined) take(message)
-        const lines = (message === undefined ? data : '').split('\n').map(line => `data: ${line}\n`)
+        // the transport would come back for the rest of a stream that ended with an error
+        const rest = message === undefined ? data : isRefused(message) ? endOf(request) : ''
+        const lines = rest.split('\n').map(line => `data: ${line}\n`)
         this.#out.push(`${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${lines.join('')}\n`)
       },
       onRetry: ms => { this.#out.push(`retry: ${ms}\n`) }
@@ -139,6 +176,7 @@ class Events {
 
   /** The events that are complete with these bytes. */
   read (bytes: Uint8Array): Uint8Array {
+    this.isEmpty = false
     this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
     const text = this.#out.join('')
     this.#out = []
@@ -147,10 +185,22 @@ class Events {
   }
 }
 
-function relatedIn (data: string): JSONRPCMessage | undefined {
+/** An answer that nobody waits for: it tells the transport that the stream is over. */
+function endOf (id: Id): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, result: {} })
+}
+
+function isRefused (message: object): boolean {
+  return 'error' in message
+}
+
+/** What is taken out of the stream: questions, log messages, and the error that is the request's answer. */
+function relatedIn (data: string, request: Id): JSONRPCMessage | undefined {
+  if (!data.includes('"method"') && !data.includes('"error"')) return undefined
   try {
-    const message = JSON.parse(data) as Message
-    return message.method !== undefined && (message.id !== undefined || message.method === 'notifications/message') ? message as JSONRPCMessage : undefined
+    const message = JSON.parse(data) as Message & { readonly error?: unknown }
+    const isTaken = message.method === undefined ? message.id === request && message.error !== undefined : message.id !== undefined || message.method === 'notifications/message'
+    return isTaken ? message as JSONRPCMessage : undefined
   } catch {
     return undefined
   }

@@ -81,7 +81,7 @@ export class HttpConnection implements Connection {
         failures.push(err)
         await session.close()
         // only a refusal shows that the server speaks something else; silence, 401 and a closed port do not
-        if (signal.aborted || !isRefusal(err)) break
+        if (signal.aborted || !(isRefusal(err) || (next === 'modern' && isNoAnswer(err)))) break
       } finally {
         signal.removeEventListener('abort', stop)
       }
@@ -123,10 +123,22 @@ export class HttpConnection implements Connection {
     return this.redact(shortened(`${wordsOf(err)}${why === undefined ? '' : `: ${why}`}`))
   }
 
-  isStale (err: unknown): boolean {
-    const isStale = err instanceof StreamableHTTPError && err.code === 404 && this.#streamable?.sessionId !== undefined
-    this.wasStale ||= isStale
-    return isStale
+  async isStale (err: unknown): Promise<boolean> {
+    if (!(err instanceof StreamableHTTPError) || !isRefusal(err)) return false
+    this.wasStale ||= (err.code === 404 && this.#streamable?.sessionId !== undefined) || await this.#speaksOtherwise()
+    return this.wasStale
+  }
+
+  /** Whether the server refuses even the smallest request of the era that it spoke before: it was replaced by another version. */
+  async #speaksOtherwise (): Promise<boolean> {
+    try {
+      await this.session.ping(this.#parts.limits.pingTimeoutMs)
+      return false
+    } catch (err) {
+      if (!(err instanceof StreamableHTTPError) || !isRefusal(err)) return false
+      this.#known.binding = undefined
+      return true
+    }
   }
 
   isLost (err: unknown): boolean {
@@ -147,11 +159,12 @@ export class HttpConnection implements Connection {
       isModern: binding === 'modern',
       schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
       onRelated: (message, id) => { session.requests.receive(message, id) },
-      onLost: (id, message, data) => { session.requests.fail(id, message, data) },
+      onLost: (id, message, data) => { if (!session.requests.fail(id, message, data)) modern?.lost(id) },
       open
     })
     const address = new URL(url ?? '')
     let transport: Transport
+    let modern: ModernEra | undefined
     this.#streamable = undefined
     if (binding === 'sse') {
       transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(this.#fetch, headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
@@ -162,7 +175,7 @@ export class HttpConnection implements Connection {
         reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 8 },
         ...this.#auth !== undefined && { authProvider: this.#auth }
       })
-      if (binding === 'modern') transport = new ModernEra(streamable as Transport, id => { open.get(id)?.abort() })
+      if (binding === 'modern') transport = modern = new ModernEra(streamable as Transport, id => { open.get(id)?.abort() })
       else {
         this.#streamable = streamable
         transport = streamable as Transport
@@ -213,6 +226,12 @@ function isRefusal (err: unknown): boolean {
   if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && wordsOf(err) !== CLOSED
   const { code } = err as { code?: unknown }
   return err instanceof StreamableHTTPError && typeof code === 'number' && code >= 400 && code < 500 && code !== 401 && code !== 403 && code !== 429
+}
+
+/** What a server of the older era may make of a method that it does not know, beside a refusal: it falls over, or shows a page. */
+function isNoAnswer (err: unknown): boolean {
+  if (err instanceof StreamableHTTPError) return err.code === 500 || err.code === 501 || err.code === -1
+  return err instanceof SyntaxError || Array.isArray((err as { issues?: unknown } | undefined)?.issues)
 }
 
 /** The event source of the SDK sends no headers of its own. */

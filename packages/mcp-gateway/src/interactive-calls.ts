@@ -13,6 +13,9 @@ const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 /** A call that has ended, or one that asks for input and waits for a second call. */
 export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, Question>>, readonly requestState: string }
 
+/** What else the caller of a request hears of its call. */
+type Told = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
+
 interface Open { readonly question: Question, answer (response: Record<string, unknown>): void, decline (): void }
 
 /**
@@ -26,6 +29,8 @@ class Running implements CallOptions {
   readonly owner: string | undefined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
+  onMessage: CallOptions['onMessage']
+  readonly logLevel: string | undefined
   /** Called when a question comes. */
   onQuestion: (() => void) | undefined
   done: Promise<ToolResult> | undefined
@@ -33,11 +38,13 @@ class Running implements CallOptions {
   readonly #hasRoom: () => boolean
   #asked = 0
 
-  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, onProgress: CallOptions['onProgress'], hasRoom: () => boolean) {
+  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, { onProgress, onMessage, logLevel }: Told, hasRoom: () => boolean) {
     this.owner = owner
     this.capabilities = capabilities
     this.signal = signal
     this.onProgress = onProgress
+    this.onMessage = onMessage
+    this.logLevel = logLevel
     this.#hasRoom = hasRoom
   }
 
@@ -80,16 +87,17 @@ export class InteractiveCalls {
    * @param signal that of the request; that of a call's first request lives as long as the call
    * @throws what befalls a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, owner: string | undefined, signal: Stop, onProgress?: CallOptions['onProgress']): Promise<Outcome> {
+  async call (body: CallBody, owner: string | undefined, signal: Stop, told: Told = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
-      const running = new Running(capabilities, owner, signal, onProgress, this.#hasRoom)
+      const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
       running.done = this.#gateway.call(server, tool, args, running)
       return await this.#outcome(running, body, owner)
     }
     const running = this.#resume(body, owner, requestState)
     const leave = (): void => running.signal.abort(signal.reason)
-    running.onProgress = onProgress
+    running.onProgress = told.onProgress
+    running.onMessage = told.onMessage
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     try {
@@ -132,18 +140,20 @@ export class InteractiveCalls {
   #resume (body: CallBody, owner: string | undefined, state: string): Running {
     const { id, running, timer } = this.#parkedAt(body, owner, state)
     const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
-    for (const [key, answer] of answers) checkAnswer(key, answer, running.questions.get(key)!.question)
+    for (const [key, answer] of answers) if (answer !== undefined) checkAnswer(key, answer, running.questions.get(key)!.question)
     clearTimeout(timer)
     this.#parked.delete(id)
     for (const [key, answer] of answers) {
-      running.questions.get(key)?.answer(answer as Record<string, unknown>)
+      // only the tool source, which asks in between, can have no answer
+      if (answer === undefined) running.questions.get(key)?.decline()
+      else running.questions.get(key)?.answer(answer as Record<string, unknown>)
       running.questions.delete(key)
     }
     return running
   }
 
   #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
-    running.onQuestion = running.onProgress = undefined
+    running.onQuestion = running.onProgress = running.onMessage = undefined
     const id = randomUUID()
     const { questionTtlMs } = this.#gateway.limits
     const timer = setTimeout(() => this.#expire(id), questionTtlMs)

@@ -1,6 +1,7 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { LATEST_PROTOCOL_VERSION, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
 import { setTimeout as delay } from 'node:timers/promises'
+import { backoff } from './backoff.js'
 import type { CallOptions } from './call.js'
 import { version } from './version.js'
 
@@ -23,12 +24,14 @@ export function metaOf ({ capabilities, logLevel }: CallOptions): object | undef
 }
 
 const UNSUPPORTED_VERSION = -32022
+const METHOD_NOT_FOUND = -32601
 
-/** Wait in ms before a subscription that ended is asked for again. */
+/** Wait in ms before a subscription that ended is asked for again; it doubles with each time that it was not taken. */
 const LISTEN_AGAIN_MS = 2_000
+const LISTEN_AGAIN_MAX_MS = 60_000
 
 type Id = string | number
-type Loose = { id?: Id, method?: string, params?: Record<string, unknown>, result?: Record<string, unknown>, error?: object }
+type Loose = { id?: Id, method?: string, params?: Record<string, unknown>, result?: Record<string, unknown>, error?: { readonly code?: unknown, readonly message?: string } }
 
 /**
  * Makes a server of revision 2026-07-28 look to the SDK's client like one of the era before: the handshake becomes a
@@ -48,6 +51,10 @@ export class ModernEra implements Transport {
   #listens = 0
   /** Streams that the newest is to take the place of. */
   #old: Id[] = []
+  /** How often in a row a subscription was not taken. */
+  #refusals = 0
+  /** Whether there is no subscription at the moment, and a new one is on its way. */
+  #isDue = false
 
   /** @param cut ends the stream of a request; over stdio a message does that */
   constructor (inner: Transport, cut?: (id: Id) => void) {
@@ -77,6 +84,14 @@ export class ModernEra implements Transport {
     await this.#inner.send({ jsonrpc: '2.0', id, method: isDiscovery ? 'server/discover' : method, params: { ...rest, _meta: { ...ENVELOPE, ...meta as object } } }, options)
   }
 
+  /** The answer to this request will not come any more. Changes are listened to anew. */
+  lost (id: Id): void {
+    if (id !== this.#newest || this.#isDue) return
+    this.#isDue = true
+    const ms = backoff(++this.#refusals, { firstMs: LISTEN_AGAIN_MS, maxMs: LISTEN_AGAIN_MAX_MS })
+    delay(ms, undefined, { signal: this.#closed.signal, ref: false }).then(() => { if (this.#isDue) this.#listen() }, () => {})
+  }
+
   async close (): Promise<void> {
     this.#closed.abort()
     await this.#inner.close()
@@ -84,10 +99,12 @@ export class ModernEra implements Transport {
 
   #read ({ id, ...message }: Loose, extra: MessageExtraInfo | undefined): void {
     if (typeof id === 'string' && id.startsWith('listen-') && message.method === undefined) {
-      if (message.error === undefined && id === this.#newest) this.#listenAgain()
+      // one that knows no subscriptions has its lists read by age
+      if (message.error?.code !== METHOD_NOT_FOUND) this.lost(id)
       return
     }
     if (message.method === 'notifications/subscriptions/acknowledged') {
+      this.#refusals = 0
       for (const old of this.#old.splice(0)) this.#end(old)
       return
     }
@@ -117,21 +134,20 @@ export class ModernEra implements Transport {
     queueMicrotask(() => this.onmessage?.({ jsonrpc: '2.0', id, result: {} }))
   }
 
-  /** Changes come on a stream of their own; a server that has none answers with an error, and its lists are read by age. */
+  /** Changes come on a stream of their own. */
   #listen (): void {
-    this.#listens++
+    this.#isDue = false
+    const id = `listen-${++this.#listens}`
     const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, ...this.#watched.size > 0 && { resourceSubscriptions: [...this.#watched] } }
-    this.#inner.send({ jsonrpc: '2.0', id: this.#newest, method: 'subscriptions/listen', params: { notifications, _meta: ENVELOPE } } as JSONRPCMessage)
-      .catch((err: Error) => this.onerror?.(err))
+    this.#inner.send({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params: { notifications, _meta: ENVELOPE } } as JSONRPCMessage).catch((err: Error) => {
+      this.onerror?.(err)
+      this.lost(id)
+    })
   }
 
   #end (listen: Id): void {
     if (this.#cut !== undefined) return this.#cut(listen)
     this.#inner.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: listen } }).catch((err: Error) => this.onerror?.(err))
-  }
-
-  #listenAgain (): void {
-    delay(LISTEN_AGAIN_MS, undefined, { signal: this.#closed.signal, ref: false }).then(() => this.#listen(), () => {})
   }
 }
 

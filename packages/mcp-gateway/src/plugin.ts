@@ -90,7 +90,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
         return outcome as never
       }
       return await sendCallEvents(reply, async onProgress => {
-        const outcome = await interactive.call(request.body, owner, call, onProgress)
+        const outcome = await interactive.call(request.body, owner, call, { onProgress })
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
       }, err => ({ event: 'error', data: failureOf(err, request).body })) as never
     } finally {

@@ -1,13 +1,11 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { Asker, CallOptions, Question } from './call.js'
+import { checkQuestions, isQuestion } from './result-type.js'
 import type { TimedRequest } from './timed-request.js'
 import { Stop, type LiveSet, type StopSignal } from '@polyvac/core'
 
 /** Tools remembered as ones that ask. */
 const MAX_REMEMBERED = 1_000
-
-/** Questions in one answer of revision 2026-07-28. */
-const MAX_AT_ONCE = 20
 
 /** JSON-RPC code of the specification for a user who rejects. */
 const REJECTED = -1
@@ -26,12 +24,12 @@ export class Questions {
     this.#calls = calls
   }
 
-  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with. */
-  async answer (method: string, params: Record<string, unknown>, signal: StopSignal, known?: TimedRequest): Promise<Record<string, unknown>> {
+  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with, null one that has ended. */
+  async answer (method: string, params: Record<string, unknown>, signal: StopSignal, known?: TimedRequest | null): Promise<Record<string, unknown>> {
     // roots were not declared: some servers would ask for them outside of any call
     if (!isQuestion(method) || method === 'roots/list') throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
-    const call = known ?? this.#callAsked()
-    if (call === undefined) return decline(method)
+    const call = known === undefined ? this.#callAsked() : known
+    if (call == null) return decline(method)
     if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
     // its time does not run while somebody thinks
     call.pause()
@@ -62,10 +60,11 @@ export class Questions {
  * The answers to a result of revision 2026-07-28 that asks for input: the parameters of the call that follows.
  * @throws McpError where nobody can answer what has no way to be declined
  */
-export async function answersTo ({ inputRequests, requestState }: Readonly<Record<string, unknown>>, options: CallOptions): Promise<object> {
-  const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<Question>>).slice(0, MAX_AT_ONCE)
+export async function answersTo (result: Readonly<Record<string, unknown>>, options: CallOptions): Promise<object> {
+  checkQuestions(result)
+  const { inputRequests, requestState } = result
+  const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<Question>>)
   const inputResponses = Object.fromEntries(await Promise.all(requests.map(async ([key, { method = '', params = {} }]) => {
-    if (!isQuestion(method)) throw new McpError(ErrorCode.MethodNotFound, `the tool asks for ${method}, which is not served here`)
     return [key, await ask({ method, params }, options.ask, options.signal ?? new Stop())]
   })))
   return { ...requests.length > 0 && { inputResponses }, ...requestState !== undefined && { requestState } }
@@ -73,10 +72,6 @@ export async function answersTo ({ inputRequests, requestState }: Readonly<Recor
 
 /** Thrown by an asker: nobody can or will answer. */
 export class Declined extends Error {}
-
-function isQuestion (method: string): boolean {
-  return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
-}
 
 async function ask (question: Question, asker: Asker | undefined, signal: StopSignal): Promise<Record<string, unknown>> {
   if (asker === undefined) return decline(question.method)

@@ -6,6 +6,18 @@ const SECRET_NAME = /TOKEN|KEY|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|DATABASE_URL|
 /** Takes known secrets out of text that goes to callers and logs, such as the last lines of a server that prints its environment. */
 export type Redact = (text: string) => string
 
+/** How deep an object is looked into; what is below is left out. */
+const MAX_DEPTH = 100
+
+/** The same of all texts in a JSON value. */
+export function redactedValue (value: unknown, redact: Redact, depth = 0): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === MAX_DEPTH) return undefined
+  if (Array.isArray(value)) return value.map(one => redactedValue(one, redact, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [redact(key), redactedValue(one, redact, depth + 1)]))
+}
+
 /**
  * @param named values that the configuration itself handed over: all of them count
  * @param inherited the rest of a child's environment: those whose name sounds like a secret count

@@ -109,10 +109,10 @@ export class Requests implements Transport {
     this.#read(message, undefined, related)
   }
 
-  /** The request that a question of the server came with, where that is known. */
-  askedIn (question: Id): Waiting | undefined {
+  /** The request that a question of the server came with, where that is known; null where it has ended. */
+  askedIn (question: Id): Waiting | null | undefined {
     const id = this.#askedIn.get(question)
-    return id === undefined ? undefined : this.#waiting[id]
+    return id === undefined ? undefined : this.#waiting[id] ?? null
   }
 
   async close (): Promise<void> {
@@ -157,7 +157,9 @@ export class Requests implements Transport {
       const waiting = related === undefined ? this.#options.loggedBy() : this.#waiting[related]
       this.#tell(() => waiting?.logged((params ?? {}) as LogMessage))
     } else {
-      if (id !== undefined && related !== undefined) this.#askedIn.set(id, related)
+      if (related !== undefined && (typeof id === 'string' || typeof id === 'number')) this.#askedIn.set(id, related)
+      // the client gives no answer to a question that is taken back
+      if (method === 'notifications/cancelled') this.#askedIn.delete((params as { requestId?: Id } | undefined)?.requestId as Id)
       this.onmessage?.(message, extra)
     }
   }

@@ -10,6 +10,7 @@ import type { Limits } from './options.js'
 import { LiveSet } from '@polyvac/core'
 import { answersTo, Questions } from './questions.js'
 import { Requests } from './requests.js'
+import { checkResult } from './result-type.js'
 import { TimedRequest, type TimedRequestParts } from './timed-request.js'
 import { ToolCatalog } from './tool-catalog.js'
 
@@ -82,7 +83,7 @@ export class Session {
     }
     this.#client.onerror = options.onTrouble
     this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
-      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | undefined) as Promise<Result>
+      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | null | undefined) as Promise<Result>
     this.#client.fallbackNotificationHandler = async ({ method, params }) => {
       if (method === 'notifications/resources/updated') return options.onUpdated(String(params?.uri))
       const kinds = this.#lists.changed(method)
@@ -164,7 +165,8 @@ export class Session {
     let { round } = options
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const result = await this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, options, tool)
-      if (result.resultType !== 'input_required' || options.round !== undefined) return result
+      if (this.isModern) checkResult(result, options)
+      if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
       round = await answersTo(result, options)
     }
     throw new McpError(ErrorCode.InvalidRequest, `the server asked ${MAX_ROUNDS} times over`)

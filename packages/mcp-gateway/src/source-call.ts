@@ -86,12 +86,28 @@ export async function requestFor (upstream: Upstream, context: SourceContext | u
   if (context === undefined) return await request({})
   const relay = context.relay !== undefined && await upstream.isModern(context) ? context.relay : undefined
   try {
-    const result = await request(new SourceOptions(context, relay === undefined ? askerFor(context.ask.bind(context)) : relay))
-    if (relay !== undefined) passOn(result, relay)
+    if (relay === undefined) return await askedOnce(context, request)
+    const result = await request(new SourceOptions(context, relay))
+    passOn(result, relay)
     return result
   } catch (err) {
     throw handedOn(err)
   }
+}
+
+/** A question that ends the run ends it at once, whatever becomes of the request that it came with: the next run makes it again. */
+async function askedOnce (context: SourceContext, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
+  let pause = (_err: Error): void => {}
+  const paused = new Promise<never>((_resolve, reject) => { pause = reject })
+  const ask: SourceContext['ask'] = async (questions, state) => {
+    try {
+      return await context.ask(questions, state)
+    } catch (err) {
+      if (!cannotAsk(err)) pause(err as Error)
+      throw err
+    }
+  }
+  return await Promise.race([request(new SourceOptions(context, askerFor(ask))), paused])
 }
 
 /** The caller is asked while the call goes on. */
@@ -111,7 +127,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   const { signal, principal, capabilities } = context
   const owner = principal?.owner
   const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
-  const onProgress = (progress: CallProgress): void => { context.progress(progress)?.catch(() => {}) }
+  const told = new SourceOptions(context)
   // of this run alone, which the call may outlast
   const stop = new Stop()
   const leave = (): void => stop.abort(signal.reason)
@@ -121,7 +137,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   try {
     for (;;) {
       const inputResponses = state === undefined ? undefined : await answersTo(interactive.questions(body, owner, state), state)
-      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, onProgress)
+      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, told)
       if ('result' in outcome) return outcome.result
       state = outcome.requestState
     }
@@ -134,7 +150,8 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
       return await ask(questions, state)
     } catch (err) {
       if (!cannotAsk(err)) throw err
-      return Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'decline' }]))
+      // nothing declines, in the words of each question's method
+      return Object.fromEntries(Object.keys(questions).map(key => [key, undefined]))
     }
   }
 }
@@ -145,10 +162,10 @@ class SourceOptions implements CallOptions {
   readonly round: Round | undefined
   readonly #context: SourceContext
 
-  constructor (context: SourceContext, answering: Asker | SourceRelay) {
+  constructor (context: SourceContext, answering?: Asker | SourceRelay) {
     this.#context = context
     if (typeof answering === 'function') this.ask = answering
-    else this.round = { inputResponses: answering.inputResponses, requestState: answering.requestState }
+    else if (answering !== undefined) this.round = { inputResponses: answering.inputResponses, requestState: answering.requestState }
   }
 
   get signal (): StopSignal { return this.#context.signal }
@@ -172,9 +189,12 @@ function passOn ({ resultType, inputRequests = {}, requestState }: ToolResult, r
 }
 
 function askerFor (ask: SourceContext['ask']): Asker {
+  let asked = 0
   return async question => {
+    // in the next run the same question has the same key
+    const key = asked++ === 0 ? 'question' : `question-${asked}`
     try {
-      return (await ask({ question }, undefined)).question ?? {}
+      return (await ask({ [key]: question }, undefined))[key] ?? {}
     } catch (err) {
       throw cannotAsk(err) ? new Declined() : err
     }
@@ -182,5 +202,6 @@ function askerFor (ask: SourceContext['ask']): Asker {
 }
 
 function cannotAsk (err: unknown): boolean {
-  return (err as { code?: unknown } | undefined)?.code === 'MCP_CANNOT_ASK'
+  const { code } = (err ?? {}) as { code?: unknown }
+  return code === 'MCP_CANNOT_ASK' || code === MISSING_CAPABILITY
 }

@@ -1,5 +1,6 @@
 import { SignedStates } from '@polyvac/core'
 import { setTimeout as delay } from 'node:timers/promises'
+import { backoff } from './backoff.js'
 import type { ToolResult } from './call.js'
 import { handedOn } from './errors.js'
 import type { Gateway } from './gateway.js'
@@ -12,6 +13,13 @@ const DEFAULT_TTL_MS = 24 * 3_600_000
 /** How often a followed task is looked at, in ms, whatever its server says. */
 const MIN_POLL_MS = 200
 const DEFAULT_POLL_MS = 1_000
+const MAX_POLL_MS = 60_000
+
+/** Longest id of a task that is looked at, in characters: that of its server, twice signed at most. */
+const MAX_ID_CHARS = 4_096
+
+/** JSON-RPC code of servers for tasks that they do not know. */
+const INVALID_PARAMS = -32602
 
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
@@ -30,7 +38,7 @@ export class SourceTasks {
   /** @throws INVALID_STATE_KEY */
   constructor (gateway: Gateway) {
     this.#gateway = gateway
-    this.#ids = new SignedStates(gateway.stateKey)
+    this.#ids = new SignedStates(gateway.stateKey, MAX_ID_CHARS)
   }
 
   /** A new task as its caller is told. */
@@ -52,24 +60,36 @@ export class SourceTasks {
     return await this.#request('tasks/cancel', taskId, context) !== undefined
   }
 
+  /** What befalls the server meanwhile is waited out: its task may go on. */
   async follow (taskId: string, changed: (task: Task) => void, context: SourceContext): Promise<void> {
+    const { signal } = context
     const stop = new AbortController()
     const leave = (): void => stop.abort()
-    context.signal.addEventListener('abort', leave)
+    signal.addEventListener('abort', leave)
+    let last: string | undefined
+    let failures = 0
     try {
-      let last: unknown
-      while (!context.signal.aborted) {
-        const task = await this.get(taskId, context)
-        if (task === undefined) return
-        const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
-        if (last !== undefined && last !== now) changed(task)
-        last = now
-        if (ENDED.has(task.status)) return
-        const { pollIntervalMs = DEFAULT_POLL_MS } = task as { pollIntervalMs?: number }
-        await delay(Math.max(MIN_POLL_MS, pollIntervalMs), undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      while (!signal.aborted) {
+        let ms
+        try {
+          const task = await this.get(taskId, context)
+          if (task === undefined) return
+          const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
+          const isOver = ENDED.has(task.status)
+          // what it was at first is no change, but that it ended the caller may not know
+          if (last === undefined ? isOver : last !== now) changed(task)
+          if (isOver) return
+          last = now
+          failures = 0
+          ms = pollMs(task)
+        } catch (err) {
+          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === INVALID_PARAMS) return
+          ms = backoff(++failures, { firstMs: DEFAULT_POLL_MS, maxMs: MAX_POLL_MS })
+        }
+        await delay(ms, undefined, { signal: stop.signal, ref: false }).catch(() => {})
       }
     } finally {
-      context.signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', leave)
     }
   }
 
@@ -89,6 +109,10 @@ export class SourceTasks {
 
 function told ({ resultType, _meta, ...task }: ToolResult, taskId: string): Task {
   return { ...task, taskId }
+}
+
+function pollMs ({ pollIntervalMs }: Task): number {
+  return typeof pollIntervalMs === 'number' ? Math.min(Math.max(pollIntervalMs, MIN_POLL_MS), MAX_POLL_MS) : DEFAULT_POLL_MS
 }
 
 function identity ({ principal }: SourceContext): unknown {

@@ -7,6 +7,7 @@ import type { KnownBinding } from './http-connection.js'
 import { watchHealth } from './health.js'
 import type { ListKind } from './lists.js'
 import { wordsOf } from './requests.js'
+import { ResourceListeners } from './resource-listeners.js'
 import type { NamedServer } from './server-config.js'
 import type { Session } from './session.js'
 import { shown } from './suggestion.js'
@@ -49,14 +50,14 @@ export interface UpstreamOptions extends Omit<ConnectionParts, 'onUpdated'> {
 export class Supervisor {
   readonly config: NamedServer
   protected readonly options: UpstreamOptions
+  /** Who wants to know of changes of its resources. */
+  readonly listeners: ResourceListeners
   readonly #closing = new AbortController()
   /** A call may outlive its connection, and asks how it ended. */
   readonly #connections = new WeakMap<Session, Connection>()
   readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
-  /** Who wants to know of changes of which resource. */
-  readonly #watched = new Map<string, Set<() => void>>()
   #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
@@ -70,9 +71,12 @@ export class Supervisor {
   #last: Pick<UpstreamStatus, 'exitCode' | 'signal' | 'stderr'> = { stderr: [] }
   #running: Promise<void> | undefined
 
-  constructor (config: NamedServer, options: UpstreamOptions) {
+  /** @param listeners those of the entry whose place this one takes */
+  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceListeners()) {
     this.config = config
     this.options = options
+    this.listeners = listeners
+    listeners.onWanted = (uri, isWanted) => this.#tellWatched(uri, isWanted)
   }
 
   get name (): string { return this.config.name }
@@ -128,17 +132,9 @@ export class Supervisor {
     }
   }
 
-  /** Calls `changed` whenever the resource does, also after a restart of the server. What it returns ends that. */
+  /** Calls `changed` whenever the resource does, also after a restart or another configuration of the server. What it returns ends that. */
   watch (uri: string, changed: () => void): () => void {
-    const listeners = this.#watched.get(uri) ?? new Set()
-    this.#watched.set(uri, listeners)
-    if (listeners.size === 0) this.#tellWatched(uri, true)
-    listeners.add(changed)
-    return () => {
-      if (!listeners.delete(changed) || listeners.size > 0) return
-      this.#watched.delete(uri)
-      this.#tellWatched(uri, false)
-    }
+    return this.listeners.add(uri, changed)
   }
 
   #tellWatched (uri: string, isWatched: boolean): void {
@@ -229,7 +225,7 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = connectionTo(this.config, { ...this.options, onUpdated: uri => { for (const changed of this.#watched.get(uri) ?? []) changed() } }, this.#binding)
+      const connection = this.#connection = connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
       let wasReady = 0
       try {
         await connection.open(signal)
@@ -239,7 +235,7 @@ export class Supervisor {
         this.#readyAt = Date.now()
         this.#session = session
         this.#to('ready')
-        for (const uri of this.#watched.keys()) this.#tellWatched(uri, true)
+        for (const uri of this.listeners.uris) this.#tellWatched(uri, true)
         log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
         // its tools may be others than before
         this.options.onChange(['tools', 'resources', 'templates', 'prompts'])

@@ -5,6 +5,7 @@ import {
   ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
 } from './errors.js'
 import { LISTS, type Item, type ListKind } from './lists.js'
+import { redactedValue } from './redact.js'
 import { wordsOf } from './requests.js'
 import { shown, suggestion } from './suggestion.js'
 import type { Session } from './session.js'
@@ -94,7 +95,7 @@ export class Upstream extends Supervisor {
       } catch (err) {
         const connection = this.connectionOf(session)
         if (connection?.isLost(err) === true) this.leave(session, connection, connection.problemOf(err))
-        if (connection?.isStale(err) !== true) throw err
+        if (connection === undefined || !await connection.isStale(err)) throw err
         // the server forgot the session: a new one, and the request once more
         this.retire(session, connection)
         session = await this.ready(signal)
@@ -115,7 +116,7 @@ export class Upstream extends Supervisor {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
       if (oversized !== undefined) return withContext(new MessageTooLargeError(shown(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(shown(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: err.data } } })
+        return withContext(new CallFailedError(shown(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'

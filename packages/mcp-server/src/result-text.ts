@@ -21,7 +21,8 @@ export class ResultTexts {
     const cached = hint === undefined ? '' : `,"ttlMs":${hint.ttlMs},"cacheScope":"${hint.cacheScope}"`
     if (result._meta !== undefined) {
       const { _meta: meta, ...rest } = result
-      return `{"resultType":"complete","_meta":${JSON.stringify({ ...this.#serverMeta, ...isRecord(meta) && meta })}${cached}${tail(JSON.stringify(rest))}`
+      // one that a server behind this one gave names that server
+      return `{"resultType":"complete","_meta":${JSON.stringify({ ...isRecord(meta) && meta, ...this.#serverMeta })}${cached}${tail(JSON.stringify(rest))}`
     }
     return `${this.#head}${cached}${tail(JSON.stringify(result))}`
   }

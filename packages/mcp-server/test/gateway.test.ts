@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import type { Question, ToolSource } from '../src/index.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
+import { behind } from './fixtures/behind.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire, type Reply, type Rpc } from './fixtures/wire.js'
 
 const EXTENSION = 'io.modelcontextprotocol/tasks'
@@ -18,25 +19,12 @@ async function serveThrough (t: Test, source: ToolSource, { isLegacy = false, op
   await tasks.open()
   const upstream = await serve(t, { sources: [source], tasks })
   t.teardown(() => tasks.close())
-  const gateway = createGateway({ servers: { up: { url: `${await behind(t, upstream, isLegacy)}/mcp` } } })
+  const gateway = createGateway({ servers: { up: { url: `${await behind(upstream, isLegacy)}/mcp` } } })
   gateway.start()
   t.teardown(() => gateway.close())
   const app = await serve(t, { sources: [gateway.toolSource()], authenticate, ...options })
   await app.listen({ host: '127.0.0.1', port: 0 })
   return app
-}
-
-/** Where the upstream is reached; one that is legacy refuses the revision that it does not know. */
-async function behind (t: Test, upstream: FastifyInstance, isLegacy: boolean): Promise<string> {
-  if (!isLegacy) return await upstream.listen({ host: '127.0.0.1', port: 0 })
-  upstream.server.prependListener('request', () => {})
-  const [listener] = upstream.server.listeners('request').slice(1) as Array<(req: object, res: object) => void>
-  upstream.server.removeAllListeners('request')
-  upstream.server.on('request', (req, res) => {
-    if (req.headers['mcp-protocol-version'] === '2026-07-28') res.writeHead(400).end('unknown revision')
-    else listener?.(req, res)
-  })
-  return await upstream.listen({ host: '127.0.0.1', port: 0 })
 }
 
 type Test = Parameters<typeof serve>[0]
