@@ -120,6 +120,7 @@ export async function createHost (options: HostOptions = {}): Promise<FastifyIns
       vacs,
       settings,
       authenticate: options.authenticate,
+      protectedResource: options.protectedResource,
       async tasks () {
         // a program that names no file gets none written into its working directory, where another one's tasks may be
         tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log)

@@ -1,4 +1,5 @@
 import type { Authenticate, Config, Interpreter, McpServerConfig, ServiceConfig, VacConfig } from '@polyvac/core'
+import type { ProtectedResource } from '@polyvac/mcp-server'
 import type { FastifyServerOptions } from 'fastify'
 
 /** What the documents packages tells of its progress, with the VAC it is for. */
@@ -40,6 +41,8 @@ export interface HostOptions {
   readonly config?: string | Config | undefined
   /** Names the caller; undefined refuses the request with 401. */
   readonly authenticate?: Authenticate | undefined
+  /** With `authenticate`: how MCP clients get a token, told at /.well-known/oauth-protected-resource and with each 401 (RFC 9728). */
+  readonly protectedResource?: ProtectedResource | undefined
   /** Options of the Fastify instance. */
   readonly server?: FastifyServerOptions | undefined
   /** Follow changes of document folders. Default true. */

@@ -9,6 +9,7 @@ export interface ProtocolParts {
   readonly vacs: Vacs
   readonly settings: Settings
   readonly authenticate: HostOptions['authenticate']
+  readonly protectedResource?: HostOptions['protectedResource']
   /** The task engine, opened by the first protocol that asks for it. */
   readonly tasks: () => Promise<HostTasks>
   /** The external MCP servers; undefined where there are none. */
@@ -140,7 +141,7 @@ async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, loa
 
 /** Options of `@polyvac/mcp-server`: the VACs and their documents, the tools of the external MCP servers, and tasks in the store that A2A has as well. */
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module, log: FastifyBaseLogger): Promise<Record<string, unknown>> {
-  const { vacs, settings, authenticate, gateway } = parts
+  const { vacs, settings, authenticate, protectedResource, gateway } = parts
   const { public_url: publicUrl } = settings.switches
   const of = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
   const sources = [of(vacTools), of(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
@@ -149,6 +150,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     sources,
     instructions: instructionsOf(vacs),
     authenticate,
+    protectedResource,
     publicUrl: publicUrl || undefined,
     tasks: store,
     limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }

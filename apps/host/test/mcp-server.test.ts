@@ -154,8 +154,17 @@ test('a configuration that is replaced changes the tools, and callers are told',
 test('callers of /mcp are asked who they are, like those of every protocol', async t => {
   const { app } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'ada' } })
   const post = async (headers: object) => await app.inject({ method: 'POST', url: '/mcp', headers: { ...headers, accept: 'application/json, text/event-stream' }, payload: { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } } })
-  t.equal((await post({})).statusCode, 401)
+  t.match(await post({}), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
   t.match((await post({ authorization: 'x' })).json(), { result: { instructions: /vac_query_<vac>/ } })
+})
+
+test('a host that authenticates tells clients where to get a token', async t => {
+  const protectedResource = { authorizationServers: ['https://login.example.com'] }
+  const { app } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', authenticate: () => undefined, protectedResource })
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/mcp', headers: { host: 'localhost', accept: 'application/json, text/event-stream' }, payload: {} })
+  t.equal(statusCode, 401)
+  const [, metadata] = /resource_metadata="([^"]+)"/.exec(String(headers['www-authenticate'])) ?? []
+  t.match((await app.inject({ url: new URL(metadata!).pathname, headers: { host: 'localhost' } })).json(), { resource: 'http://localhost/mcp', authorization_servers: ['https://login.example.com'] })
 })
 
 const tasksExtension = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
