@@ -115,6 +115,7 @@ export const limits = {
     ['Silence of a call', `${gateway}/options.ts`, 'callTimeoutMs', 'ms', 'The call is cancelled: 500 `MCP_CALL_TIMEOUT`. Progress begins it anew. Set it with `timeout` of the server.'],
     ['Time of a call, progress or not', `${gateway}/options.ts`, 'maxCallMs', 'ms', 'The same. Set it with `maxCallMs`.'],
     ['Time for a server to start', `${gateway}/options.ts`, 'startTimeoutMs', 'ms', 'It is ended and tried again. Set it with `startTimeoutMs`.'],
+    ['Time for a server over HTTP to say that it speaks 2026-07-28', `${gateway}/http-connection.ts`, 'PROBE_MS', 'ms', 'It is spoken to as one of an earlier revision.'],
     ['Time that a request waits for a server that starts', `${gateway}/options.ts`, 'readyWaitMs', 'ms', '500 `MCP_SERVER_NOT_READY`; a list of all servers leaves it out. Set it with `readyWaitMs`.'],
     ['Time that a list of all servers waits for one of them', `${gateway}/options.ts`, 'listWaitMs', 'ms', 'It is left out of the list. Set it with `listWaitMs`.'],
     ['Length of a message of a server', `${gateway}/options.ts`, 'maxMessageBytes', 'bytes', 'It is dropped, and its call alone fails: 500 `MCP_MESSAGE_TOO_LARGE`. Set it with `maxMessageBytes`.'],

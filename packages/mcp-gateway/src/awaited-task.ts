@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from './call.js'
 import { CallTimeoutError } from './errors.js'
-import { TASKS_EXTENSION } from './modern-era.js'
+import { MISSING_CAPABILITY, TASKS_EXTENSION } from './modern-era.js'
 import { answersTo } from './questions.js'
 
 /** How often a task is looked at, in ms, within what its server wishes. */
@@ -62,7 +62,7 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
 /** Whether a server refuses a call because it would become a task, which its caller does not know. */
 export function wantsTask (err: unknown): boolean {
   const { code, data } = (err ?? {}) as { code?: unknown, data?: { requiredCapabilities?: { extensions?: object } } }
-  return code === -32021 && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
+  return code === MISSING_CAPABILITY && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
 }
 
 /** `look` gives the result, or how long to wait before the next look. A task that nobody waits for any more is cancelled. */

@@ -17,6 +17,9 @@ import { shortened } from './tool-text.js'
 /** How long a server may take to hear that its session ends, in ms. */
 const GOODBYE_MS = 200
 
+/** How long a server may take to say that it speaks the newer era, in ms, before the older one is tried. */
+const PROBE_MS = 5_000
+
 type Binding = 'streamable' | 'modern' | 'sse'
 
 /** What a server spoke last, so that it is not asked in vain again. */
@@ -74,13 +77,15 @@ export class HttpConnection implements Connection {
       const stop = (): void => { session.close().catch(() => {}) }
       signal.addEventListener('abort', stop, { once: true })
       try {
-        await session.connect(this.#parts.limits.startTimeoutMs)
+        const { startTimeoutMs } = this.#parts.limits
+        // the first question may fall on deaf ears
+        await session.connect(next === 'modern' && binding === undefined ? Math.min(startTimeoutMs / 2, PROBE_MS) : startTimeoutMs)
         this.#known.binding = next
         return
       } catch (err) {
         failures.push(err)
         await session.close()
-        // only a refusal shows that the server speaks something else; silence, 401 and a closed port do not
+        // only a refusal shows that the server speaks something else; 401 and a closed port do not
         if (signal.aborted || !(isRefusal(err) || (next === 'modern' && isNoAnswer(err)))) break
       } finally {
         signal.removeEventListener('abort', stop)
@@ -228,8 +233,9 @@ function isRefusal (err: unknown): boolean {
   return err instanceof StreamableHTTPError && typeof code === 'number' && code >= 400 && code < 500 && code !== 401 && code !== 403 && code !== 429
 }
 
-/** What a server of the older era may make of a method that it does not know, beside a refusal: it falls over, or shows a page. */
+/** What a server of the older era may make of a method that it does not know, beside a refusal: it falls over, shows a page, or says nothing. */
 function isNoAnswer (err: unknown): boolean {
+  if (err instanceof McpError) return err.code === REQUEST_TIMEOUT
   if (err instanceof StreamableHTTPError) return err.code === 500 || err.code === 501 || err.code === -1
   return err instanceof SyntaxError || Array.isArray((err as { issues?: unknown } | undefined)?.issues)
 }

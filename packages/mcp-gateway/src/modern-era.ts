@@ -23,6 +23,8 @@ export function metaOf ({ capabilities, logLevel }: CallOptions): object | undef
   return { ...capabilities !== undefined && { [`${META}clientCapabilities`]: capabilities }, ...logLevel !== undefined && { [`${META}logLevel`]: logLevel } }
 }
 
+/** JSON-RPC codes of this revision: the caller lacks what the server must ask it for; the server serves other revisions. */
+export const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
 const METHOD_NOT_FOUND = -32601
 

@@ -3,7 +3,7 @@ import type { Asker, CallOptions, CallProgress, LogMessage, Question, Round, Too
 import { contextOf, handedOn, ToolNotFoundError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import type { InteractiveCalls } from './interactive-calls.js'
-import { TASKS_EXTENSION } from './modern-era.js'
+import { MISSING_CAPABILITY, TASKS_EXTENSION } from './modern-era.js'
 import { Declined } from './questions.js'
 import type { CallBody } from './schemas.js'
 import type { SourceTasks } from './source-tasks.js'
@@ -50,9 +50,6 @@ interface SourceCall {
   readonly args: Readonly<Record<string, unknown>>
   readonly context: SourceContext
 }
-
-/** JSON-RPC code of revision 2026-07-28: the caller lacks what the server must ask it for. */
-const MISSING_CAPABILITY = -32021
 
 /** Calls a tool for an MCP server, which tells failures as results. */
 export async function callFor (call: SourceCall): Promise<SourceResult> {

@@ -144,6 +144,8 @@ test('a server of the older era is found, however it takes the question for the 
     'an empty stream': ({ res }) => res.writeHead(200, { 'content-type': 'text/event-stream' }).end(),
     'an odd result': ({ result }) => result({}),
     'another error': ({ error }) => error(-32603, 'what?'),
+    'no answer': () => {},
+    'an acknowledgement': ({ res }) => res.writeHead(202).end(),
     'a foreign answer': ({ res }) => res.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","id":77,"result":{}}')
   }
   for (const [name, answer] of Object.entries(ways)) {
@@ -152,7 +154,7 @@ test('a server of the older era is found, however it takes the question for the 
       answer(exchange)
       return true
     }, { isModern: false })
-    const { gateway, call } = await started(t, [{ name: 'own', url }])
+    const { gateway, call } = await started(t, [{ name: 'own', url }], { startTimeoutMs: 2_000 })
     t.equal((await call('own', 'tool')).status, 200, name)
     await gateway.close()
   }
