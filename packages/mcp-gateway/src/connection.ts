@@ -1,5 +1,5 @@
 import type { EnvironmentRule } from './child-environment.js'
-import { HttpConnection, type KnownBinding } from './http-connection.js'
+import type { KnownBinding } from './http-connection.js'
 import type { ListKind } from './lists.js'
 import type { Limits, Log } from './options.js'
 import type { OrphanWatch } from './orphan-watch.js'
@@ -54,6 +54,9 @@ export interface Connection {
   isLost (err: unknown): boolean
 }
 
-export function connectionTo (config: NamedServer, parts: ConnectionParts, known: KnownBinding): Connection {
-  return config.url === undefined ? new StdioConnection(config, parts, known) : new HttpConnection(config, parts, known)
+/** A connection that is not open yet. What HTTP takes is loaded at first use, since a start is quicker without. */
+export async function connectionTo (config: NamedServer, parts: ConnectionParts, known: KnownBinding): Promise<Connection> {
+  if (config.url === undefined) return new StdioConnection(config, parts, known)
+  const { HttpConnection } = await import('./http-connection.js')
+  return new HttpConnection(config, parts, known)
 }

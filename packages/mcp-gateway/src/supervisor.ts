@@ -225,7 +225,8 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      const connection = this.#connection = await connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      if (signal.aborted) break
       let wasReady = 0
       try {
         await connection.open(signal)
