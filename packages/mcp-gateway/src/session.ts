@@ -173,12 +173,16 @@ export class Session {
   }
 
   /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
-  async call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
-    if (options.logLevel !== undefined) this.#louder(options.logLevel)
+  call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
     const params = { name: tool, arguments: args }
-    if (isTask && !this.isModern) return await awaitTask(this.#taskParts(params, options))
+    if (this.isModern) return this.#callModern(params, options)
+    if (options.logLevel !== undefined) this.#louder(options.logLevel)
+    return isTask ? awaitTask(this.#taskParts(params, options)) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
+  }
+
+  async #callModern (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
     try {
-      return await this.request(CALL, params, options, tool)
+      return await this.request(CALL, params, options, params.name)
     } catch (err) {
       // a caller that knows tasks has said so, and hears of them itself
       if (options.round !== undefined || !wantsTask(err)) throw err
@@ -218,15 +222,14 @@ export class Session {
 
   /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
   #louder (level: string): void {
-    if (this.#options.isModern || this.#client.getServerCapabilities()?.logging === undefined) return
+    if (this.#client.getServerCapabilities()?.logging === undefined) return
     if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.#logLevel)) return
     this.#logLevel = level
     this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
   }
 
-  async #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
+  #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
     const { signal } = options
-    if (signal?.aborted === true) throw signal.reason
-    return await TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
+    return signal?.aborted === true ? Promise.reject(signal.reason) : TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
   }
 }
