@@ -230,13 +230,18 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   t.ok(taken < 3_000_000, `${taken} bytes of 6.5 million were sent before`)
 })
 
-test('open streams do not hold up `app.close()`', async t => {
+test('open streams do not hold up `app.close()`, and tell their readers that the task goes on', async t => {
   const { caller, served } = await agent(t)
-  const call = caller.stream('SendStreamingMessage', { message: message('slow') })
-  await once(call, 'data')
-  const ended = all(call)
+  const streams = [['SendStreamingMessage', 'slow'], ['SendStreamingMessage', 'authorize']].map(([name = '', work = '']) => caller.stream(name, { message: message(work) }))
+  await Promise.all(streams.map(async call => await once(call, 'data')))
+  const ended = streams.map(async call => await all(call).catch(err => err as ServiceError))
   await served.app.close()
-  t.ok(Array.isArray(await ended), 'it ends as over HTTP, without a last state')
+  for (const err of await Promise.all(ended)) t.match(err, { code: status.UNAVAILABLE, details: /read the task, or subscribe to it again/ })
+})
+
+test('a stream that has told the end of its task, a message or a question ends without an error', async t => {
+  const { caller } = await agent(t)
+  for (const work of ['echo', 'message', 'fail', 'reject', 'ask']) t.ok((await all(caller.stream('SendStreamingMessage', { message: message(work) }))).length > 0, work)
 })
 
 test('`close` ends the calls there are and takes no more', async t => {

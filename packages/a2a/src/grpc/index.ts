@@ -6,7 +6,7 @@ import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
 import { DEFAULTS } from '../options.js'
 import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
-import { dataOf } from './read-events.js'
+import { dataOf, endsStream } from './read-events.js'
 import { Wire, type StatusDetail, type WireMethod } from './wire.js'
 
 export interface A2aGrpcOptions {
@@ -117,8 +117,11 @@ class Caller {
     const { body, headers, status } = answer
     this.#sendHeaders(call, answer)
     if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await text(body), status)
+    let ended = false
     for await (const data of dataOf(body)) {
-      if (call.write(method.write(this.#resultOf(data, status)))) continue
+      const event = this.#resultOf(data, status)
+      ended = endsStream(event)
+      if (call.write(method.write(event))) continue
       await new Promise<void>(resolve => {
         const go = (): void => {
           call.off('drain', go)
@@ -130,6 +133,7 @@ class Caller {
         body.on('close', go)
       })
     }
+    if (!ended) throw this.#cutOff()
   }
 
   async #ask ({ name, read }: WireMethod, call: Call): Promise<Answer> {
@@ -188,11 +192,15 @@ class Caller {
     return Object.assign(new Error(message), { code, details: message, metadata })
   }
 
+  #cutOff (): Failure {
+    return this.#told('UNAVAILABLE', 'the call was cut off and its task may go on; read the task, or subscribe to it again', [])
+  }
+
   #failure (err: unknown): Failure {
     const { code, metadata } = err as Failure
     if (typeof code === 'number' && metadata !== undefined) return err as Failure
     // the reader was too slow or has left, or the application closes
-    if ((err as { code?: unknown }).code === 'LIGHT_ECONNRESET') return this.#told('UNAVAILABLE', 'the call was cut off; read its task, or subscribe to it again', [])
+    if ((err as { code?: unknown }).code === 'LIGHT_ECONNRESET') return this.#cutOff()
     this.#app.log.error({ err }, 'a gRPC call failed')
     return this.#told('INTERNAL', 'the call failed; the log has the reason', [])
   }
