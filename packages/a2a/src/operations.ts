@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ContentTypeNotSupportedError, GenerationMismatchError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from './errors.js'
 import { isObject } from './is-object.js'
 import { matchesMediaType } from './media-type.js'
+import { pushPage, type PushPage } from './push-pages.js'
 import { refuseField } from './read-params.js'
 import type { ListPushRequest, ListRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 import { askedBy } from './said.js'
@@ -103,14 +104,9 @@ export class Operations {
     return await this.#options.service.push(await this.#pushable(owner, tenant, taskId), id)
   }
 
-  async listPush (owner: string, { tenant, taskId, limit, cursor }: ListPushRequest): Promise<{ configs: PushConfig[], next: string }> {
+  async listPush (owner: string, { tenant, taskId, limit, cursor }: ListPushRequest): Promise<PushPage> {
     await this.#pushable(owner, tenant, taskId)
-    const all = await this.#options.service.tasks.listPush(owner, taskId)
-    const from = cursor === undefined ? 0 : all.findIndex(({ id }) => Buffer.from(id).toString('base64url') === cursor)
-    if (from === -1) refuseField('pageToken', 'is not one that a page ended with')
-    const end = limit === undefined ? all.length : from + limit
-    const next = all[end]
-    return { configs: all.slice(from, end), next: next === undefined ? '' : Buffer.from(next.id).toString('base64url') }
+    return pushPage(await this.#options.service.tasks.listPush(owner, taskId), limit, cursor)
   }
 
   /** To delete what is not there is no error: the outcome is the same. */

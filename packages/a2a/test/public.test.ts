@@ -282,6 +282,17 @@ test('a webhook in a message is told of every event, and its secrets are never r
   const page = await result(served, 'ListTaskPushNotificationConfigs', { taskId: task.id, pageSize: 3 })
   t.equal(page.configs.length, 3)
   t.equal((await result(served, 'ListTaskPushNotificationConfigs', { taskId: task.id, pageSize: 3, pageToken: page.nextPageToken })).configs.length, 1)
+  const list = async (params: Json): Promise<[ids: string[], next: string]> => {
+    const { configs, nextPageToken } = await result(served, 'ListTaskPushNotificationConfigs', { taskId: task.id, pageSize: 1, ...params })
+    return [configs.map(({ id }: Json) => id), nextPageToken]
+  }
+  const [[, second = '', third = '', last = '']] = await list({ pageSize: 4 })
+  const [, next] = await list({})
+  await result(served, 'DeleteTaskPushNotificationConfig', { taskId: task.id, id: second })
+  t.match(await list({ pageToken: next }), [[third], /./], 'where the config that a page begins with was deleted, it goes on with the one after it')
+  for (const id of [third, last]) await result(served, 'DeleteTaskPushNotificationConfig', { taskId: task.id, id })
+  t.strictSame(await list({ pageToken: next }), [[], ''], 'and ends where there is none')
+  for (const pageToken of ['nope', Buffer.from('x a').toString('base64url')]) t.match((await rpc(served, 'ListTaskPushNotificationConfigs', { taskId: task.id, pageToken })).json(), { error: { code: -32602, data: [{}, { fieldViolations: [{ field: 'pageToken' }] }] } }, pageToken)
   t.match((await rpc(served, 'CreateTaskPushNotificationConfig', { taskId: task.id, url: 'http://169.254.169.254/' })).json(), { error: { code: -32602 } })
   t.strictSame(await result(served, 'DeleteTaskPushNotificationConfig', { taskId: task.id, id: 'gone' }), {}, 'to delete what is not there is no error')
 })

@@ -40,7 +40,7 @@ export interface TaskStore {
   /** Adds or replaces a config. TASK_NOT_FOUND (404); TASK_TOO_MANY_PUSH_CONFIGS (400) past 10 per task. */
   setPush (owner: string, taskId: string, config: NewPushConfig): Promise<PushConfig>
   getPush (owner: string, taskId: string, configId: string): Promise<PushConfig | null>
-  /** Oldest first; empty for an unknown task. */
+  /** Oldest first, those of one millisecond by the bytes of their id; empty for an unknown task. */
   listPush (owner: string, taskId: string): Promise<PushConfig[]>
   deletePush (owner: string, taskId: string, configId: string): Promise<boolean>
   /** Hands out what the push configs have not had yet: at least once, in order per config. */
