@@ -115,6 +115,24 @@ test('what the engine refuses names the field of 1.0', async t => {
   t.match((await rpc(served, 'ListTasks', { pageToken: 'nope' })).json(), { error: { code: -32602, message: /^pageToken /, data: [{}, violated('pageToken')] } })
   const { task: { id } } = await result(served, 'SendMessage', { message: message('ask') })
   t.match((await rpc(served, 'CreateTaskPushNotificationConfig', { taskId: id, url: 'https://127.0.0.1/' })).json(), { error: { code: -32602, data: [{}, violated('url')] } })
+  const begun = message('echo')
+  const again = { ...begun, parts: [{ text: 'Other' }] }
+  for (const [headers, refused, first, then] of [
+    [{}, violated('message.contextId'), undefined, message('echo', { contextId: '\ud800' })],
+    [{ 'a2a-extensions': IDEMPOTENT_SEND }, violated('message.messageId'), undefined, message('echo', { messageId: '\ud800' })],
+    [{ 'a2a-extensions': IDEMPOTENT_SEND }, violated('message.messageId'), begun, again],
+    [{ 'a2a-extensions': IDEMPOTENT_SEND }, violated('message.messageId'), begun, { ...begun, contextId: 'other' }],
+    [{ 'idempotency-key': 'one' }, undefined, begun, again]
+  ] as const) {
+    if (first !== undefined) await result(served, 'SendMessage', { message: first }, { headers })
+    const details = [{}, refused].filter(detail => detail !== undefined)
+    const told = (await rpc(served, 'SendMessage', { message: then }, { headers })).json() as Json
+    t.match(told, { error: { code: -32602, data: details } })
+    t.equal(told.error.data.length, details.length, 'a key of a header is no field')
+    const http = await rest(served, 'POST', '/message:send', { message: then }, headers)
+    t.match(http, { status: 400, body: { error: { status: 'INVALID_ARGUMENT', details } } })
+  }
+  t.match((await rpc(served, 'message/send', { message: message03('echo', { contextId: '\ud800' }) }, { version: '0.3' })).json(), { error: { code: -32602, data: { code: 'TASK_INVALID', violations: [{ field: 'message.contextId' }] } } })
 })
 
 test('a time that there is not is no filter', async t => {

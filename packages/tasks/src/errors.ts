@@ -7,8 +7,14 @@ export const TaskNotFoundError = createError<[string]>('TASK_NOT_FOUND', "there 
 export const TaskConflictError = createError<[string]>('TASK_CONFLICT',
   '%s; send a new one, or the same request as before', 409)
 
+const UnusableError = createError<[string, string]>('TASK_INVALID', "'%s' is not usable: %s", 400)
+
 /** An argument is out of its range. Arguments: name, what is wrong with it. */
-export const InvalidTaskError = createError<[string, string]>('TASK_INVALID', "'%s' is not usable: %s", 400)
+export class InvalidTaskError extends UnusableError {
+  constructor (readonly argument: string, problem: string) {
+    super(argument, problem)
+  }
+}
 
 /** `cursor` does not come from a page of this store. No argument. */
 export const InvalidCursorError = createError('TASK_INVALID_CURSOR',
