@@ -55,9 +55,11 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
   })
 
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
+    // first, since caches keep refusals, too
+    reply.header('vary', 'A2A-Version')
     const card = await cards.ready(kindOf(request), baseUrl(request), vac)
     if (card === undefined) return await reply.code(404).send(noSuchVac(request))
-    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching).header('vary', 'A2A-Version')
+    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching)
     if (isKnown(request, card)) return await reply.code(304).send()
     return await reply.type('application/json; charset=utf-8').serializer(asItIs).send(card.text)
   }

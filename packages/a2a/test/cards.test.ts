@@ -6,7 +6,7 @@ import { Cards, MAX_READY_CARDS } from '../src/cards.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served } from './fixtures/app.js'
 import type { Json } from './fixtures/public.js'
-import { result } from './fixtures/public.js'
+import { message, result } from './fixtures/public.js'
 
 const PATH = '/.well-known/agent-card.json'
 const VACS = { vacs: { vacs: { docs: { display_name: 'The docs', description: 'Knows fruit.', agent: 'documents' }, other: {} } } }
@@ -83,6 +83,25 @@ test('every VAC has a card, whose interfaces name it as their tenant', async t =
   })
   const hidden = await agent(t, { vacNames: ['other'] })
   t.equal((await hidden.app.inject(`/a2a/vacs/docs${PATH}`)).statusCode, 404)
+})
+
+test('an answer without a card tells caches by what it differs, too', async t => {
+  const { app } = await agent(t)
+  for (const [url, version, statusCode] of [[PATH, '7.0', 400], [`/a2a/vacs/nope${PATH}`, '1.0', 404]] as const) {
+    t.match(await app.inject({ url, headers: { 'a2a-version': version } }), { statusCode, headers: { vary: 'A2A-Version' } }, url)
+  }
+})
+
+test('a card lists the HTTP binding where the name of the VAC is no path of it', async t => {
+  const names = ['docs', 'tasks', 'extendedAgentCard', 'message']
+  const { app } = await serve(t, steered, { vacs: { vacs: names } })
+  const headers = { 'a2a-version': '1.0' }
+  for (const name of names) {
+    const { supportedInterfaces } = (await app.inject({ url: `/a2a/vacs/${name}${PATH}`, headers })).json() as Json
+    const { statusCode } = await app.inject({ method: 'POST', url: `/a2a/v1/${name}/message:send`, headers, payload: { message: message('echo') } })
+    t.equal(supportedInterfaces.some(({ protocolBinding }: Json) => protocolBinding === 'HTTP+JSON'), name !== 'tasks', name)
+    t.equal(statusCode, name === 'tasks' ? 404 : 200, `${name} is reached`)
+  }
 })
 
 test('an extended card is for callers who say who they are', async t => {

@@ -1,6 +1,9 @@
 import type { PublicCardFacts } from '../../card-facts.js'
 import { VERSION } from './names.js'
 
+/** No tenant of the HTTP binding: `/tasks/message:send` is a path of a task. */
+const NO_TENANT = 'tasks'
+
 /** The agent card of A2A 1.0, section 4.4.1. Optional members that would hold their default are left out, as a signature wants it. */
 export function toCard ({ name, description, version, url, grpcUrl, tenant, streaming, push, extendedCard, authenticated, extensions, inputModes, outputModes, skills }: PublicCardFacts, older: readonly string[]): Record<string, unknown> {
   const of = tenant === undefined ? {} : { tenant }
@@ -10,7 +13,7 @@ export function toCard ({ name, description, version, url, grpcUrl, tenant, stre
     description,
     supportedInterfaces: [
       { ...rpc, ...of, protocolVersion: VERSION },
-      { url: `${url}/a2a/v1`, protocolBinding: 'HTTP+JSON', ...of, protocolVersion: VERSION },
+      ...(tenant === NO_TENANT ? [] : [{ url: `${url}/a2a/v1`, protocolBinding: 'HTTP+JSON', ...of, protocolVersion: VERSION }]),
       ...(grpcUrl === undefined ? [] : [{ url: grpcUrl, protocolBinding: 'GRPC', ...of, protocolVersion: VERSION }]),
       ...older.map(protocolVersion => ({ ...rpc, ...of, protocolVersion }))
     ],
