@@ -29,6 +29,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
+  // the application around may read JSON in a way of its own
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 
   answer('tasks/send', async (params, request, reply) => {
     const begun = await begin(params as SendParams, request)

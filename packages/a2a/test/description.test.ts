@@ -686,6 +686,24 @@ test('registered into somebody\'s app, beside the direct endpoints, it changes n
   t.notOk(app.hasReplyDecorator('sse'))
 })
 
+test('an app that reads JSON in its own way keeps it, and the plugin reads it in its own', async t => {
+  const served = await serve(t, echo, {
+    before (app) {
+      app.removeAllContentTypeParsers()
+      app.addContentTypeParser(['application/json', 'text/plain'], { parseAs: 'buffer' }, (_request, body, done) => { done(null, { bytes: body.length }) })
+      app.post('/own', async request => request.body)
+    }
+  })
+  t.match(await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }), { state: 'completed' })
+  t.match((await served.frames('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'x' } })).at(-1)?.data, { state: 'completed' })
+  for (const method of ['message/send', 'SendMessage']) {
+    const version = method === 'SendMessage' ? '1.0' : '0.3'
+    const { body } = await served.app.inject({ method: 'POST', url: '/a2a', headers: { 'a2a-version': version }, payload: { jsonrpc: '2.0', id: 1, method, params: {} } })
+    t.match(JSON.parse(body), { error: { code: -32602 } }, method)
+  }
+  t.strictSame((await served.app.inject({ method: 'POST', url: '/own', payload: { n: 7 } })).json(), { bytes: 7 })
+})
+
 test('its routes are these and no others', async t => {
   const { app } = await serve(t, echo)
   for (const url of ['/.well-known/agent.json', '/.well-known/jwks.json']) {
