@@ -222,6 +222,8 @@ test('a message sent again is the same task, for those who ask for it', async t 
   t.equal((await sent(named)).result.task.id, one.result.task.id)
   t.match(await sent(named, { ...same, parts: [{ text: 'other' }] }), { error: { code: -32602 } })
   t.match(await sent(named, { ...same, parts: [...same.parts, { raw: 'dGNr' }] }), { error: { code: -32602 } }, 'other files are another message')
+  t.equal((await sent(named, { ...same, metadata: { ...same.metadata, trace: 'second' } })).result.task.id, one.result.task.id, 'other metadata are not')
+  t.match(await sent(named, { ...same, metadata: { ...same.metadata, skillId: 'vac_query_docs' } }), { error: { code: -32602, data: [{ reason: 'TASK_CONFLICT' }] } }, 'another skill is')
   t.not((await sent({})).result.task.id, one.result.task.id, 'by itself a message id means nothing')
   const keyed = { headers: { 'idempotency-key': 'k' } }
   t.equal((await sent(keyed)).result.task.id, (await sent(keyed)).result.task.id)
