@@ -150,6 +150,18 @@ test('links lead somewhere', t => {
   t.end()
 })
 
+test('the tests that the table of A2A versions names are there', t => {
+  const rows = readPage('docs/guides/a2a-versions.md').lines.filter(line => line.includes('.test.ts` |') || line.includes('.test.ts`: '))
+  t.ok(rows.length > 10)
+  for (const row of rows) {
+    const [, file = '', sentence] = /`([\w-]+\.test\.ts)`(?:: (.+?))? \|$/.exec(row) ?? []
+    const path = join(root, 'packages/a2a/test', file)
+    if (!existsSync(path) || !statSync(path).isFile()) t.fail(`${row} names no test file`)
+    else if (sentence !== undefined) t.ok(readFileSync(path, 'utf8').includes(`\ntest('${sentence}`), row)
+  }
+  t.end()
+})
+
 test('the generated parts are those of the code', async t => {
   const { code, stdout, stderr } = await run(root, process.execPath, ['docs/generate.mjs', '--check'])
   t.equal(code, 0, `node docs/generate.mjs ${stdout}${stderr}`)

@@ -139,6 +139,7 @@ test('client 0.2.5 sends to the root, where the card says the agent is', async t
   t.match(await client.cancelTask({ id }), { error: { code: -32002 } })
   const begun = await client.sendMessage({ message: message03('slow') as never, configuration: { blocking: false, acceptedOutputModes: [] } })
   t.match(await client.cancelTask({ id: (begun as { result: Task03 }).result.id }), { result: { status: { state: 'canceled' } } })
+  await t.rejects(all(client.sendMessageStream({ message: message03('echo') as never })), /streaming/, 'it refuses by itself: the card of the description has no such member')
 })
 
 test('a task that one client begins is read, followed and canceled by the others', async t => {
@@ -149,6 +150,8 @@ test('a task that one client begins is read, followed and canceled by the others
   while ((await served.task('tasks/get', { taskId: begun.taskId })).state !== 'completed') await delay(5)
   t.match(await newer.getTask({ tenant: '', id: begun.taskId, historyLength: undefined }), { metadata: { clientMetadata: { from: 'description' } } })
   t.match(await older.getTask({ id: begun.taskId }), { status: { state: 'completed' }, artifacts: [{ parts: [{ text: 'You said: x' }] }] })
+
+  t.match(await new Client02(base).getTask({ id: begun.taskId }), { result: { status: { state: 'completed' } } })
 
   const slow = await older.sendMessage({ message: message03('slow') as never, configuration: { blocking: false } }) as Task03
   const frames = served.frames('tasks/resubscribe', { taskId: slow.id })

@@ -84,6 +84,8 @@ test('the earlier turns of a context become the chat history, those of one VAC a
   const { history } = await said('three')
   t.strictSame(history.filter(({ role }: Json) => role === 'user').map(({ content }: Json) => content), ['one', 'two'])
   t.match(await result(served, 'ListTasks', { contextId: first.contextId, tenant: 'docs' }), { totalSize: 3 })
+  const older = message03('report', { contextId: first.contextId })
+  t.match(reported(await result(served, 'message/send', { message: { ...older, metadata: { ...older.metadata, skillId: 'vac_query_docs' } } }, { version: '' })).history, [{ content: 'one' }, {}, { content: 'two' }, {}, { content: 'three' }, {}], 'in 0.3 alike')
   t.strictSame(reported(await send(served, { parts: [{ text: 'alone' }] }, { tenant: 'docs' })).history, [])
 
   const long = 'x'.repeat(MAX_EARLIER_CHARS)
