@@ -39,7 +39,8 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
   const { signal, owner, ask, onProgress, onMessage, logLevel, capabilities } = options
   const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...KNOWS_TASKS } }, params.name)
   if (begun.resultType !== 'task') return begun
-  const answered = new Set<string>()
+  // what was answered is still asked until the server has taken the answer; what is asked anew is answered anew
+  let answered = new Map<string, string>()
   return await untilEnded(parts, begun.taskId, async taskId => {
     const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
     if (status === 'completed') {
@@ -50,11 +51,12 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
       const { code = ErrorCode.InternalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
       throw new McpError(code, message, data)
     }
-    const open = Object.entries((inputRequests ?? {}) as object).filter(([key]) => !answered.has(key))
+    const asked = Object.entries((inputRequests ?? {}) as object)
+    const open = asked.filter(([key, question]) => answered.get(key) !== JSON.stringify(question))
     if (open.length > 0) {
       await request('tasks/update', { taskId, ...await answersTo({ inputRequests: Object.fromEntries(open) }, options) }, { signal, capabilities: KNOWS_TASKS })
-      for (const [key] of open) answered.add(key)
     }
+    answered = new Map(asked.map(([key, question]) => [key, JSON.stringify(question)]))
     return pollIntervalMs
   })
 }

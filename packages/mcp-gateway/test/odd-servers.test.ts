@@ -313,3 +313,25 @@ test('a task that its server ends without a result, or asks nonsense in, ends th
     t.match(await gateway.toolSource().call('own__tool', {}, contextOf()), { isError: true, content: [{ text: /^MCP_CALL_FAILED/ }] }, JSON.stringify(task))
   }
 })
+
+test('a task that asks under the same key again is answered again, by a caller that knows no tasks', async t => {
+  const asks = (words: string): object => ({ q: { ...form, params: { ...form.params, message: words } } })
+  // the first is still there after its answer, as where a server takes its time; the last ones differ in words, or come back
+  const looks = [asks('one'), asks('one'), asks('two'), {}, asks('two')]
+  const { url } = await handWritten(t, ({ message: { method, params }, result, error }) => {
+    const { extensions } = params?._meta?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
+    if (method === 'tools/call' && extensions === undefined) error(-32021, 'tasks, please', { requiredCapabilities: { extensions: { [EXTENSION]: {} } } })
+    else if (method === 'tools/call') result({ resultType: 'task', taskId: 'x', status: 'working' })
+    else if (method === 'tasks/update') result({ resultType: 'complete' })
+    else if (method === 'tasks/get') {
+      const inputRequests = looks.shift()
+      result({ resultType: 'complete', taskId: 'x', pollIntervalMs: 100, ...inputRequests === undefined ? { status: 'completed', result: { content: [] } } : { status: 'input_required', inputRequests } })
+    } else return false
+    return true
+  })
+  const { gateway } = await started(t, [{ name: 'own', url }])
+  const asked: unknown[] = []
+  const context = contextOf({ capabilities: { elicitation: {} }, ask: async questions => { asked.push(...Object.values(questions).map(({ params }) => params?.message)); return Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept', content: {} }])) } })
+  t.match(await gateway.toolSource().call('own__tool', {}, context), { content: [] })
+  t.strictSame(asked, ['one', 'two', 'two'])
+})
