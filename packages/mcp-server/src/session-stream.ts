@@ -84,11 +84,16 @@ export class SessionStream implements MessageStream {
     this.#body?.finish()
   }
 
+  /** Leaves its reader: what comes from now on is kept for the next one. */
+  leave (): void {
+    this.#body?.finish()
+    this.#body = undefined
+  }
+
   disconnect (retryMs?: number): void {
     if (!this.#primes) return
     this.#body?.prime(this.#eventId(this.#seq), retryMs)
-    this.#body?.finish()
-    this.#body = undefined
+    this.leave()
   }
 
   /** Forgets what is kept. */

@@ -28,6 +28,11 @@ export class SessionWire implements MessageStream {
 
   disconnect (): void {}
 
+  /** Without its reader the session is over. */
+  leave (): void {
+    this.close()
+  }
+
   close (): void {
     this.#body.finish()
   }

@@ -75,10 +75,11 @@ export class Session {
     return this.#streams.get(id)
   }
 
-  /** Tells what belongs to no call. Before there has been a stream for it, nobody wants to know. */
+  /** Tells what belongs to no call. Before there has been a stream for it, nobody wants to know; a reader that is far behind has to come back. */
   notify (method: string, params?: Params): void {
     const stream = this.wire ?? this.#standalone
     stream?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    if (stream?.isFull === true) stream.leave()
   }
 
   /** The call's place, for `end`. @throws RpcError with status 503 */

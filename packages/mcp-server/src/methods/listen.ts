@@ -9,7 +9,7 @@ type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
 
 /**
  * `subscriptions/listen`: one long answer with the changes that were asked for. The acknowledgement, which names what
- * is honoured, comes first. It ends when the caller leaves or the application closes.
+ * is honoured, comes first. It ends when the caller leaves, is too slow a reader, or the application closes.
  */
 export async function listen (server: Server, call: Call): Promise<string> {
   const wanted = call.params.notifications
@@ -26,7 +26,13 @@ export async function listen (server: Server, call: Call): Promise<string> {
     const watched = declared.resources?.subscribe === true ? uris : []
     const followed = await owned(server, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
-    const tell = (method: string, params: Params): void => { call.notify(method, { _meta, ...params }) }
+    let end = (): void => {}
+    const ended = new Promise<void>(resolve => { end = resolve })
+    const tell = (method: string, params: Params): void => {
+      // who is far behind hears that the stream is over, rather than not hear of a change
+      if (call.answer.stream?.isFull === true) end()
+      else call.notify(method, { _meta, ...params })
+    }
     tell('notifications/subscriptions/acknowledged', {
       notifications: {
         ...Object.fromEntries(kinds.map(kind => [LISTS[kind].wanted, true])),
@@ -42,10 +48,9 @@ export async function listen (server: Server, call: Call): Promise<string> {
       follow(task => { tell('notifications/tasks', task) })
         .catch((err: unknown) => { call.log.warn({ err, taskId }, 'a task cannot be followed any more') })
     }
-    await new Promise<void>(resolve => {
-      signal.addEventListener('abort', resolve)
-      if (signal.aborted) resolve()
-    })
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+    await ended
     return server.texts.complete(call.protocolVersion, { _meta })
   } finally {
     for (const stop of stops) stop()
