@@ -1,6 +1,7 @@
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { createParser } from 'eventsource-parser'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mirroredHeaders } from './mirrored-headers.js'
 
 type Id = string | number
@@ -19,6 +20,9 @@ export interface FetchGuard {
   /** The requests on their way, so that one can be cut off. */
   readonly open: Map<Id, AbortController>
 }
+
+/** Length of a chunk from which others are served before the next one. */
+const LONG_BYTES = 16 * 1024
 
 /** Time in ms until what was read of an answer has reached its request. */
 const PARSING_MS = 20
@@ -117,6 +121,8 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
         }
         if (events?.isEmpty === true) bytes = 0
         controller.enqueue(passed)
+        // a flood would go on from promise to promise, with nothing else served in between
+        if (value.length > LONG_BYTES) await nextTurn()
       } catch (err) {
         lost()
         reader.cancel().catch(() => {})

@@ -53,3 +53,23 @@ test('a stream loses its questions, its log messages and its error, and nothing 
   }), { numRuns: 60 })
   t.pass()
 })
+
+test('a flood of events lets others be served in between', async t => {
+  let left = 50
+  let turns = 0
+  const chunk = Buffer.from('data: {"method":"notifications/progress"}\n\n'.repeat(1_000))
+  const fetch = guardedFetch({
+    maxMessageBytes: 1_000_000,
+    isModern: false,
+    schemaOf: () => undefined,
+    onRelated: () => {},
+    onLost: () => {},
+    open: new Map(),
+    fetch: async () => new Response(new ReadableStream({ pull (controller) { if (left-- > 0) controller.enqueue(chunk); else controller.close() } }), { headers: { 'content-type': 'text/event-stream' } })
+  })
+  const turn = (): void => { if (left > 0) { turns++; setImmediate(turn) } }
+  setImmediate(turn)
+  const response = await fetch('http://127.0.0.1/', { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call' }) })
+  for await (const _bytes of response.body!) { /* read as fast as it comes */ }
+  t.ok(turns >= 40, `${turns} turns`)
+})
