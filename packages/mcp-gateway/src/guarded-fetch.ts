@@ -24,6 +24,9 @@ export interface FetchGuard {
 /** Length of a chunk from which others are served before the next one. */
 const LONG_BYTES = 16 * 1024
 
+/** Ended streams that are remembered, in case the transport goes on with them. */
+const MAX_BROKEN = 1_000
+
 /** Time in ms until what was read of an answer has reached its request. */
 const PARSING_MS = 20
 
@@ -33,11 +36,12 @@ const PARSING_MS = 20
  * asks and logs meanwhile belongs to that call.
  */
 export function guardedFetch (guard: FetchGuard): FetchLike {
+  const broken = new BrokenStreams()
   return async (url, init = {}) => {
-    const message = init.method === 'POST' ? requestOf(init.body) : undefined
+    const headers = new Headers(init.headers)
+    const message = init.method === 'POST' ? requestOf(init.body) : broken.goneOnWith(headers)
     if (message?.id === undefined || message.method === undefined) return await guard.fetch(url, init)
     const { id, method, params = {} } = message
-    const headers = new Headers(init.headers)
     if (guard.isModern) {
       for (const [name, value] of Object.entries(mirroredHeaders(method, params, guard.schemaOf(String(params.name))))) headers.set(name, value)
     }
@@ -52,11 +56,28 @@ export function guardedFetch (guard: FetchGuard): FetchLike {
         return response
       }
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-      return new Response(watched(response.body, isStream, id, cut.signal, guard), { status: response.status, headers: response.headers })
+      return new Response(watched(response.body, isStream, id, cut.signal, guard, broken), { status: response.status, headers: response.headers })
     } catch (err) {
       guard.open.delete(id)
       throw err
     }
+  }
+}
+
+/** The transport goes on with a stream that broke by another request, which says so with the id of the last event alone. */
+class BrokenStreams {
+  readonly #requests = new Map<string, Id>()
+
+  add (lastEvent: string, id: Id): void {
+    this.#requests.set(lastEvent, id)
+    // those that had their answer are not gone on with
+    if (this.#requests.size > MAX_BROKEN) this.#requests.delete(this.#requests.keys().next().value!)
+  }
+
+  goneOnWith (headers: Headers): Message | undefined {
+    const lastEvent = headers.get('last-event-id') ?? ''
+    const id = this.#requests.get(lastEvent)
+    return id === undefined ? undefined : { id, method: '' }
   }
 }
 
@@ -91,18 +112,20 @@ async function textOf ({ body }: Response, maxBytes: number): Promise<string> {
 }
 
 /** The body as it comes, counted, without what the server asks and logs, and its end noticed. */
-function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, isModern, onLost, onRelated, open }: FetchGuard): ReadableStream<Uint8Array> {
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, isModern, onLost, onRelated, open }: FetchGuard, broken: BrokenStreams): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const events = isStream ? new Events({ id, isModern, maxMessageBytes, take: message => onRelated(message, id) }) : undefined
   let bytes = 0
   let isOver = false
+  let isTooLong = false
   const lost = (): void => {
     if (isOver) return
     isOver = true
     open.delete(id)
     // what was read last is still being parsed; a stream with event ids is resumed by the transport
     if (events === undefined) setTimeout(() => onLost(id, 'the server answered something else', {}), PARSING_MS)
-    else if (!events.isResumable) setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), PARSING_MS)
+    else if (events.lastId !== undefined) broken.add(events.lastId, id)
+    else setTimeout(() => onLost(id, 'the server ended the stream without an answer', {}), PARSING_MS)
   }
   return new ReadableStream({
     async pull (controller) {
@@ -115,7 +138,8 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
         }
         const passed = events === undefined ? value : events.read(value)
         bytes += value.length
-        if (events === undefined ? bytes > maxMessageBytes : events.isTooLong) {
+        isTooLong = events === undefined ? bytes > maxMessageBytes : events.isTooLong
+        if (isTooLong) {
           onLost(id, 'the message is too long', { oversized: bytes })
           throw new Error('the message is too long')
         }
@@ -126,7 +150,7 @@ function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, c
       } catch (err) {
         lost()
         reader.cancel().catch(() => {})
-        if (isStream && cut.aborted) {
+        if (isStream && (cut.aborted || isTooLong)) {
           // the transport would resume a stream that has no answer, though nobody waits for it any more
           controller.enqueue(Buffer.from(`\n\ndata: ${endOf(id)}\n\n`))
           controller.close()
@@ -150,8 +174,8 @@ interface EventsOptions {
 
 /** Takes the server's questions and log messages out of an event stream. Events without data stay, for their ids. */
 class Events {
-  /** Whether an event had an id that the stream can be taken up with: from 2026-07-28 on none has. */
-  isResumable = false
+  /** Of the last event that had one, with which the stream can be taken up: from 2026-07-28 on none has. */
+  lastId: string | undefined
   /** Whether one event is past the limit. */
   isTooLong = false
   /** Whether nothing is left of an event that is not complete. */
@@ -168,7 +192,7 @@ class Events {
         this.isEmpty = true
         if (data.length > maxMessageBytes) this.isTooLong = true
         const id = isModern ? undefined : given
-        if (id !== undefined) this.isResumable = true
+        if (id !== undefined && id !== '') this.lastId = id
         const message = relatedIn(data, request)
         if (message !== undefined) take(message)
         // the transport would come back for the rest of a stream that ended with an error

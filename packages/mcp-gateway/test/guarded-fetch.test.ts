@@ -70,6 +70,6 @@ test('a flood of events lets others be served in between', async t => {
   const turn = (): void => { if (left > 0) { turns++; setImmediate(turn) } }
   setImmediate(turn)
   const response = await fetch('http://127.0.0.1/', { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call' }) })
-  for await (const _bytes of response.body!) { /* read as fast as it comes */ }
+  await response.arrayBuffer()
   t.ok(turns >= 40, `${turns} turns`)
 })
