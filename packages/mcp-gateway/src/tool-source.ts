@@ -5,6 +5,7 @@ import { LISTS, type Item, type ListKind } from './lists.js'
 import { shown, suggestion } from './suggestion.js'
 import { callFor, requestFor, type SourceContext, type SourceResult } from './source-call.js'
 import { SourceTasks } from './source-tasks.js'
+import { watchEverywhere } from './watch-everywhere.js'
 import { InteractiveCalls } from './interactive-calls.js'
 
 /** A tool or prompt under a name that is unique over all servers, with all else that its server says of it. */
@@ -118,10 +119,7 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
         throw missing
       },
       async subscribe (uri, changed) {
-        const listed = (await gateway.list('resources')).items.find(({ item }) => item.uri === uri)
-        // what no list has may be of any template
-        const stops = (listed === undefined ? gateway.names : [listed.server]).map(server => gateway.get(server).watch(uri, changed))
-        return () => { for (const stop of stops) stop() }
+        return await watchEverywhere(gateway, uri, changed)
       }
     },
     prompts: {

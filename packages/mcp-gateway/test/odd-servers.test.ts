@@ -253,6 +253,27 @@ test('a resource is watched on when its server is configured anew', async t => {
   await until(() => listens.length > before && listens.at(-1)?.message.params.notifications.resourceSubscriptions === undefined)
 })
 
+test('a resource is watched on when its server has another name, or is there again', async t => {
+  const listens: Exchange[] = []
+  const { url } = await handWritten(t, exchange => {
+    if (exchange.message.method === 'subscriptions/listen') listens.push(exchange)
+    return false
+  })
+  const { gateway } = await started(t, [{ name: 'own', url }])
+  let told = 0
+  const stop = await gateway.toolSource().resources.subscribe('own://a', () => { told++ })
+  const wanted = (): Exchange | undefined => listens.find(({ message, res }) => !res.destroyed && message.params.notifications.resourceSubscriptions?.[0] === 'own://a')
+  for (const servers of [[{ name: 'other', url }], [], [{ name: 'own', url }]]) {
+    await gateway.replace(servers)
+    await until(() => (wanted() === undefined) === (servers.length === 0))
+    told = 0
+    wanted()?.event({ method: 'notifications/resources/updated', params: { uri: 'own://a' } })
+    await until(() => told === servers.length)
+  }
+  stop()
+  await until(() => wanted() === undefined)
+})
+
 test('a caller of the newer era hears what an older server logs in its call, and is asked only what it can answer', async t => {
   const answers: unknown[] = []
   const open = new Map<string, Exchange>()
