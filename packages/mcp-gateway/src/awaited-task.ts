@@ -1,14 +1,12 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from './call.js'
 import { CallTimeoutError } from './errors.js'
-import { MISSING_CAPABILITY, TASKS_EXTENSION } from './modern-era.js'
+import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from './modern-era.js'
 import { answersTo } from './questions.js'
 
 /** How often a task is looked at, in ms, within what its server wishes. */
 const MIN_POLL_MS = 100
 const MAX_POLL_MS = 1_000
-
-const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
 
 export interface AwaitedTaskParts {
   readonly server: string

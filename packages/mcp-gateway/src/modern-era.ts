@@ -15,6 +15,9 @@ const META = 'io.modelcontextprotocol/'
 /** The extension for tasks. */
 export const TASKS_EXTENSION = `${META}tasks`
 
+/** Capabilities of a client that knows tasks. */
+export const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
+
 const ENVELOPE = { [`${META}protocolVersion`]: MODERN_VERSION, [`${META}clientCapabilities`]: CLIENT_CAPABILITIES, [`${META}clientInfo`]: CLIENT_INFO }
 
 /** What goes with a request of this revision, beside the envelope that is the same for all. */

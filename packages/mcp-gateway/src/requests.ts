@@ -1,5 +1,6 @@
 import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, McpError, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
+import { isRecord } from './is-record.js'
 import type { CallProgress, LogMessage } from './call.js'
 
 type Id = string | number
@@ -147,8 +148,8 @@ export class Requests implements Transport {
       const waiting = this.#take(id as Id)
       // an answer that comes after its request was given up
       if (waiting === undefined) return
-      if (isObject(error)) waiting.failed(problemOf(error))
-      else if (isObject(result)) waiting.answered(result)
+      if (isRecord(error)) waiting.failed(problemOf(error))
+      else if (isRecord(result)) waiting.answered(result)
       else waiting.failed(new McpError(ErrorCode.InternalError, 'the server answered with a result that is no object', { result }))
     } else if (method === 'notifications/progress' && id === undefined) {
       const { progressToken, ...progress } = (params ?? {}) as { progressToken?: Id } & CallProgress
@@ -169,10 +170,6 @@ export class Requests implements Transport {
 export function wordsOf (err: unknown): string {
   const { message } = err as { message?: unknown }
   return (typeof message === 'string' ? message : 'no reason given').replace(/^MCP error -?\d+: /, '')
-}
-
-function isObject (value: unknown): value is Result {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** An error as the protocol has it, whatever the server made of it. */

@@ -1,5 +1,6 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from './call.js'
+import { isRecord } from './is-record.js'
 import { TASKS_EXTENSION } from './modern-era.js'
 
 /** Questions in one answer of revision 2026-07-28. */
@@ -43,10 +44,6 @@ export function checkQuestions ({ inputRequests, requestState }: ToolResult): vo
   for (const [key, question] of questions) {
     if (!isRecord(question) || !isQuestion(question.method) || (question.params !== undefined && !isRecord(question.params))) throw odd(`with a question ${JSON.stringify(key.slice(0, 50))} that clients do not know`)
   }
-}
-
-function isRecord (value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function odd (what: string): McpError {

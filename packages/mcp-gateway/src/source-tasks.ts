@@ -4,7 +4,7 @@ import { backoff } from './backoff.js'
 import type { ToolResult } from './call.js'
 import { handedOn } from './errors.js'
 import type { Gateway } from './gateway.js'
-import { TASKS_EXTENSION } from './modern-era.js'
+import { KNOWS_TASKS } from './modern-era.js'
 import type { SourceContext } from './source-call.js'
 
 /** How long a task whose server names no time can be asked for, in ms. */
@@ -22,8 +22,6 @@ const MAX_ID_CHARS = 4_096
 const INVALID_PARAMS = -32602
 
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
-
-const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
 
 type Task = Readonly<Record<string, unknown>>
 

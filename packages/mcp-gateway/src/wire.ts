@@ -1,9 +1,10 @@
 import type { ServerItem } from './gateway.js'
 import type { ListKind } from './lists.js'
 import type { ToolResult } from './call.js'
+import { isRecord } from './is-record.js'
 
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
-const record = (value: unknown): Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : {}
+const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
 
 /** What the lists of the service description are made of, entry by entry. Missing words are empty texts, never absent. */
 const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => Record<string, unknown> } = {
