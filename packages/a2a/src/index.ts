@@ -1,7 +1,7 @@
 export { a2aPlugin, a2aPlugin as default } from './plugin.js'
 export { DEFAULTS } from './options.js'
 export type { A2aOptions, PushOptions } from './options.js'
-export { AgentCard } from './agent-card.js'
+export { AgentCard } from './dialects/description/card.js'
 export { METHODS, PushNotificationConfig, StoredPushConfig } from './dialects/description/methods.js'
 export { Task } from './dialects/description/record.js'
 export type { TaskUpdateFrame } from './dialects/description/record.js'

@@ -1,6 +1,6 @@
 import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
-import type { AgentExtension } from './extensions.js'
+import type { AgentExtension } from './protocol/extensions.js'
 import type { SigningKeys } from './push/index.js'
 
 export interface A2aOptions {

@@ -1,4 +1,4 @@
-import { LiveSet, type LiveEntry } from './live-set.js'
+import { LiveSet, type LiveEntry } from './linked-set.js'
 
 /** How often the clock is looked at, in ms: a timeout fires at most so much late. Timeouts here count in seconds. */
 const TICK_MS = 25

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
-import { Leaving } from './leaving.js'
-import { LiveSet, type LiveEntry } from './live-set.js'
-import { Stop, type StopSignal } from './stop.js'
+import { Leaving } from './client-disconnect.js'
+import { LiveSet, type LiveEntry } from './linked-set.js'
+import { Stop, type StopSignal } from './light-abort.js'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 

@@ -1,7 +1,7 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { StopSignal } from './stop.js'
+import type { StopSignal } from './light-abort.js'
 
 /** How the items of a stream become text on the wire. */
 export interface Encoding<T> {

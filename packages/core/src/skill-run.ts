@@ -5,7 +5,7 @@ import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
 import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
-import type { StopSignal } from './stop.js'
+import type { StopSignal } from './light-abort.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
 

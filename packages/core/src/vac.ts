@@ -1,7 +1,7 @@
 import type { SourceDocument, Answer } from './schemas.js'
 import type { VacConfig } from './config-schema.js'
 import type { Memory } from './memory.js'
-import type { StopSignal } from './stop.js'
+import type { StopSignal } from './light-abort.js'
 
 /** One earlier turn of a conversation, in the one form every interpreter sees. */
 export interface ChatTurn {

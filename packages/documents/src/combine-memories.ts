@@ -1,5 +1,5 @@
 import { MEMORY_DEFAULTS, type Memory } from '@polyvac/core'
-import { isWeighing, type WeighingMemory } from './weighing-memory.js'
+import { isWeighing, type WeighingMemory } from './term-weights.js'
 
 /**
  * Several knowledge stores as one: hits of all, best first; a document is read from the first store that has it. A

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cutDocument } from './cut.js'
+import { cutDocument } from './split-document.js'
 import { listFiles, readText, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'

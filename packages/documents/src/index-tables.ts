@@ -1,6 +1,6 @@
 import { IndexNotOursError } from './errors.js'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { CUT_VERSION } from './cut.js'
+import { CUT_VERSION } from './split-document.js'
 
 /** What besides the files decides the content of an index; another key empties it. */
 export type IndexKey = string

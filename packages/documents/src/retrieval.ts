@@ -3,7 +3,7 @@ import type { Question } from './question.js'
 import { shorten } from './search-arguments.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { queryWords, stemsOf } from './terms.js'
-import { isWeighing } from './weighing-memory.js'
+import { isWeighing } from './term-weights.js'
 
 /** What a memory holds about a question. */
 export interface Retrieval {

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path'
-import { childEnvironment } from './child-environment.js'
-import type { CallOptions, ToolResult } from './call.js'
+import { childEnvironment } from './config/child-environment.js'
+import type { CallOptions, ToolResult } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
-import type { Item, ListKind } from './lists.js'
+import type { Item, ListKind } from './protocol/lists.js'
 import { shown, suggestion } from './suggestion.js'
 import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
-import { OrphanWatch } from './orphan-watch.js'
-import { namedServers, type NamedServer } from './server-config.js'
-import { toolSource, type GatewayToolSource } from './tool-source.js'
-import type { UpstreamStatus } from './supervisor.js'
-import { Upstream } from './upstream.js'
+import { OrphanWatch } from './connections/stdio/orphan-watchdog.js'
+import { namedServers, type NamedServer } from './config/server-config.js'
+import { toolSource, type GatewayToolSource } from './tool-source/tool-source.js'
+import type { UpstreamStatus } from './upstream/supervisor.js'
+import { Upstream } from './upstream/upstream.js'
 
 /** One entry of a list, with the server that it is of. */
 export interface ServerItem { readonly server: string, readonly item: Item }

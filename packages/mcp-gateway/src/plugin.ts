@@ -4,21 +4,21 @@ import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync } from 'fastify'
-import { sendCallEvents } from './call-events.js'
-import { failureOf, sendFailure } from './failures.js'
+import { sendCallEvents } from './rest/call-events.js'
+import { failureOf, sendFailure } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
-import { ListBodies } from './list-body.js'
-import type { ListKind } from './lists.js'
+import { ListBodies } from './rest/list-body.js'
+import type { ListKind } from './protocol/lists.js'
 import { GatewayOptionsError } from './errors.js'
-import { InteractiveCalls } from './interactive-calls.js'
-import { toolsDocument } from './openapi.js'
-import { OpenCalls } from './open-calls.js'
+import { InteractiveCalls } from './input/interactive-calls.js'
+import { toolsDocument } from './rest/openapi.js'
+import { OpenCalls } from './rest/open-calls.js'
 import { DEFAULTS, type GatewayOptions } from './options.js'
 import {
   CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
-import { contentsBody } from './wire.js'
+import { contentsBody } from './rest/bodies.js'
 
 export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   /** The servers, for a gateway that starts and ends with the plugin. */

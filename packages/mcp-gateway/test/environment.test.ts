@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { createGateway } from '../src/index.js'
-import { childEnvironment } from '../src/child-environment.js'
+import { childEnvironment } from '../src/config/child-environment.js'
 import { bad, folder, started, textOf } from './fixtures/app.js'
 import { realpathSync } from 'node:fs'
 

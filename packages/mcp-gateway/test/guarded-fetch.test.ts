@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { guardedFetch } from '../src/guarded-fetch.js'
+import { guardedFetch } from '../src/connections/http/request-fetch.js'
 
 /** What a request's stream leads to: the events that its transport sees, and the messages that are taken out of it. */
 async function read (chunks: readonly Uint8Array[]): Promise<{ seen: Array<{ id: string | undefined, data: string }>, related: unknown[], lost: number }> {

@@ -2,8 +2,8 @@ import { test } from 'tap'
 import { idOfEdges, LineReader } from '@polyvac/core'
 import fc from 'fast-check'
 import { backoff } from '../src/backoff.js'
-import { redactor } from '../src/redact.js'
-import { StderrRing } from '../src/stderr-ring.js'
+import { redactor } from '../src/connections/redact.js'
+import { StderrRing } from '../src/connections/stdio/stderr-ring.js'
 
 function read (maxBytes: number, chunks: readonly Buffer[]) {
   const lines: string[] = []

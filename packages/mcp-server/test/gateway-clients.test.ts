@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { modern, modernBody, modernHeaders, says, serve, sourceOf, Wire } from './fixtures/wire.js'
-import { RpcError } from '../src/rpc.js'
+import { RpcError } from '../src/protocol/rpc.js'
 import { behind } from './fixtures/behind.js'
 
 const answers = {

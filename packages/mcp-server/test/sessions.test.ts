@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { EventBody } from '../src/event-body.js'
-import { EventStore } from '../src/event-store.js'
+import { EventBody } from '../src/http/sse-body.js'
+import { EventStore } from '../src/sessions/event-store.js'
 import { eventsIn, initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
 const source = sourceOf({

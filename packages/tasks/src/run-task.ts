@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskFencedError, TaskTimeoutError } from './errors.js'
 import type { TaskLogger } from './logger.js'
-import { RunStop } from './run-stop.js'
+import { RunStop } from './run-abort.js'
 import type { TaskContext, TaskHandler } from './task-store.js'
 import type { TaskRecord, TaskUpdate } from './task.js'
 

@@ -1,5 +1,5 @@
 import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
-import { answering } from './answering.js'
+import { answering } from './metered-answer.js'
 import { failureFor, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'

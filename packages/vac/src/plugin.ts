@@ -4,7 +4,7 @@ import {
   sendText, streamRoute, vacInfo, type Principal, type Vac, type Vacs
 } from '@polyvac/core'
 import fp from 'fastify-plugin'
-import { answering, type Asked } from './answering.js'
+import { answering, type Asked } from './metered-answer.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
 import { InvalidOptionsError } from './errors.js'

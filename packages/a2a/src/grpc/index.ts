@@ -7,7 +7,7 @@ import { DEFAULTS } from '../options.js'
 import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
 import { dataOf, endsStream } from './read-events.js'
-import { Wire, type StatusDetail, type WireMethod } from './wire.js'
+import { Wire, type StatusDetail, type WireMethod } from './protobuf-codec.js'
 
 export interface A2aGrpcOptions {
   /** Address to listen on. Default 127.0.0.1. */

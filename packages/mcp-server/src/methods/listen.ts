@@ -1,8 +1,8 @@
-import type { Call } from '../call.js'
-import { LIST_KINDS, LISTS } from '../catalog.js'
-import { MODERN_META } from '../envelope.js'
-import { isRecord, RpcError, type Params } from '../rpc.js'
-import type { Server } from '../server.js'
+import type { Call } from '../calls/call.js'
+import { LIST_KINDS, LISTS } from '../lists/catalog.js'
+import { MODERN_META } from '../protocol/meta-keys.js'
+import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
+import type { Server } from '../context.js'
 import { checkTasks, follower } from './modern-tasks.js'
 
 type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>

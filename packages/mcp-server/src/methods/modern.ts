@@ -1,4 +1,4 @@
-import { MODERN_REVISIONS } from '../revisions.js'
+import { MODERN_REVISIONS } from '../protocol/revisions.js'
 import { listen } from './listen.js'
 import { modernTaskMethods } from './modern-tasks.js'
 import { sharedMethods, type Method } from './shared.js'

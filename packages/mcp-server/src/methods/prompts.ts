@@ -1,6 +1,6 @@
-import type { Call } from '../call.js'
-import { isRecord, RpcError } from '../rpc.js'
-import type { Server } from '../server.js'
+import type { Call } from '../calls/call.js'
+import { isRecord, RpcError } from '../protocol/rpc.js'
+import type { Server } from '../context.js'
 import { shown, suggestion } from './tools.js'
 
 /** `prompts/get`. */

@@ -1,7 +1,7 @@
-import type { Call } from '../call.js'
-import { saysNotFound } from '../failures.js'
-import { isRecord, RpcError } from '../rpc.js'
-import type { Server } from '../server.js'
+import type { Call } from '../calls/call.js'
+import { saysNotFound } from '../calls/failures.js'
+import { isRecord, RpcError } from '../protocol/rpc.js'
+import type { Server } from '../context.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
 import { shown } from './tools.js'
 

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Readable, Writable } from 'node:stream'
-import { isModernMessage } from '../modern.js'
-import { CODES, errorText, isNumberId, isRecord, type CodeName, type RequestId } from '../rpc.js'
-import { innerRequest } from './inner-request.js'
+import { isModernMessage } from '../eras/modern.js'
+import { CODES, errorText, isNumberId, isRecord, type CodeName, type RequestId } from '../protocol/rpc.js'
+import { innerRequest } from '../http/in-process.js'
 
 /** Longest line read, in bytes: what prints without end would take the memory. The plugin's own default for a body is the same. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024

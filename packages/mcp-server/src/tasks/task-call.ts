@@ -1,7 +1,7 @@
 import type { Log, Principal, StopSignal } from '@polyvac/core'
-import { isAnswerTo, missingFor } from '../capabilities.js'
+import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import { CannotAskError } from '../errors.js'
-import { eraOf, type Revision } from '../revisions.js'
+import { eraOf, type Revision } from '../protocol/revisions.js'
 import type { Answer, CallContext, ClientCapabilities, Era, Question } from '../tool-source.js'
 
 export interface TaskCallParts {

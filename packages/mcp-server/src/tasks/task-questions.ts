@@ -1,6 +1,6 @@
 import type { TaskRecord } from '@polyvac/tasks'
-import { isAnswerTo } from '../capabilities.js'
-import { isRecord } from '../rpc.js'
+import { isAnswerTo } from '../protocol/capabilities.js'
+import { isRecord } from '../protocol/rpc.js'
 import type { Answer, Question } from '../tool-source.js'
 
 /** The artifact that holds what a task asked in one turn, a `Turn`. */

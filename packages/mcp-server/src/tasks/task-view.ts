@@ -1,7 +1,7 @@
 import type { TaskRecord } from '@polyvac/tasks'
-import { projectResult } from '../projection.js'
-import { CODES } from '../rpc.js'
-import type { Revision } from '../revisions.js'
+import { projectResult } from '../protocol/projection.js'
+import { CODES } from '../protocol/rpc.js'
+import type { Revision } from '../protocol/revisions.js'
 import type { Question, ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
 

@@ -5,7 +5,7 @@ import { WorkerStoppedError } from '../errors.js'
 import { pushBackoff } from '../push-backoff.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from '../task-store.js'
-import type { StoreParts } from './parts.js'
+import type { StoreParts } from './store-context.js'
 import { toConfig, type PushRow } from './push-configs.js'
 
 /** Shortest time between two looks for what is due: every look passes over the configs of all running tasks. */

@@ -1,7 +1,7 @@
 import { StoreClosedError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, type TaskEvent } from '../task.js'
 import type { EventsOptions } from '../task-store.js'
-import type { StoreParts } from './parts.js'
+import type { StoreParts } from './store-context.js'
 import { Bell } from './readers.js'
 
 /** One reader of one log. `parts` gives undefined once the store is closed. */

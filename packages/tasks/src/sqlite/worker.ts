@@ -6,7 +6,7 @@ import { TaskRun, type RunEnd } from '../run-task.js'
 import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
-import type { StoreParts } from './parts.js'
+import type { StoreParts } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
 

@@ -2,9 +2,9 @@ import { problemsOf } from '@polyvac/core'
 import { Type, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidParamsError, WrongMethodError } from '../../errors.js'
-import { readEnvelope } from '../../json-rpc.js'
+import { readEnvelope } from '../../protocol/json-rpc.js'
 
-export { idOf } from '../../json-rpc.js'
+export { idOf } from '../../protocol/json-rpc.js'
 import { METHODS, type Method, type MethodName } from './methods.js'
 
 /** The envelope of a method, for the OpenAPI document. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { codedFailure } from '../../coded-failure.js'
-import type { RpcId } from '../../json-rpc.js'
+import { codedFailure } from '../../protocol/failure.js'
+import type { RpcId } from '../../protocol/json-rpc.js'
 
 export interface RpcFailure {
   readonly status: number

@@ -1,5 +1,5 @@
 import type { NewPushConfig, PushConfig } from '@polyvac/tasks'
-import { newPushConfig } from '../../new-push-config.js'
+import { newPushConfig } from '../../protocol/push-config.js'
 import type { PushNotificationConfig, StoredPushConfig } from './methods.js'
 
 /** The name of a config that is given none: setting it again replaces it. */

@@ -1,7 +1,7 @@
 import { SKILLS } from '@polyvac/core'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
-import { isoTime } from '../../iso-time.js'
+import { isoTime } from '../../protocol/iso-time.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 

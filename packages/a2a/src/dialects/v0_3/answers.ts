@@ -1,8 +1,8 @@
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
-import type { Telling } from '../../dialect.js'
-import type { TaskStep } from '../../follow-task.js'
-import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../task-view.js'
-import { isoTime } from '../../iso-time.js'
+import type { Telling } from '../../protocol/dialect.js'
+import type { TaskStep } from '../../tasks/follow-task.js'
+import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { isoTime } from '../../protocol/iso-time.js'
 import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
 

@@ -1,4 +1,4 @@
-import type { PublicCardFacts } from '../../card-facts.js'
+import type { PublicCardFacts } from '../../protocol/card-facts.js'
 
 /** The agent card of A2A 0.3, section 5.5. */
 export function toCard ({ name, description, version, url, tenant, streaming, push, extendedCard, authenticated, extensions, inputModes, outputModes, skills }: PublicCardFacts): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { CodedFailure } from '../../coded-failure.js'
+import type { CodedFailure } from '../../protocol/failure.js'
 
 /** Our codes by those of A2A 0.3 (section 8). What is not here is a refusal by the application, or an internal error. */
 const CODES: Readonly<Record<string, number>> = {

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../dialect.js'
+import type { Dialect } from '../../protocol/dialect.js'
 import { MethodNotFoundError } from '../../errors.js'
 import { toEvents, toPushConfig, toSent, toTask } from './answers.js'
 import { toRpcError } from './failures.js'

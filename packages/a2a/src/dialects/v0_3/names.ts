@@ -1,5 +1,5 @@
 import type { TaskState } from '@polyvac/tasks'
-import type { Operation } from '../../dialect.js'
+import type { Operation } from '../../protocol/dialect.js'
 
 /** The version as `A2A-Version` would name it; clients of 0.3 name none. */
 export const VERSION = '0.3'

@@ -1,8 +1,8 @@
 import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
-import { newPushConfig } from '../../new-push-config.js'
-import { given, isBase64, readParams, refuseField } from '../../read-params.js'
-import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
-import { readSaid } from '../../said.js'
+import { newPushConfig } from '../../protocol/push-config.js'
+import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
+import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
+import { readSaid } from '../../protocol/message.js'
 import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig } from './schemas.js'
 
 /** The name of a config that is given none: setting it again replaces it. */

@@ -1,4 +1,4 @@
-import type { PublicCardFacts } from '../../card-facts.js'
+import type { PublicCardFacts } from '../../protocol/card-facts.js'
 import { VERSION } from './names.js'
 
 /** No tenant of the HTTP binding: `/tasks/message:send` is a path of a task. */

@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../../errors.js'
-import type { CodedFailure } from '../../coded-failure.js'
+import type { CodedFailure } from '../../protocol/failure.js'
 
 /** What a kind of failure is on each wire (A2A 1.0.1, section 5.4). */
 interface Kind { readonly rpc: number, readonly http: number, readonly grpc: string }

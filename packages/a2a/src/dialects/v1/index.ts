@@ -1,4 +1,4 @@
-import type { Dialect } from '../../dialect.js'
+import type { Dialect } from '../../protocol/dialect.js'
 import { toEvents, toFirst, toPage, toPushConfig, toPushConfigs, toSent, toTask } from './answers.js'
 import { toFailure } from './failures.js'
 import { METHODS, VERSION } from './names.js'

@@ -1,5 +1,5 @@
 import type { TaskMessage, TaskState } from '@polyvac/tasks'
-import type { Operation } from '../../dialect.js'
+import type { Operation } from '../../protocol/dialect.js'
 
 /** The version as `A2A-Version` and the agent card spell it; patches never matter on the wire. */
 export const VERSION = '1.0'

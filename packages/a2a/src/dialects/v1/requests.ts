@@ -1,8 +1,8 @@
 import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
-import { newPushConfig } from '../../new-push-config.js'
-import { given, isBase64, readParams, refuseField } from '../../read-params.js'
-import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../requests.js'
-import { readSaid } from '../../said.js'
+import { newPushConfig } from '../../protocol/push-config.js'
+import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
+import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
+import { readSaid } from '../../protocol/message.js'
 import { STATES } from './names.js'
 import {
   CardParams, CONTENTS, GetParams, ListParams, ListPushParams, PushConfig, PushIdParams, SendParams, TaskParams, type Part

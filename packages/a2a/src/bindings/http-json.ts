@@ -1,0 +1,118 @@
+import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { codedFailure, headersOf } from '../protocol/failure.js'
+import type { Dialect, Operation } from '../protocol/dialect.js'
+import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
+import { NoSuchPathError } from '../errors.js'
+import { isObject } from '../is-object.js'
+import { essenceOf } from '../protocol/media-type.js'
+import { refuseField } from '../protocol/read-params.js'
+import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { takeJson } from './json-body.js'
+import { unsupported, versionOf } from '../protocol/versions.js'
+
+export interface RestOptions {
+  readonly runner: OperationRunner
+  readonly dialect: Dialect
+  readonly bodyLimit: number
+}
+
+const JSON_TYPE = 'application/json'
+const A2A_TYPE = 'application/a2a+json'
+
+/** The operations of a verb on `/tasks/{id}`, by what follows the last colon of the id (A2A 1.0, section 11.3). */
+const ON_TASK: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation>>>> = {
+  GET: { '': 'get', subscribe: 'subscribe' },
+  POST: { cancel: 'cancel', subscribe: 'subscribe' }
+}
+
+/** Members of the query that are no text. */
+const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size', 'currentGeneration', 'current_generation']
+const BOOLEANS = ['includeArtifacts', 'include_artifacts']
+
+/** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
+export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyLimit }: RestOptions): Promise<void> {
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setErrorHandler(refuse)
+  app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
+  takeJson(app)
+
+  for (const tenant of ['', '/:tenant']) {
+    route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')
+    route('POST', `${tenant}/message::stream`, 'Send a message and follow its task', () => 'stream')
+    route('GET', `${tenant}/tasks`, 'List tasks', () => 'list')
+    route('GET', `${tenant}/tasks/:id`, 'Read a task; follow it, as `{id}:subscribe`', onTask)
+    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`', onTask)
+    route('POST', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'Tell a webhook of a task', () => 'setPush')
+    route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'List the webhooks of a task', () => 'listPush')
+    route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs/:id`, 'Read a webhook of a task', () => 'getPush')
+    route('DELETE', `${tenant}/tasks/:taskId/pushNotificationConfigs/:id`, 'Delete a webhook of a task', () => 'deletePush')
+    route('GET', `${tenant}/extendedAgentCard`, 'The card for callers who say who they are', () => 'extendedCard')
+  }
+
+  function route (method: HTTPMethods, url: string, summary: string, operationOf: (path: Record<string, string>, method: string) => Operation): void {
+    const schema = url.startsWith('/:tenant') ? { hide: true, response: { 200: Answer } } : { summary, tags: ['a2a'], response: { 200: Answer } }
+    app.route({ ...streamRoute, method, url, bodyLimit, schema, handler: async (request, reply) => await answer(request, reply, operationOf) })
+  }
+
+  async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: (path: Record<string, string>, method: string) => Operation): Promise<unknown> {
+    if (versionOf(request) !== dialect.version) throw unsupported([dialect])
+    if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
+    const path = { ...request.params as Record<string, string> }
+    const operation = operationOf(path, request.method)
+    const asked = { dialect, operation, params: paramsOf(request, path), request, reply }
+    if (!isStreamed(operation)) {
+      const body = await runner.answer(asked)
+      return await reply.type(typeOf(request)).send(body)
+    }
+    await runner.stream(asked, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
+  }
+
+  function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const failure = toFailure(codedFailure(err, request))
+    if (failure.http >= 500 && failure.code === -32603) request.log.error({ err }, failure.message)
+    reply.code(failure.http).headers(headersOf(failure.http, name => reply.hasHeader(name))).type(typeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
+  }
+}
+
+const Answer = Type.Object({}, { additionalProperties: true })
+
+/** Takes the word after the id off the path. An id of the engine holds no colon. */
+function onTask (path: Record<string, string>, method: string): Operation {
+  const { id = '' } = path
+  const at = id.lastIndexOf(':')
+  const word = at === -1 ? '' : id.slice(at + 1)
+  const words = ON_TASK[method as 'GET' | 'POST']
+  const operation = Object.hasOwn(words, word) ? words[word] : undefined
+  if (operation === undefined) throw new NoSuchPathError()
+  if (at !== -1) path.id = id.slice(0, at)
+  return operation
+}
+
+/** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
+function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
+  const given = method === 'GET' || method === 'DELETE' ? fromQuery(query as Record<string, unknown>) : body ?? {}
+  if (!isObject(given)) return given
+  for (const [name, value] of Object.entries(path)) {
+    const other = given[name]
+    if (name !== 'id' && typeof other === 'string' && other !== '' && other !== value) refuseField(name, 'is not the one of the path')
+  }
+  return { ...given, ...path }
+}
+
+function fromQuery (query: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).map(([name, value]) => {
+    if (NUMBERS.includes(name) && typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return [name, Number(value)]
+    if (BOOLEANS.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true']
+    return [name, value]
+  }))
+}
+
+/** The media type that the request names, first by what it sends; every generation reads the plain one. */
+function typeOf ({ headers }: FastifyRequest): string {
+  const { 'content-type': sent, accept = '' } = headers
+  const type = sent === undefined ? (accept.includes(A2A_TYPE) ? A2A_TYPE : JSON_TYPE) : essenceOf(sent) === A2A_TYPE ? A2A_TYPE : JSON_TYPE
+  return `${type}; charset=utf-8`
+}

@@ -1,0 +1,87 @@
+import { streamRoute } from '@polyvac/core'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { codedFailure, headersOf } from '../protocol/failure.js'
+import type { Dialect } from '../protocol/dialect.js'
+import { isObject } from '../is-object.js'
+import { idOf, readEnvelope } from '../protocol/json-rpc.js'
+import { refuseField } from '../protocol/read-params.js'
+import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { takeJson } from './json-body.js'
+import { methodOf, versionOf } from '../protocol/versions.js'
+
+export interface RpcOptions {
+  readonly runner: OperationRunner
+  /** The newest one first: it tells failures that come before the version is known. */
+  readonly dialects: readonly Dialect[]
+  /** Whether the scope's root takes requests, too: clients of 0.2 send them to the card's `url`. */
+  readonly atRoot: boolean
+  readonly bodyLimit: number
+}
+
+const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
+
+/** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
+const PLAIN_STATUSES = [401, 403, 413, 429, 503]
+
+/** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
+export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setErrorHandler(refuse)
+  takeJson(app)
+
+  const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
+  const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }
+  app.post('/a2a', route, answer)
+  app.post('/a2a/vacs/:vac', { ...route, schema: { ...route.schema, summary: 'The same for one VAC' } }, answer)
+  if (!takesSlashes(app)) {
+    app.post('/a2a/', alias, answer)
+    app.post('/a2a/vacs/:vac/', alias, answer)
+  }
+  if (atRoot) app.post('/', alias, answer)
+
+  async function answer (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { id, method, params } = readEnvelope(request.body)
+    const { dialect, operation } = methodOf(dialects, versionOf(request), method)
+    const { vac } = request.params as { vac?: string }
+    const asked = { dialect, operation, params: vac === undefined ? params : withTenant(params, vac), request, reply }
+    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await runner.answer(asked) }
+    await runner.stream(asked, {
+      event: result => ({ jsonrpc: '2.0', id, result }),
+      failure: err => failure(err, request).body
+    })
+  }
+
+  function failure (err: unknown, request: FastifyRequest): { status: number, body: object } {
+    const version = versionOf(request)
+    const dialect = dialects.find(dialect => dialect.version === version) ?? dialects[0] as Dialect
+    const coded = codedFailure(err, request)
+    const { code, message, data } = newest(err, dialect).toRpcError(coded)
+    return { status: PLAIN_STATUSES.includes(coded.status) ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
+  }
+
+  /** Only the newest version has a word for a version that is not spoken. */
+  function newest (err: unknown, dialect: Dialect): Dialect {
+    return (err as { code?: unknown }).code === 'A2A_VERSION_NOT_SUPPORTED' ? dialects[0] as Dialect : dialect
+  }
+
+  function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const { status, body } = failure(err, request)
+    if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
+    reply.code(status).headers(headersOf(status, name => reply.hasHeader(name))).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+  }
+}
+
+/** Whether the application takes a slash at the end of any path: a second route for it would keep it from starting. */
+function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
+  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
+}
+
+/** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
+function withTenant (params: unknown, tenant: string): unknown {
+  if (!isObject(params)) return params
+  const { tenant: named } = params
+  if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
+  return { ...params, tenant }
+}

@@ -1,0 +1,87 @@
+import type { ExposedVacs } from '@polyvac/core'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Cards, CardKind, ReadyCard } from './cards.js'
+import { codedFailure } from '../protocol/failure.js'
+import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
+import { versionOf } from '../protocol/versions.js'
+import { VersionNotSupportedError } from '../errors.js'
+
+export interface CardRoutesOptions {
+  readonly cards: Cards
+  readonly exposed: ExposedVacs
+  readonly baseUrl: (request: FastifyRequest) => string
+  /** Whether cards are the same for everybody. Those that tell the address by which a request came may not be kept for others. */
+  readonly isFixed: boolean
+  /** What a client that names no version gets. */
+  readonly unnamed: CardKind
+  readonly title: () => string
+}
+
+const Card = Type.Object({}, { additionalProperties: true })
+
+/** Seconds that a card may be kept. */
+const MAX_AGE = 300
+
+/** Where agents are found: the card of all VACs, that of each, and the catalog of them. */
+export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, isFixed, unnamed, title }: CardRoutesOptions): Promise<void> {
+  const caching = isFixed ? `public, max-age=${MAX_AGE}` : 'no-cache'
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setErrorHandler((err, request, reply) => {
+    const failure = toFailure(codedFailure(err, request))
+    reply.code(failure.http).send(toHttpBody(failure))
+  })
+
+  app.get('/.well-known/agent-card.json', { schema: { summary: 'Agent card of A2A 1.0 and 0.3, by A2A-Version', tags: ['a2a'], response: { 200: Card } } },
+    async (request, reply) => await send(request, reply))
+  app.get('/a2a/vacs/:vac/.well-known/agent-card.json', { schema: { summary: 'Agent card of one VAC', tags: ['a2a'], response: { 200: Card } } },
+    async (request, reply) => await send(request, reply, (request.params as { vac: string }).vac))
+  app.get('/.well-known/ai-catalog.json', { schema: { summary: 'Catalog of all agents here; a draft, its shape may change', tags: ['a2a'], response: { 200: Card } } }, async (request, reply) => {
+    const url = baseUrl(request)
+    // a request may name a host that no URL can have
+    const host = URL.canParse(url) ? new URL(url).host : request.host
+    reply.header('cache-control', caching)
+    return {
+      specVersion: '1.0',
+      host: { displayName: title(), identifier: host },
+      entries: exposed.list().map(({ name, config }) => ({
+        identifier: `urn:air:${host}:${encodeURIComponent(name)}`,
+        displayName: config.display_name ?? name,
+        ...(config.description === undefined ? {} : { description: config.description }),
+        type: 'application/a2a-agent-card+json',
+        url: `${url}/a2a/vacs/${encodeURIComponent(name)}/.well-known/agent-card.json`
+      }))
+    }
+  })
+
+  async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
+    // first, since caches keep refusals, too
+    reply.header('vary', 'A2A-Version')
+    const card = await cards.ready(kindOf(request), baseUrl(request), vac)
+    if (card === undefined) return await reply.code(404).send(noSuchVac(request))
+    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching)
+    if (isKnown(request, card)) return await reply.code(304).send()
+    return await reply.type('application/json; charset=utf-8').serializer(asItIs).send(card.text)
+  }
+
+  function kindOf (request: FastifyRequest): CardKind {
+    const named = request.headers['a2a-version'] ?? (request.query as Record<string, unknown>)['A2A-Version'] ?? ''
+    if (named === '') return unnamed
+    const version = versionOf(request)
+    if (version === '1.0' || version === '0.3') return version
+    throw new VersionNotSupportedError('there is no card of this version; send A2A-Version: 1.0 or 0.3')
+  }
+}
+
+function asItIs (text: unknown): string { return text as string }
+
+function noSuchVac (request: FastifyRequest): object {
+  return toHttpBody(toFailure({ status: 404, code: 'NOT_FOUND', message: 'no VAC of this name is exposed here; /.well-known/ai-catalog.json lists those that are', requestId: request.id }))
+}
+
+/** Whether the caller has this very card (RFC 9110, section 13.1). */
+function isKnown ({ headers }: FastifyRequest, { etag, modified }: ReadyCard): boolean {
+  const { 'if-none-match': tags, 'if-modified-since': since } = headers
+  if (tags !== undefined) return tags === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
+  return since !== undefined && Date.parse(modified) <= Date.parse(since)
+}

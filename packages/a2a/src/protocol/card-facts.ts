@@ -1,0 +1,50 @@
+import { skillsOf, type Vac } from '@polyvac/core'
+import { descriptionOf, nameOf } from '../dialects/description/card.js'
+import type { AgentExtension } from './extensions.js'
+
+/** What any card says of an agent, before a version puts it into its words. */
+export interface PublicCardFacts {
+  readonly name: string
+  readonly description: string
+  readonly version: string
+  /** Address of the plugin's scope. */
+  readonly url: string
+  /** Where gRPC of 1.0 is; undefined where there is none. */
+  readonly grpcUrl?: string | undefined
+  /** The VAC that the card is of; undefined for the card of all. */
+  readonly tenant: string | undefined
+  readonly streaming: boolean
+  readonly push: boolean
+  readonly extendedCard: boolean
+  readonly authenticated: boolean
+  readonly extensions: readonly AgentExtension[]
+  readonly inputModes: readonly string[]
+  readonly outputModes: readonly string[]
+  readonly skills: ReadonlyArray<{ readonly id: string, readonly name: string, readonly description: string, readonly tags: readonly string[] }>
+}
+
+/** Media types of artifacts: text, and what it rests on as data. */
+export const OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
+
+const KINDS = { query: 'Ask', stream: 'Talk with', memory: 'Search' } as const
+
+export interface CardSource extends Omit<PublicCardFacts, 'skills' | 'outputModes' | 'name' | 'description'> {
+  readonly vacs: readonly Vac[]
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+}
+
+export function cardFacts ({ vacs, name, description, ...facts }: CardSource): PublicCardFacts {
+  return {
+    ...facts,
+    name: facts.tenant === undefined ? name ?? nameOf(vacs) : nameOf(vacs),
+    description: facts.tenant === undefined ? description ?? descriptionOf(vacs) : descriptionOf(vacs),
+    outputModes: OUTPUT_MODES,
+    skills: vacs.flatMap(vac => skillsOf(vac).map(({ kind, name: id, description }) => ({
+      id,
+      name: `${KINDS[kind]} ${vac.config.display_name ?? vac.name}`,
+      description,
+      tags: [kind, vac.name, ...(vac.config.agent === undefined ? [] : [vac.config.agent])]
+    })))
+  }
+}

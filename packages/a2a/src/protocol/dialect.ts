@@ -1,0 +1,45 @@
+import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
+import type { CodedFailure } from './failure.js'
+import type { TaskStep } from '../tasks/follow-task.js'
+import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
+
+/** What a client may ask of an agent, whatever its version calls it. */
+export type Operation = 'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' | 'setPush' | 'getPush' | 'listPush' | 'deletePush' | 'extendedCard'
+
+/** How much of a task is told, and how. */
+export interface Telling {
+  /** Newest messages of the history; undefined: all of them. */
+  readonly historyLength?: number | undefined
+  /** Whether the client asked for generations. */
+  readonly generation?: boolean | undefined
+}
+
+/** A version of A2A: pure functions between its wire and the engine. They hold no state. */
+export interface Dialect {
+  /** As `A2A-Version` names it. */
+  readonly version: string
+  /** The JSON-RPC methods. */
+  readonly methods: Readonly<Record<string, Operation>>
+  /** The header in which clients name extensions. */
+  readonly extensionsHeader: string
+  readonly readSend: (params: unknown) => SendRequest
+  readonly readGet: (params: unknown) => TaskRequest
+  readonly readTask: (params: unknown) => TaskRequest
+  readonly readList: (params: unknown) => ListRequest
+  readonly readSetPush: (params: unknown) => SetPushRequest
+  readonly readPushId: (params: unknown) => PushRequest
+  readonly readListPush: (params: unknown) => ListPushRequest
+  readonly readTenant: (params: unknown) => string | undefined
+  readonly toTask: (task: TaskRecord, telling: Telling) => unknown
+  /** What a send answers with. */
+  readonly toSent: (task: TaskRecord, telling: Telling) => unknown
+  readonly toPage: (page: TaskPage, request: ListRequest, telling: Telling) => unknown
+  /** The first event of a stream. */
+  readonly toFirst: (task: TaskRecord, telling: Telling) => unknown
+  /** The events of a stream that one step makes. `ends`: the stream ends with it. */
+  readonly toEvents: (step: TaskStep, ends: boolean, telling: Telling) => unknown[]
+  readonly toPushConfig: (config: PushConfig) => unknown
+  readonly toPushConfigs: (configs: readonly PushConfig[], next: string) => unknown
+  readonly deleted: unknown
+  readonly toRpcError: (failure: CodedFailure) => { readonly code: number, readonly status: number, readonly message: string, readonly data: unknown }
+}

@@ -1,0 +1,47 @@
+import { failureOf } from '@polyvac/core'
+import { isTaskError, type InvalidTaskError } from '@polyvac/tasks'
+import type { FastifyError, FastifyRequest } from 'fastify'
+import { InvalidFieldsError, type FieldViolation } from '../errors.js'
+
+/** A failure under its own code, before a dialect puts it into its words. */
+export interface CodedFailure {
+  /** HTTP status: as the error has it, or 500. */
+  readonly status: number
+  readonly code: string
+  /** Fit for callers. */
+  readonly message: string
+  /** The fields of a request that did not fit. */
+  readonly violations?: readonly FieldViolation[] | undefined
+  readonly requestId: string
+}
+
+const OWN = /^(?:A2A|TASK|PUSH)_/
+
+export function codedFailure (err: unknown, request: FastifyRequest): CodedFailure {
+  const requestId = request.id
+  const { code, statusCode = 500, message } = (err ?? {}) as Partial<FastifyError>
+  if (code !== undefined && OWN.test(code)) {
+    return { status: statusCode, code, message: String(message), violations: violationsOf(err, request), requestId }
+  }
+  const { status: told, body: { error } } = failureOf(err, request)
+  // what the application around refuses for now, such as under pressure, is worth another try
+  return { status: told === 500 && statusCode === 503 ? 503 : told, code: error.code, message: error.message, requestId }
+}
+
+/** What of a message the arguments of the engine are. */
+const FIELDS: Readonly<Record<string, string>> = { contextId: 'message.contextId', idempotencyKey: 'message.messageId' }
+
+function violationsOf (err: unknown, { headers }: FastifyRequest): readonly FieldViolation[] | undefined {
+  if (err instanceof InvalidFieldsError) return err.violations
+  const argument = isTaskError(err, 'TASK_CONFLICT') ? 'idempotencyKey' : isTaskError(err, 'TASK_INVALID') ? (err as InvalidTaskError).argument : ''
+  const field = FIELDS[argument]
+  // a key that a header named is no field
+  if (field === undefined || (argument === 'idempotencyKey' && headers['idempotency-key'] !== undefined)) return undefined
+  return [{ field, description: (err as Error).message }]
+}
+
+/** Headers that go with a status, unless the application's own limiter or authenticator has set them. */
+export function headersOf (status: number, has: (name: string) => boolean): Record<string, string | number> {
+  if (status === 401 && !has('www-authenticate')) return { 'www-authenticate': 'Bearer' }
+  return (status === 429 || status === 503) && !has('retry-after') ? { 'retry-after': 1 } : {}
+}

@@ -1,0 +1,37 @@
+import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core'
+import { InvalidEnvelopeError } from '../errors.js'
+import { isObject } from '../is-object.js'
+
+/** A request's id, echoed as it came. */
+export type RpcId = string | number | null
+
+export interface RpcRequest {
+  readonly id: RpcId
+  readonly method: string
+  /** JSON-RPC lets a request without params leave them out. */
+  readonly params: unknown
+}
+
+/** The id of whatever came, as far as it has one: failures before all checks carry it, too. */
+export function idOf (body: unknown): RpcId {
+  const id = isObject(body) ? body.id : null
+  return isId(id) ? id : null
+}
+
+/** The envelope of a request, checked. @throws BODY_TOO_DEEP, A2A_INVALID_REQUEST */
+export function readEnvelope (body: unknown): RpcRequest {
+  if (isTooDeep(body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
+  if (Array.isArray(body)) throw new InvalidEnvelopeError('a batch is not taken here; send one request at a time')
+  if (!isObject(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
+  const { jsonrpc, method, params = {}, id } = body
+  if (jsonrpc !== '2.0') throw new InvalidEnvelopeError("`jsonrpc` must be '2.0'")
+  if (!('id' in body)) throw new InvalidEnvelopeError('`id` is missing; give a string or a number, it comes back with the answer')
+  if (!isId(id)) throw new InvalidEnvelopeError('`id` must be a string, a number that JSON keeps exactly, or null')
+  if (typeof method !== 'string') throw new InvalidEnvelopeError('`method` must be a string')
+  return { id, method, params }
+}
+
+function isId (id: unknown): id is RpcId {
+  if (typeof id === 'number') return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))
+  return typeof id === 'string' || id === null
+}

@@ -1,0 +1,66 @@
+import { problemsOf } from '@polyvac/core'
+import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
+import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
+import { InvalidFieldsError, type FieldViolation } from '../errors.js'
+import { isObject } from '../is-object.js'
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
+
+/**
+ * Params of a request under the names of their schema, and checked against it. ProtoJSON: names come in camelCase or
+ * snake_case, null is as good as absent, and what the schema does not know is passed over. What callers name themselves,
+ * such as the keys of metadata, stays as it is.
+ * @throws A2A_INVALID_PARAMS with each problem by its field
+ */
+export function readParams<T extends TObject> (schema: T, params: unknown): unknown {
+  const read = isObject(params) ? known(schema, params) : params
+  let check = checks.get(schema)
+  if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
+  if (check.Check(read)) return read
+  throw new InvalidFieldsError(problemsOf(check, read, '').map(({ path, message }) => ({ field: fieldOf(path), description: message })))
+}
+
+/** A problem as the protocol names it: `/message/parts/0/text` is `message.parts[0].text`. */
+function fieldOf (path: string): string {
+  const field = path.split('/').slice(1).reduce((all, name) => /^\d+$/.test(name) ? `${all}[${name}]` : `${all}.${name}`, '')
+  return field === '' ? 'params' : field.replace(/^\./, '')
+}
+
+function known (schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
+  const read: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    const name = Object.hasOwn(schema.properties, key) ? key : camel(key)
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    const given = value[key]
+    if (property === undefined || (given === null && !KindGuard.IsUnknown(property))) continue
+    // the name itself wins over its other spelling
+    if (name !== key && Object.hasOwn(value, name)) continue
+    read[name] = deep(property, given)
+  }
+  return read
+}
+
+function deep (schema: TSchema, value: unknown): unknown {
+  if (KindGuard.IsObject(schema)) return isObject(value) ? known(schema, value) : value
+  if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) return Array.isArray(value) ? value.map(item => deep(schema.items, item)) : value
+  return value
+}
+
+function camel (name: string): string {
+  return name.includes('_') ? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
+}
+
+/** Fails with one problem. @throws A2A_INVALID_PARAMS */
+export function refuseField (field: string, description: string): never {
+  throw new InvalidFieldsError([{ field, description } satisfies FieldViolation])
+}
+
+/** An empty text is ProtoJSON's way to leave one out. */
+export function given (text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+/** Whether a text is base64, of the standard or the URL alphabet. */
+export function isBase64 (text: string): boolean {
+  return text.length % 4 !== 1 && /^[\w+/-]*={0,2}$/.test(text)
+}

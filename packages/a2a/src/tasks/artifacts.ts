@@ -1,0 +1,29 @@
+import { AnswerArtifact, problemsOf, VacInvalidResultError, type Answer } from '@polyvac/core'
+import type { TaskPart, TaskUpdate } from '@polyvac/tasks'
+import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { isBase64 } from '../protocol/read-params.js'
+
+/** Artifacts that one answer may bring. */
+export const MAX_ARTIFACTS = 100
+
+const check = TypeCompiler.Compile(Type.Array(AnswerArtifact, { maxItems: MAX_ARTIFACTS }))
+const CONTENTS = ['text', 'bytes', 'url', 'data'] as const
+
+/** The artifacts that an interpreter ended with, for the log of the task. @throws VAC_INVALID_RESULT */
+export function artifactsOf (vac: string, { artifacts = [] }: Answer): NonNullable<TaskUpdate['artifact']>[] {
+  if (!check.Check(artifacts)) throw new VacInvalidResultError(JSON.stringify(vac), `artifacts of another shape (${problemsOf(check, artifacts, 'artifacts').map(({ path, message }) => `${path}: ${message}`).join('; ')})`)
+  return artifacts.map(({ name, description, metadata, parts }) => ({ name, description, metadata, parts: parts.map(part => toPart(vac, part)) }))
+}
+
+function toPart (vac: string, part: AnswerArtifact['parts'][number]): TaskPart {
+  if (CONTENTS.filter(name => name in part).length !== 1) throw new VacInvalidResultError(JSON.stringify(vac), 'a part of an artifact without exactly one of text, bytes, url and data')
+  const { text, bytes, url: uri, data, filename, media_type: mediaType } = part
+  const extras = { ...(filename === undefined ? {} : { filename }), ...(mediaType === undefined ? {} : { mediaType }) }
+  if (text !== undefined) return { type: 'text', text, ...extras }
+  if (bytes !== undefined) {
+    if (!isBase64(bytes)) throw new VacInvalidResultError(JSON.stringify(vac), 'a part of an artifact whose bytes are no base64')
+    return { type: 'file', bytes, ...extras }
+  }
+  return uri !== undefined ? { type: 'file', uri, ...extras } : { type: 'data', data, ...extras }
+}

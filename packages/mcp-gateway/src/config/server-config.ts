@@ -1,0 +1,56 @@
+import { McpServerConfig } from '@polyvac/core'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { GatewayOptionsError } from '../errors.js'
+
+export type NamedServer = McpServerConfig & { readonly name: string }
+
+const compiled = TypeCompiler.Compile(McpServerConfig)
+
+/**
+ * The configured servers by name, checked. Takes the list of the service description, or the `mcpServers` map of other tools.
+ * @throws MCP_GATEWAY_OPTIONS with every problem
+ */
+export function namedServers (given: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>): Map<string, NamedServer> {
+  if (typeof given !== 'object' || given === null) throw new GatewayOptionsError('`servers` must be a list of MCP servers, or a map of them by name')
+  const servers = new Map<string, NamedServer>()
+  const problems: string[] = []
+  const entries: Array<readonly [string, McpServerConfig]> = Array.isArray(given)
+    ? given.map((entry: McpServerConfig, i) => [`servers[${i}]`, entry] as const)
+    : Object.entries(given).map(([name, entry]) => [`servers.${name}`, { ...entry, name: entry.name ?? name }] as const)
+  for (const [where, entry] of entries) {
+    for (const { path, message } of compiled.Errors(entry)) problems.push(`${where}${path.replaceAll('/', '.')}: ${message.toLowerCase()}`)
+    if (!compiled.Check(entry)) continue
+    const { name, command, url } = entry
+    if (name === undefined) problems.push(`${where} has no name`)
+    else if (servers.has(name)) problems.push(`${where}: two servers are named ${JSON.stringify(name)}`)
+    else servers.set(name, { ...entry, name })
+    if ((command === undefined) === (url === undefined)) problems.push(`${where} needs either a command or a url`)
+    problems.push(...commandProblems(entry).map(problem => `${where}: ${problem}`))
+    if (url !== undefined && !url.startsWith('${') && !/^https?:$/.test(protocolOf(url))) problems.push(`${where}.url: expected an http(s) address`)
+  }
+  if (problems.length > 0) throw new GatewayOptionsError(`the MCP servers are not configured properly: ${problems.join('; ')}`)
+  return servers
+}
+
+function commandProblems ({ command, args = [], cwd }: McpServerConfig): string[] {
+  const problems = []
+  if ([command, cwd, ...args].some(text => text?.includes('\0') === true)) problems.push('a command, an argument or a folder holds a NUL character')
+  if (command?.split(/[/\\]/).includes('..') === true) problems.push('the command holds `..`; write its whole path')
+  return problems
+}
+
+function protocolOf (url: string): string {
+  try {
+    return new URL(url).protocol
+  } catch {
+    return ''
+  }
+}
+
+const UNFILLED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** Names of variables that the configuration refers to and that nobody filled in. */
+export function unfilledVariables ({ command, args = [], env = {}, url, headers = {}, oauth = { client_id: '', client_secret: '' } }: McpServerConfig): string[] {
+  const texts = [command, ...args, ...Object.values(env), url, ...Object.values(headers), ...Object.values(oauth)]
+  return [...new Set(texts.flatMap(text => [...(text ?? '').matchAll(UNFILLED)].map(match => match[1]!)))]
+}

@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { OrphanWatch } from './orphan-watchdog.js'
+import { StderrRing } from './stderr-ring.js'
+
+/** How a child ended. */
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** It could not be started, or its pipe broke. */
+  readonly error?: string | undefined
+}
+
+export interface Command {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Record<string, string>
+  readonly cwd: string
+  readonly stderrLines: number
+}
+
+/** After its input has ended a server may leave by itself for so long, in ms; then it gets SIGTERM. */
+const LEAVE_MS = 150
+/** After SIGTERM, in ms; then SIGKILL. All together stay below a second. */
+const TERM_MS = 450
+/** How long the last output of a child that has ended is waited for, in ms. */
+const DRAIN_MS = 100
+/** How long SIGKILL may take to show, in ms. */
+const KILL_MS = 200
+
+const windows = process.platform === 'win32'
+
+/**
+ * A server as a child process that leads a group of its own, so that whatever it starts, such as the real server behind
+ * `npx` or `sh -c`, ends with it. Arguments are argv, never a shell's.
+ */
+export class ServerProcess {
+  readonly stderr: StderrRing
+  /** Resolves when the child has ended, even if one of its own children still holds its output. Never rejects. */
+  readonly ended: Promise<Exit>
+  readonly #child: ChildProcess
+  readonly #watch: OrphanWatch
+  #exit: Exit | undefined
+  #closing: Promise<void> | undefined
+
+  constructor ({ command, args, env, cwd, stderrLines }: Command, watch: OrphanWatch) {
+    this.#watch = watch
+    this.stderr = new StderrRing(stderrLines)
+    const child = this.#child = spawn(command, args, {
+      env,
+      cwd,
+      detached: !windows,
+      shell: false,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true
+    })
+    const { pid } = child
+    if (pid !== undefined) watch.add(pid)
+    child.stderr?.on('data', (chunk: Buffer) => this.stderr.push(chunk))
+    child.stderr?.on('error', () => { /* it ends with the child, which is told by `exit` */ })
+    child.stdin?.on('error', () => { /* a child that reads no more is told by `exit`, or by calls that time out */ })
+    this.ended = new Promise(resolve => {
+      const end = (exit: Exit): void => {
+        if (this.#exit !== undefined) return
+        this.#exit = exit
+        this.#drained().then(() => this.close()).finally(() => resolve(exit)).catch(() => {})
+      }
+      child.once('exit', (code, signal) => end({ code, signal }))
+      child.once('error', (err: NodeJS.ErrnoException) => {
+        if (pid === undefined) end({ code: null, signal: null, error: spawnProblem(err, command, cwd) })
+      })
+    })
+  }
+
+  get pid (): number | undefined { return this.#child.pid }
+  get exit (): Exit | undefined { return this.#exit }
+  get stdin (): NodeJS.WritableStream | null { return this.#child.stdin }
+  get stdout (): NodeJS.ReadableStream | null { return this.#child.stdout }
+
+  /** Ends the child and its group, in under a second: end of input, SIGTERM, SIGKILL. May be called twice. */
+  close (): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** Ends a child that answers no more, at once. */
+  kill (): void {
+    this.#signal('SIGKILL')
+  }
+
+  async #close (): Promise<void> {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    try {
+      this.#child.stdin?.end()
+      if (await this.#goneWithin(this.#exit === undefined ? LEAVE_MS : 0)) return
+      this.#signal('SIGTERM')
+      if (await this.#goneWithin(TERM_MS)) return
+      this.#signal('SIGKILL')
+      await this.#goneWithin(KILL_MS)
+    } finally {
+      this.#child.stdout?.destroy()
+      this.#child.stderr?.destroy()
+      this.#watch.remove(pid)
+    }
+  }
+
+  /** What a child wrote last is still on its way when it has ended; a child of its own that holds the pipe is not waited for. */
+  async #drained (): Promise<void> {
+    const { stdout } = this.#child
+    if (this.#closing !== undefined || stdout == null || stdout.closed || stdout.destroyed) return
+    await Promise.race([new Promise(resolve => { stdout.once('close', resolve) }), delay(DRAIN_MS)])
+  }
+
+  async #goneWithin (ms: number): Promise<boolean> {
+    const until = performance.now() + ms
+    while (this.#exit === undefined || this.#groupLives()) {
+      if (performance.now() >= until) return false
+      await delay(10)
+    }
+    return true
+  }
+
+  #groupLives (): boolean {
+    return !windows && this.#signal(0)
+  }
+
+  #signal (signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#child
+    if (pid === undefined) return false
+    try {
+      if (!windows) return process.kill(-pid, signal)
+      spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on('error', () => { this.#child.kill() })
+      return true
+    } catch {
+      // ESRCH: nobody is left in the group
+      return false
+    }
+  }
+}
+
+function spawnProblem ({ code, message }: NodeJS.ErrnoException, command: string, cwd: string): string {
+  if (code === 'ENOENT') return `the command ${JSON.stringify(command)} is not found on the search path, or there is no folder ${JSON.stringify(cwd)}`
+  if (code === 'EACCES') return `the command ${JSON.stringify(command)} may not be executed`
+  return message
+}
+
+/** How a child ended, in words. */
+export function describeExit ({ code, signal, error }: Exit): string {
+  return error ?? (signal !== null ? `it was ended by ${signal}` : `it exited with code ${code ?? 'unknown'}`)
+}

@@ -1,0 +1,156 @@
+import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import { resolve } from 'node:path'
+import { childEnvironment } from '../../config/child-environment.js'
+import type { Connection, ConnectionParts, End } from '../connection.js'
+import type { KnownBinding } from '../http/http-connection.js'
+import { ModernEra } from '../modern-adapter.js'
+import { redactor, type Redact } from '../redact.js'
+import { describeExit } from './server-process.js'
+import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
+import { Session } from '../../session/session.js'
+import { StdioTransport } from './stdio-transport.js'
+
+/** Lines that are no messages which are shown beside those of stderr. */
+const MAX_GARBAGE_LINES = 5
+
+/** A connection to a server that is started here. */
+export class StdioConnection implements Connection {
+  readonly session: Session
+  readonly missingEnv: readonly string[]
+  readonly hopeless: boolean
+  wasStale = false
+  readonly redact: Redact
+  readonly #transport: StdioTransport
+  readonly #known: KnownBinding
+  readonly #startTimeoutMs: number
+  #hung = false
+  #mute: string | undefined
+  #failure: Error | undefined
+  #garbage = 0
+
+  constructor (config: NamedServer, parts: ConnectionParts, known: KnownBinding) {
+    const { limits, log, watch, folder } = parts
+    const { env, missing, inheritsAll } = childEnvironment(config, parts)
+    const unfilled = unfilledVariables(config)
+    this.#startTimeoutMs = limits.startTimeoutMs
+    this.missingEnv = [...new Set([...missing, ...unfilled])]
+    this.hopeless = unfilled.length > 0
+    const named = [...Object.values(config.env ?? {}), ...parts.secretEnv.map(name => parts.env[name] ?? ''), ...(config.inherit_env ?? []).map(name => env[name] ?? '')]
+    this.redact = redactor(named, inheritsAll ? env : {})
+    this.#transport = new StdioTransport(
+      { command: config.command ?? '', args: config.args ?? [], env, cwd: resolve(folder, config.cwd ?? '.'), stderrLines: limits.stderrLines },
+      watch,
+      {
+        maxMessageBytes: limits.maxMessageBytes,
+        onOversized: (id, bytes) => {
+          const found = this.session.requests.fail(id, 'the message is too long', { oversized: bytes })
+          log.warn({ mcpServer: config.name, bytes, limit: limits.maxMessageBytes, found }, 'an MCP server sent a message that is too long; it was dropped')
+        },
+        onMute: problem => { this.#mute = `${problem} and was ended` },
+        onGarbage: line => {
+          if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
+          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes to stdout what is no message')
+        }
+      })
+    const isModern = known.binding === 'modern'
+    this.#known = known
+    this.session = new Session(isModern ? new ModernEra(this.#transport) : this.#transport, {
+      name: config.name,
+      limits,
+      callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
+      isModern,
+      tellsChanges: !isModern,
+      allow: config.allow,
+      deny: config.deny,
+      onChange: parts.onChange,
+      onUpdated: parts.onUpdated,
+      onTrouble: err => log.debug({ mcpServer: config.name, err: this.redact(err.message) }, 'trouble with an MCP server')
+    })
+  }
+
+  get pid (): number | undefined {
+    const { child } = this.#transport
+    return child?.exit === undefined ? child?.pid : undefined
+  }
+
+  async open (signal: AbortSignal): Promise<void> {
+    if (this.hopeless) {
+      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
+      throw this.#failure
+    }
+    const stop = (): void => { this.close().catch(() => {}) }
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await this.session.connect(this.#startTimeoutMs)
+    } catch (err) {
+      this.#failure = err as Error
+      // a server that refuses the handshake may know none: the next start tries the era without
+      if (this.#known.binding === 'modern') {
+        this.#known.binding = undefined
+        this.#failure = this.#known.refusal ?? this.#failure
+      } else if (err instanceof McpError && err.code !== REQUEST_TIMEOUT && err.code !== -32000) {
+        this.#known.binding = 'modern'
+        this.#known.refusal = err
+        this.wasStale = true
+      }
+      await this.close()
+      throw this.#failure
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  async close (): Promise<void> {
+    await this.session.close()
+  }
+
+  hung (): void {
+    this.#hung = true
+    this.#transport.child?.kill()
+  }
+
+  async ended (): Promise<End> {
+    await this.close()
+    const exit = await this.#transport.child?.ended
+    const problem = this.#mute !== undefined ? this.#mute : this.#hung ? 'it did not answer and was ended' : this.#failure !== undefined ? this.problemOf(this.#failure) : this.#exitText()
+    return { problem, exitCode: exit?.code, signal: exit?.signal, stderr: this.stderr() }
+  }
+
+  stderr (): readonly string[] {
+    return this.#transport.child?.stderr.lines().map(this.redact) ?? []
+  }
+
+  problemOf (err: unknown): string {
+    const { child } = this.#transport
+    if (child?.exit !== undefined && this.#ownExit()) return this.#exitText()
+    const { message, code } = err as { message?: string, code?: unknown }
+    if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
+    return this.redact(`${message ?? 'no reason given'}${this.#missing()}`)
+  }
+
+  isStale (): boolean {
+    return false
+  }
+
+  isLost (): boolean {
+    return false
+  }
+
+  /** Whether the child ended by itself, rather than because the gateway gave up on it. */
+  #ownExit (): boolean {
+    const { code } = (this.#failure ?? {}) as { code?: unknown }
+    return code !== REQUEST_TIMEOUT
+  }
+
+  #exitText (): string {
+    const exit = this.#transport.child?.exit
+    return exit === undefined ? 'its connection was closed' : this.redact(`${describeExit(exit)}${this.#missing()}`)
+  }
+
+  #missing (): string {
+    return this.hopeless || this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
+  }
+}
+
+/** The client's code for a request that took too long. */
+const REQUEST_TIMEOUT = -32001

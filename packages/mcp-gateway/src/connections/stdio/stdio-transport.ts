@@ -1,0 +1,147 @@
+import { idOfEdges, LineReader } from '@polyvac/core'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { ServerProcess, type Command, type Exit } from './server-process.js'
+import type { OrphanWatch } from './orphan-watchdog.js'
+
+/** What the gateway adds to the SDK's transport. */
+export interface ConnectionEnd {
+  readonly exit?: Exit | undefined
+  readonly error?: Error | undefined
+}
+
+export interface StdioOptions {
+  readonly maxMessageBytes: number
+  /** A message was too long; the id of the request that it answers, where that can be told. */
+  readonly onOversized: (id: string | number | undefined, bytes: number) => void
+  /** The server lives and can no more be talked to; it is ended. */
+  readonly onMute: (problem: string) => void
+  /** A line that is no message. */
+  readonly onGarbage: (line: string) => void
+}
+
+/** Length from which a line keeps the event loop for some ms. */
+const LONG_CHARS = 1024 * 1024
+
+/** Messages are written together up to about so many characters. */
+const BATCH_CHARS = 64 * 1024
+
+/** Time in ms from the end of a pipe to that of the process. */
+const MUTE_GRACE_MS = 300
+
+/** Bytes written to a child that does not read. Past this, the call fails rather than the memory. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+
+/** One JSON message per line over a child's standard streams (MCP, stdio binding). */
+export class StdioTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly #command: Command
+  readonly #watch: OrphanWatch
+  readonly #options: StdioOptions
+  #child: ServerProcess | undefined
+  #closed = false
+  #batch = ''
+  #isDue = false
+  #isMute = false
+
+  constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
+    this.#command = command
+    this.#watch = watch
+    this.#options = options
+  }
+
+  get child (): ServerProcess | undefined { return this.#child }
+
+  async start (): Promise<void> {
+    const child = this.#child = new ServerProcess(this.#command, this.#watch)
+    const reader = new LineReader(this.#options.maxMessageBytes, {
+      line: text => this.#read(text),
+      oversized: (head, tail, bytes) => this.#options.onOversized(idOfEdges(head, tail), bytes)
+    })
+    child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk))
+    child.stdout?.on('error', err => this.onerror?.(err))
+    child.stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
+    child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
+    child.ended.then(() => this.#end(), () => {})
+  }
+
+  /** A server that closed a pipe is ending, or nobody can talk to it any more: it gets a moment to end by itself. */
+  #mute (child: ServerProcess, problem: string): void {
+    if (this.#closed || this.#isMute) return
+    this.#isMute = true
+    setTimeout(() => {
+      if (this.#closed || child.exit !== undefined) return
+      this.#options.onMute(problem)
+      child.kill()
+    }, MUTE_GRACE_MS).unref()
+  }
+
+  async send (message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin
+    if (this.#closed || stdin == null || !stdin.writable) throw new Error('the server has ended')
+    const { writableLength = 0 } = stdin as { writableLength?: number }
+    if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
+    this.#batch += `${JSON.stringify(message)}\n`
+    if (!this.#isDue) {
+      this.#isDue = true
+      setImmediate(this.#endTurn)
+      this.#flush()
+    } else if (this.#batch.length > BATCH_CHARS) this.#flush()
+  }
+
+  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
+  readonly #endTurn = (): void => {
+    this.#isDue = false
+    this.#flush()
+  }
+
+  #flush (): void {
+    const text = this.#batch
+    this.#batch = ''
+    // not awaited: a child that dies while a write waits would leave its caller waiting, too
+    if (text !== '') this.#child?.stdin?.write(text)
+  }
+
+  /** Ends the child and its group; resolves when they are gone. */
+  async close (): Promise<void> {
+    this.#flush()
+    await this.#child?.close()
+    this.#end()
+  }
+
+  /** A long line is decoded, parsed and delivered in turns of their own, between which others are served; shorter ones may overtake it. */
+  #read (line: string): void {
+    if (line === '') return
+    if (line.length < LONG_CHARS) this.#deliver(line, this.#parse(line))
+    else {
+      setImmediate(() => {
+        const message = this.#parse(line)
+        setImmediate(() => this.#deliver(line, message))
+      })
+    }
+  }
+
+  #parse (line: string): unknown {
+    try {
+      return JSON.parse(line)
+    } catch {
+      return undefined
+    }
+  }
+
+  #deliver (line: string, message: unknown): void {
+    // batches belong to revision 2025-03-26
+    for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
+      if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
+      else this.onmessage?.(one as JSONRPCMessage)
+    }
+  }
+
+  #end (): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.onclose?.()
+  }
+}

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import type { CallOptions, Question, ToolResult } from '../protocol/call-options.js'
+import { InvalidStateError } from '../errors.js'
+import type { Gateway } from '../gateway.js'
+import { Declined } from '../session/server-requests.js'
+import { RequestStates, type CallIdentity } from './request-state.js'
+import type { CallBody } from '../schemas.js'
+import { InvalidRequestError, type Stop, type StopSignal } from '@polyvac/core'
+
+/** Whoever does not say what it can answer is asked everything. */
+const ANSWERS_ALL = { elicitation: {}, sampling: {} }
+
+/** A call that has ended, or one that asks for input and waits for a second call. */
+export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, Question>>, readonly requestState: string }
+
+/** What else the caller of a request hears of its call. */
+type Told = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
+
+interface Open { readonly question: Question, answer (response: Record<string, unknown>): void, decline (): void }
+
+/**
+ * A call in progress, over as many requests of its caller as it takes. An object of a class, and few literals beside it:
+ * V8 moves what a literal makes to its old space once many of them have outlived a collection, and there each of them kept
+ * a whole request until the next full one. It is also what the gateway is told of the call.
+ */
+class Running implements CallOptions {
+  /** That of its first request, for as long as the call lasts. */
+  readonly signal: Stop
+  readonly owner: string | undefined
+  readonly questions = new Map<string, Open>()
+  onProgress: CallOptions['onProgress']
+  onMessage: CallOptions['onMessage']
+  readonly logLevel: string | undefined
+  /** Called when a question comes. */
+  onQuestion: (() => void) | undefined
+  done: Promise<ToolResult> | undefined
+  readonly capabilities: CallBody['capabilities']
+  readonly #hasRoom: () => boolean
+  #asked = 0
+
+  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, { onProgress, onMessage, logLevel }: Told, hasRoom: () => boolean) {
+    this.owner = owner
+    this.capabilities = capabilities
+    this.signal = signal
+    this.onProgress = onProgress
+    this.onMessage = onMessage
+    this.logLevel = logLevel
+    this.#hasRoom = hasRoom
+  }
+
+  readonly ask = (question: Question, signal: StopSignal): Promise<Record<string, unknown>> => {
+    const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
+    if (can === undefined || !this.#hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
+    return new Promise((resolve, reject) => {
+      const key = `input-${++this.#asked}`
+      const end = (): void => {
+        signal.removeEventListener('abort', gone)
+        this.signal.removeEventListener('abort', gone)
+      }
+      const gone = (): void => {
+        this.questions.delete(key)
+        end()
+        reject(new Declined())
+      }
+      signal.addEventListener('abort', gone)
+      this.signal.addEventListener('abort', gone)
+      this.questions.set(key, { question, answer: response => { end(); resolve(response) }, decline: gone })
+      this.onQuestion?.()
+    })
+  }
+}
+
+/** Calls that may ask their caller something in between: the caller is answered with the question, the call waits here. */
+export class InteractiveCalls {
+  readonly #gateway: Gateway
+  readonly #states: RequestStates
+  readonly #hasRoom = (): boolean => this.#parked.size < this.#gateway.limits.maxQuestions
+  readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
+
+  constructor (gateway: Gateway) {
+    this.#gateway = gateway
+    this.#states = new RequestStates(gateway.stateKey)
+  }
+
+  /**
+   * Calls a tool, or goes on with a call that asked.
+   * @param signal that of the request; that of a call's first request lives as long as the call
+   * @throws what befalls a call, MCP_INVALID_STATE
+   */
+  async call (body: CallBody, owner: string | undefined, signal: Stop, told: Told = {}): Promise<Outcome> {
+    const { server, tool, arguments: args = {}, capabilities, requestState } = body
+    if (requestState === undefined) {
+      const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
+      running.done = this.#gateway.call(server, tool, args, running)
+      return await this.#outcome(running, body, owner)
+    }
+    const running = this.#resume(body, owner, requestState)
+    const leave = (): void => running.signal.abort(signal.reason)
+    running.onProgress = told.onProgress
+    running.onMessage = told.onMessage
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    try {
+      return await this.#outcome(running, body, owner)
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  /** The end of a call, or its next questions. */
+  #outcome (running: Running, body: CallBody, owner: string | undefined): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      running.onQuestion = () => {
+        // those that come together are told together
+        setImmediate(() => { if (running.questions.size > 0) resolve(this.#park(running, body, owner)) })
+      }
+      // a call that fails while nobody waits for it has failed for the second request
+      running.done?.then(result => resolve({ result }), reject)
+      if (running.questions.size > 0) running.onQuestion()
+    })
+  }
+
+  /** What a call that asked waits for, by key. @throws MCP_INVALID_STATE */
+  questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, Question>> {
+    return questionsOf(this.#parkedAt(body, owner, requestState).running)
+  }
+
+  /** Declines all that is open. */
+  close (): void {
+    for (const id of [...this.#parked.keys()]) this.#expire(id)
+  }
+
+  #parkedAt (body: CallBody, owner: string | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout } {
+    const id = this.#states.read(state, identityOf(body, owner))
+    const parked = this.#parked.get(id)
+    if (parked === undefined) throw new InvalidStateError('its requestState has been used, or its server has ended the question')
+    return { id, ...parked }
+  }
+
+  #resume (body: CallBody, owner: string | undefined, state: string): Running {
+    const { id, running, timer } = this.#parkedAt(body, owner, state)
+    const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
+    for (const [key, answer] of answers) if (answer !== undefined) checkAnswer(key, answer, running.questions.get(key)!.question)
+    clearTimeout(timer)
+    this.#parked.delete(id)
+    for (const [key, answer] of answers) {
+      // only the tool source, which asks in between, can have no answer
+      if (answer === undefined) running.questions.get(key)?.decline()
+      else running.questions.get(key)?.answer(answer as Record<string, unknown>)
+      running.questions.delete(key)
+    }
+    return running
+  }
+
+  #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
+    running.onQuestion = running.onProgress = running.onMessage = undefined
+    const id = randomUUID()
+    const { questionTtlMs } = this.#gateway.limits
+    const timer = setTimeout(() => this.#expire(id), questionTtlMs)
+    timer.unref()
+    this.#parked.set(id, { running, timer })
+    running.done?.then(() => this.#expire(id), () => {})
+    return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
+  }
+
+  /** Nobody came back: the questions are declined, and the call goes on as it will. */
+  #expire (id: string): void {
+    const parked = this.#parked.get(id)
+    if (parked === undefined) return
+    clearTimeout(parked.timer)
+    this.#parked.delete(id)
+    for (const question of [...parked.running.questions.values()]) question.decline()
+  }
+}
+
+function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: string | undefined): CallIdentity {
+  return { owner, server, tool, args }
+}
+
+function questionsOf ({ questions }: Running): Record<string, Question> {
+  return Object.fromEntries([...questions].map(([key, { question }]) => [key, question]))
+}
+
+/** @throws BAD_REQUEST; the state stays good */
+function checkAnswer (key: string, answer: unknown, { method }: Question): void {
+  const { action } = (answer ?? {}) as { action?: unknown }
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')
+  if (method === 'elicitation/create' && !['accept', 'decline', 'cancel'].includes(String(action))) {
+    throw invalid(`${key}/action`, 'expected "accept", "decline" or "cancel"')
+  }
+}
+
+function invalid (path: string, message: string): Error {
+  return new InvalidRequestError([{ path: `body/inputResponses/${path}`, message }])
+}

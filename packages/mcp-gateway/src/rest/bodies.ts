@@ -1,0 +1,39 @@
+import type { ServerItem } from '../gateway.js'
+import type { ListKind } from '../protocol/lists.js'
+import type { ToolResult } from '../protocol/call-options.js'
+import { isRecord } from '../is-record.js'
+
+const text = (value: unknown): string => typeof value === 'string' ? value : ''
+const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
+
+/** What the lists of the service description are made of, entry by entry. Missing words are empty texts, never absent. */
+const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => Record<string, unknown> } = {
+  tools: ({ server, item }) => ({ name: item.name, description: text(item.description), inputSchema: { type: 'object', ...record(item.inputSchema) }, server }),
+  resources: ({ server, item }) => ({ uri: item.uri, name: text(item.name) || text(item.title) || item.uri, description: text(item.description), mimeType: text(item.mimeType), server }),
+  templates: ({ server, item }) => ({ uriTemplate: item.uriTemplate, name: text(item.name), description: text(item.description), mimeType: text(item.mimeType), server }),
+  prompts: ({ server, item }) => ({
+    name: item.name,
+    description: text(item.description),
+    arguments: (Array.isArray(item.arguments) ? item.arguments : []).map(record).map(argument => ({ name: text(argument.name), description: text(argument.description), required: argument.required === true })),
+    server
+  })
+}
+
+const KEY = { tools: 'tools', resources: 'resources', templates: 'resourceTemplates', prompts: 'prompts' } as const
+
+/** The body of a list. */
+export function listBody (kind: ListKind, items: readonly ServerItem[]): Record<string, unknown> {
+  return { [KEY[kind]]: items.map(ENTRY[kind]) }
+}
+
+/** The contents of a resource. Each holds text, as the service description says; what is no text has `blob` beside an empty one. */
+export function contentsBody ({ contents }: ToolResult): { contents: Array<Record<string, unknown>> } {
+  return {
+    contents: (Array.isArray(contents) ? contents : []).map(record).map(({ uri, mimeType, text: words, blob }) => ({
+      ...typeof uri === 'string' && { uri },
+      ...typeof mimeType === 'string' && { mimeType },
+      text: text(words),
+      ...typeof blob === 'string' && { blob }
+    }))
+  }
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ServerItem } from '../gateway.js'
+import type { ListKind } from '../protocol/lists.js'
+import { listBody } from './bodies.js'
+
+/** Bodies kept: one for each list, of all servers and of one. */
+const MAX_KEPT = 200
+
+interface Kept {
+  readonly items: readonly ServerItem[]
+  readonly text: string
+  readonly etag: string
+}
+
+/** Lists as text with their ETag, made anew only when an entry is another one: a list may be long, and is asked for often. */
+export class ListBodies {
+  readonly #kept = new Map<string, Kept>()
+
+  send (request: FastifyRequest, reply: FastifyReply, kind: ListKind, of: string, items: readonly ServerItem[]): FastifyReply {
+    const { text, etag } = this.#body(kind, `${kind} ${of}`, items)
+    reply.header('etag', etag).header('cache-control', 'no-cache')
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply.type('application/json; charset=utf-8').serializer(String).send(text)
+  }
+
+  #body (kind: ListKind, key: string, items: readonly ServerItem[]): Kept {
+    const known = this.#kept.get(key)
+    if (known !== undefined && known.items.length === items.length && known.items.every(({ item, server }, i) => items[i]!.item === item && items[i]!.server === server)) return known
+    const text = JSON.stringify(listBody(kind, items))
+    const kept = { items, text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
+    if (this.#kept.size >= MAX_KEPT) this.#kept.clear()
+    this.#kept.set(key, kept)
+    return kept
+  }
+}
+
+/** RFC 9110, section 13.1.2: a list of tags, compared weakly, or `*`. */
+function matches (header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some(tag => [etag, `W/${etag}`, '*'].includes(tag.trim()))
+}

@@ -1,0 +1,44 @@
+import { LIST_KINDS, LISTS, readList, type Item, type ListKind } from '../protocol/lists.js'
+
+interface Entry {
+  readonly value: Promise<readonly Item[]>
+  readonly at: number
+}
+
+/** The lists of one session: read by need, kept until the server tells a change, or until they are old where it tells none. */
+export class ListCache {
+  readonly #page: (method: string, params: object) => Promise<Record<string, unknown>>
+  readonly #lifeMs: (kind: ListKind) => number
+  readonly #entries = new Map<ListKind, Entry>()
+
+  constructor (page: (method: string, params: object) => Promise<Record<string, unknown>>, lifeMs: (kind: ListKind) => number) {
+    this.#page = page
+    this.#lifeMs = lifeMs
+  }
+
+  get (kind: ListKind): Promise<readonly Item[]> {
+    const known = this.#entries.get(kind)
+    if (known !== undefined && performance.now() - known.at < this.#lifeMs(kind)) return known.value
+    const value = readList(kind, params => this.#page(LISTS[kind].method, params))
+    const entry = { value, at: performance.now() }
+    this.#entries.set(kind, entry)
+    value.catch(() => { if (this.#entries.get(kind) === entry) this.#entries.delete(kind) })
+    return value
+  }
+
+  /** Age of a list in ms. */
+  age (kind: ListKind): number {
+    return performance.now() - (this.#entries.get(kind)?.at ?? -Infinity)
+  }
+
+  drop (kind: ListKind): void {
+    this.#entries.delete(kind)
+  }
+
+  /** A notification of the server; gives back the lists that it makes stale. */
+  changed (method: string): ListKind[] {
+    const kinds = LIST_KINDS.filter(kind => LISTS[kind].changed === method)
+    for (const kind of kinds) this.drop(kind)
+    return kinds
+  }
+}

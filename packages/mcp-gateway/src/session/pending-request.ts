@@ -1,0 +1,117 @@
+import type { LiveEntry, LiveSet } from '@polyvac/core'
+import type { CallOptions, CallProgress, LogMessage, ToolResult } from '../protocol/call-options.js'
+import { CallAbortedError, CallTimeoutError } from '../errors.js'
+import type { Requests, Waiting } from './rpc-channel.js'
+
+export interface TimedRequestParts {
+  /** The server's name. */
+  readonly server: string
+  readonly requests: Requests
+  /** Longest time in ms, progress or not. */
+  readonly maxMs: number
+  /** Calls on their way. */
+  readonly calls: LiveSet<TimedRequest>
+  readonly onLate: (request: TimedRequest) => void
+  /** What else goes with a request, where the server's revision knows such a thing. */
+  readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
+}
+
+/**
+ * A request on its way. It ends with its answer, when its time has passed without progress, or when its caller leaves. Its
+ * time stands still while it is paused. One object, for all that a call needs, since there is one for every call.
+ */
+export class TimedRequest implements Waiting {
+  readonly method: string
+  /** The tool, if it is a call. */
+  readonly tool: string | undefined
+  readonly options: CallOptions
+  readonly #parts: TimedRequestParts
+  readonly #timeoutMs: number
+  readonly #begun = performance.now()
+  readonly #resolve: (result: ToolResult) => void
+  readonly #reject: (err: unknown) => void
+  readonly #id: string | number
+  readonly #place: LiveEntry<TimedRequest> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #pauses = 0
+
+  /**
+   * @param tool that is called, if it is a call
+   * @throws the server's error, MCP_CALL_TIMEOUT, or the reason of `options.signal`
+   */
+  static send (parts: TimedRequestParts, timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
+    return new Promise((resolve, reject) => new TimedRequest(parts, timeoutMs, method, params, options, tool, resolve, reject))
+  }
+
+  private constructor (
+    parts: TimedRequestParts, timeoutMs: number, method: string, params: object, options: CallOptions, tool: string | undefined,
+    resolve: (result: ToolResult) => void, reject: (err: unknown) => void
+  ) {
+    this.method = method
+    this.tool = tool
+    this.options = options
+    this.#parts = parts
+    this.#timeoutMs = timeoutMs
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#timer = setTimeout(late, timeoutMs, this)
+    this.#place = tool === undefined ? undefined : parts.calls.add(this)
+    options.signal?.addEventListener('abort', this.#leave)
+    this.#id = parts.requests.request(method, params, this, parts.metaOf?.(options))
+  }
+
+  answered (result: ToolResult): void {
+    this.#end()
+    this.#resolve(result)
+  }
+
+  failed (err: unknown): void {
+    this.#end()
+    this.#reject(err)
+  }
+
+  progressed (progress: CallProgress): unknown {
+    if (performance.now() - this.#begun > this.#parts.maxMs) return this.#giveUp(new CallTimeoutError(this.#parts.server, this.#parts.maxMs / 1000))
+    this.#timer?.refresh()
+    return this.options.onProgress?.(progress) as unknown
+  }
+
+  logged (message: LogMessage): unknown {
+    return this.options.onMessage?.(message) as unknown
+  }
+
+  pause (): void {
+    this.#pauses++
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  resume (): void {
+    if (--this.#pauses === 0) this.#timer = setTimeout(late, this.#timeoutMs, this)
+  }
+
+  /** Its time is over. */
+  late (): void {
+    this.#parts.onLate(this)
+    this.#giveUp(new CallTimeoutError(this.#parts.server, this.#timeoutMs / 1000))
+  }
+
+  readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError()) as Error)
+
+  #giveUp (reason: Error): void {
+    this.#parts.requests.cancel(this.#id, reason.message)
+    this.failed(reason)
+  }
+
+  #end (): void {
+    // what is resumed after its end stays without a timer
+    this.#pauses = Infinity
+    clearTimeout(this.#timer)
+    this.options.signal?.removeEventListener('abort', this.#leave)
+    this.#place?.remove()
+  }
+}
+
+function late (request: TimedRequest): void {
+  request.late()
+}

@@ -1,0 +1,97 @@
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
+import { CallTimeoutError } from '../errors.js'
+import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from '../connections/modern-adapter.js'
+import { answersTo } from './server-requests.js'
+
+/** How often a task is looked at, in ms, within what its server wishes. */
+const MIN_POLL_MS = 100
+const MAX_POLL_MS = 1_000
+
+export interface AwaitedTaskParts {
+  readonly server: string
+  /** Longest time in ms. */
+  readonly maxMs: number
+  readonly params: { readonly name: string, readonly arguments: unknown }
+  readonly options: CallOptions
+  readonly request: (method: string, params: object, options?: CallOptions, tool?: string) => Promise<ToolResult>
+  readonly onTrouble: (err: Error) => void
+}
+
+/** A call as a task of 2025-11-25, for a caller that knows none. Its result is the place where a server asks its questions. */
+export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
+  const { request, params, options } = parts
+  const begun = await request('tools/call', { ...params, task: {} }, options, params.name)
+  const { taskId } = (begun.task ?? {}) as ToolResult
+  // a server that says so of its tool and has no task after all
+  if (typeof taskId !== 'string') return begun
+  return await untilEnded(parts, taskId, async taskId => {
+    const { status, pollInterval } = await request('tasks/get', { taskId }, { signal: options.signal })
+    return status === 'working' ? pollInterval : await request('tasks/result', { taskId }, options, params.name)
+  })
+}
+
+/** The same by the extension of 2026-07-28: answers are given to the task. */
+export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolResult> {
+  const { request, params, options } = parts
+  const { signal, owner, ask, onProgress, onMessage, logLevel, capabilities } = options
+  const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...KNOWS_TASKS } }, params.name)
+  if (begun.resultType !== 'task') return begun
+  // what was answered is still asked until the server has taken the answer; what is asked anew is answered anew
+  let answered = new Map<string, string>()
+  return await untilEnded(parts, begun.taskId, async taskId => {
+    const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
+    if (status === 'completed') {
+      if (typeof result !== 'object' || result === null) throw new McpError(ErrorCode.InternalError, 'it answered with a completed task that has no result')
+      return result
+    }
+    if (status === 'failed' || status === 'cancelled') {
+      const { code = ErrorCode.InternalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
+      throw new McpError(code, message, data)
+    }
+    const asked = Object.entries((inputRequests ?? {}) as object)
+    const open = asked.filter(([key, question]) => answered.get(key) !== JSON.stringify(question))
+    if (open.length > 0) {
+      await request('tasks/update', { taskId, ...await answersTo({ inputRequests: Object.fromEntries(open) }, options) }, { signal, capabilities: KNOWS_TASKS })
+    }
+    answered = new Map(asked.map(([key, question]) => [key, JSON.stringify(question)]))
+    return pollIntervalMs
+  })
+}
+
+/** Whether a server refuses a call because it would become a task, which its caller does not know. */
+export function wantsTask (err: unknown): boolean {
+  const { code, data } = (err ?? {}) as { code?: unknown, data?: { requiredCapabilities?: { extensions?: object } } }
+  return code === MISSING_CAPABILITY && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
+}
+
+/** `look` gives the result, or how long to wait before the next look. A task that nobody waits for any more is cancelled. */
+async function untilEnded ({ server, maxMs, options, request, onTrouble }: AwaitedTaskParts, taskId: unknown, look: (taskId: unknown) => Promise<unknown>): Promise<ToolResult> {
+  const begun = performance.now()
+  try {
+    for (;;) {
+      const seen = await look(taskId)
+      if (typeof seen === 'object' && seen !== null) return seen as ToolResult
+      if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
+      await pause(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+    }
+  } catch (err) {
+    request('tasks/cancel', { taskId }, { capabilities: KNOWS_TASKS }).catch(onTrouble)
+    throw err
+  }
+}
+
+/** @throws the reason of the signal */
+function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) reject(signal.reason)
+      else resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+  })
+}

@@ -1,0 +1,235 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { ErrorCode, McpError, type Result } from '@modelcontextprotocol/sdk/types.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
+import { ListCache } from './list-cache.js'
+import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from '../connections/modern-adapter.js'
+import type { Limits } from '../options.js'
+import { LiveSet } from '@polyvac/core'
+import { answersTo, Questions } from './server-requests.js'
+import { Requests } from './rpc-channel.js'
+import { checkResult } from '../protocol/check-result.js'
+import { TimedRequest, type TimedRequestParts } from './pending-request.js'
+import { ToolCatalog } from './tool-catalog.js'
+
+const CALL = 'tools/call'
+const PING = 'ping'
+
+/** From the lowest. Any of them is below what was never set. */
+const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
+
+/** Times that one call may ask. */
+const MAX_ROUNDS = 20
+
+/** Age in ms from which a list is read anew for a name that is not on it. */
+const RELIST_MS = 1_000
+
+export interface SessionOptions {
+  readonly name: string
+  readonly limits: Limits
+  readonly callTimeoutMs: number
+  readonly allow?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
+  /** Whether the server speaks revision 2026-07-28. */
+  readonly isModern: boolean
+  /** Whether notifications of list changes surely arrive; else lists are read anew when they are old. */
+  readonly tellsChanges: boolean
+  /** A request was cancelled before its answer. */
+  readonly onCancelled?: ((id: string | number) => void) | undefined
+  /** A list may have changed. */
+  readonly onChange: (kinds: readonly ListKind[]) => void
+  /** A resource that is watched has changed. */
+  readonly onUpdated: (uri: string) => void
+  readonly onTrouble: (err: Error) => void
+}
+
+/** A connection to one server, from its handshake to its end: requests, lists, questions. */
+export class Session {
+  readonly requests: Requests
+  readonly #client: Client
+  readonly #options: SessionOptions
+  readonly #lists: ListCache
+  readonly #questions: Questions
+  #catalog: { readonly items: readonly Item[], readonly catalog: ToolCatalog } | undefined
+  /** Calls in flight. */
+  readonly #calls = new LiveSet<TimedRequest>()
+  readonly #parts: TimedRequestParts
+  #ended: (() => void) | undefined
+  /** Resolves when the connection is over, whoever ended it. */
+  readonly ended: Promise<void>
+  #open = true
+  /** What the server was told; it has a mind of its own before. */
+  #logLevel = 'unset'
+
+  constructor (transport: Transport, options: SessionOptions) {
+    this.#options = options
+    this.requests = new Requests(transport, { onCancelled: options.onCancelled, loggedBy: () => this.#questions.logging() })
+    this.ended = new Promise(resolve => { this.#ended = resolve })
+    this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
+    this.#questions = new Questions(this.#calls)
+    this.#parts = {
+      server: options.name,
+      requests: this.requests,
+      maxMs: options.limits.maxCallMs,
+      calls: this.#calls,
+      metaOf: options.isModern ? metaOf : undefined,
+      onLate: ({ method }) => { if (method !== PING) this.timedOutAt = performance.now() }
+    }
+    this.#client.onclose = () => {
+      this.#open = false
+      this.#ended?.()
+    }
+    this.#client.onerror = options.onTrouble
+    this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
+      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | null | undefined) as Promise<Result>
+    this.#client.fallbackNotificationHandler = async ({ method, params }) => {
+      if (method === 'notifications/resources/updated') return options.onUpdated(String(params?.uri))
+      const kinds = this.#lists.changed(method)
+      if (kinds.includes('tools')) this.#catalog = undefined
+      if (kinds.length > 0) options.onChange(kinds)
+    }
+    const listens = (kind: ListKind): boolean => options.tellsChanges && (this.#client.getServerCapabilities()?.[LISTS[kind].capability] as { listChanged?: boolean } | undefined)?.listChanged === true
+    this.#lists = new ListCache((method, params) => this.request(method, params), kind => listens(kind) ? Infinity : options.limits.listTtlMs)
+  }
+
+  /** When a call last ran out of its time. */
+  timedOutAt = -Infinity
+  #suspectedAt = -Infinity
+
+  /** Whether the server hangs, as far as one can tell: it was asked for a sign of life and has said nothing since. */
+  get suspected (): boolean { return this.#suspectedAt > this.requests.heardAt }
+  suspect (): void { this.#suspectedAt = performance.now() }
+
+  get isModern (): boolean { return this.#options.isModern }
+  get open (): boolean { return this.#open }
+  get calls (): number { return this.#calls.size }
+  get serverInfo (): { name: string, version: string } | undefined { return this.#client.getServerVersion() }
+  get instructions (): string | undefined { return this.#client.getInstructions() }
+
+  /** The handshake. */
+  async connect (timeoutMs: number): Promise<void> {
+    await this.#client.connect(this.requests, { timeout: timeoutMs })
+  }
+
+  offers (kind: ListKind): boolean {
+    return this.#client.getServerCapabilities()?.[LISTS[kind].capability] !== undefined
+  }
+
+  get completes (): boolean { return this.#client.getServerCapabilities()?.completions !== undefined }
+
+  /** A list, all pages; empty where the server has no such thing. */
+  async list (kind: ListKind): Promise<readonly Item[]> {
+    if (!this.offers(kind)) return []
+    if (kind === 'tools') return (await this.tools()).items
+    try {
+      return await this.#lists.get(kind)
+    } catch (err) {
+      // many servers have resources and know no templates
+      if (kind === 'templates' && err instanceof McpError && err.code === ErrorCode.MethodNotFound) return []
+      throw err
+    }
+  }
+
+  async tools (): Promise<ToolCatalog> {
+    const items = this.offers('tools') ? await this.#lists.get('tools') : []
+    return this.#catalogOf(items)
+  }
+
+  /** The tools, with one look for new ones where a name is not among them. */
+  async toolsWith (tool: string): Promise<ToolCatalog> {
+    const catalog = await this.tools()
+    if (catalog.get(tool) !== undefined || this.#lists.age('tools') < RELIST_MS) return catalog
+    this.#lists.drop('tools')
+    return await this.tools()
+  }
+
+  /** The tools as they were last read, if this tool is among them. */
+  knownTools (tool: string): ToolCatalog | undefined {
+    const known = this.#catalog?.catalog
+    return known?.get(tool) === undefined ? undefined : known
+  }
+
+  #catalogOf (items: readonly Item[]): ToolCatalog {
+    if (this.#catalog?.items !== items) this.#catalog = { items, catalog: new ToolCatalog(items, this.#options) }
+    return this.#catalog.catalog
+  }
+
+  /**
+   * A request whose time is that of a call. What a server of revision 2026-07-28 asks in its result is answered by
+   * `options.ask`, unless the caller wants to hear it itself.
+   * @param tool that is called, if it is a call
+   */
+  async request (method: string, params: object, options: CallOptions = {}, tool?: string): Promise<ToolResult> {
+    let { round } = options
+    for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
+      const result = await this.#timed(this.#options.callTimeoutMs, method, round === undefined ? params : { ...params, ...round }, options, tool)
+      if (this.isModern) checkResult(result, options)
+      if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
+      round = await answersTo(result, options)
+    }
+    throw new McpError(ErrorCode.InvalidRequest, `the server asked ${MAX_ROUNDS} times over`)
+  }
+
+  /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
+  call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
+    const params = { name: tool, arguments: args }
+    if (this.isModern) return this.#callModern(params, options)
+    if (options.logLevel !== undefined) this.#louder(options.logLevel)
+    return isTask ? awaitTask(this.#taskParts(params, options)) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
+  }
+
+  async #callModern (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
+    try {
+      return await this.request(CALL, params, options, params.name)
+    } catch (err) {
+      // a caller that knows tasks has said so, and hears of them itself
+      if (options.round !== undefined || !wantsTask(err)) throw err
+      return await awaitModernTask(this.#taskParts(params, options))
+    }
+  }
+
+  #taskParts (params: AwaitedTaskParts['params'], options: CallOptions): AwaitedTaskParts {
+    const { name: server, limits: { maxCallMs: maxMs }, onTrouble } = this.#options
+    return { server, maxMs, params, options, onTrouble, request: this.request.bind(this) }
+  }
+
+  /** Whether the server tells when a resource changes. */
+  get watches (): boolean { return (this.#client.getServerCapabilities()?.resources as { subscribe?: boolean } | undefined)?.subscribe === true }
+
+  /** Has the server tell when a resource changes, or no more. */
+  async watch (uri: string, isWatched: boolean): Promise<void> {
+    await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
+  }
+
+  async ping (timeoutMs: number): Promise<void> {
+    await this.#timed(timeoutMs, PING, {}, {})
+  }
+
+  /** Counts as ended, and stays open for the answers that are on their way. */
+  retire (): void {
+    this.#ended?.()
+  }
+
+  async close (): Promise<void> {
+    this.#open = false
+    await this.#client.close()
+    // a client whose handshake failed has let go of its transport
+    await this.requests.close()
+    this.#ended?.()
+  }
+
+  /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
+  #louder (level: string): void {
+    if (this.#client.getServerCapabilities()?.logging === undefined) return
+    if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.#logLevel)) return
+    this.#logLevel = level
+    this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
+  }
+
+  #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
+    const { signal } = options
+    return signal?.aborted === true ? Promise.reject(signal.reason) : TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
+  }
+}

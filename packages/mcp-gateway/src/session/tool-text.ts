@@ -1,0 +1,16 @@
+import type { ToolResult } from '../protocol/call-options.js'
+
+/** Longest text of a server that becomes the message of an error. */
+const MAX_CHARS = 2_000
+
+/** What a tool says in words. */
+export function toolText ({ content }: ToolResult): string {
+  const texts = (Array.isArray(content) ? content as Array<{ text?: unknown }> : [])
+    .map(block => block?.text).filter(text => typeof text === 'string')
+  const text = texts.join('\n').trim()
+  return text === '' ? 'it gave no reason' : shortened(text)
+}
+
+export function shortened (text: string): string {
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text
+}

@@ -1,0 +1,118 @@
+import { SignedStates } from '@polyvac/core'
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoff } from '../backoff.js'
+import type { ToolResult } from '../protocol/call-options.js'
+import { handedOn } from '../errors.js'
+import type { Gateway } from '../gateway.js'
+import { KNOWS_TASKS } from '../connections/modern-adapter.js'
+import type { SourceContext } from './call.js'
+
+/** How long a task whose server names no time can be asked for, in ms. */
+const DEFAULT_TTL_MS = 24 * 3_600_000
+
+/** How often a followed task is looked at, in ms, whatever its server says. */
+const MIN_POLL_MS = 200
+const DEFAULT_POLL_MS = 1_000
+const MAX_POLL_MS = 60_000
+
+/** Longest id of a task that is looked at, in characters: that of its server, twice signed at most. */
+const MAX_ID_CHARS = 4_096
+
+/** JSON-RPC code of servers for tasks that they do not know. */
+const INVALID_PARAMS = -32602
+
+const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
+
+type Task = Readonly<Record<string, unknown>>
+
+/**
+ * Tasks that servers made of calls. All of them belong to the gateway, as far as their servers know; so callers get ids that
+ * are signed for them, which also say where the task is.
+ */
+export class SourceTasks {
+  readonly #gateway: Gateway
+  readonly #ids: SignedStates
+
+  /** @throws INVALID_STATE_KEY */
+  constructor (gateway: Gateway) {
+    this.#gateway = gateway
+    this.#ids = new SignedStates(gateway.stateKey, MAX_ID_CHARS)
+  }
+
+  /** A new task as its caller is told. */
+  begun (server: string, result: ToolResult, context: SourceContext): Task {
+    const { taskId, ttlMs } = result
+    return told(result, this.#ids.sign([server, taskId], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
+  }
+
+  async get (taskId: string, context: SourceContext): Promise<Task | undefined> {
+    const task = await this.#request('tasks/get', taskId, context)
+    return task === undefined ? undefined : told(task, taskId)
+  }
+
+  async update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: SourceContext): Promise<boolean> {
+    return await this.#request('tasks/update', taskId, context, { inputResponses }) !== undefined
+  }
+
+  async cancel (taskId: string, context: SourceContext): Promise<boolean> {
+    return await this.#request('tasks/cancel', taskId, context) !== undefined
+  }
+
+  /** What befalls the server meanwhile is waited out: its task may go on. */
+  async follow (taskId: string, changed: (task: Task) => void, context: SourceContext): Promise<void> {
+    const { signal } = context
+    const stop = new AbortController()
+    const leave = (): void => stop.abort()
+    signal.addEventListener('abort', leave)
+    let last: string | undefined
+    let failures = 0
+    try {
+      while (!signal.aborted) {
+        let ms
+        try {
+          const task = await this.get(taskId, context)
+          if (task === undefined) return
+          const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
+          const isOver = ENDED.has(task.status)
+          // what it was at first is no change, but that it ended the caller may not know
+          if (last === undefined ? isOver : last !== now) changed(task)
+          if (isOver) return
+          last = now
+          failures = 0
+          ms = pollMs(task)
+        } catch (err) {
+          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === INVALID_PARAMS) return
+          ms = backoff(++failures, { firstMs: DEFAULT_POLL_MS, maxMs: MAX_POLL_MS })
+        }
+        await delay(ms, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      }
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  async #request (method: string, id: string, context: SourceContext, more?: object): Promise<ToolResult | undefined> {
+    const read = this.#ids.read(id, identity(context))
+    if ('fault' in read) return undefined
+    const [server, taskId] = read.value as [string, string]
+    if (!this.#gateway.names.includes(server)) return undefined
+    const { signal, principal } = context
+    try {
+      return await this.#gateway.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
+    } catch (err) {
+      throw handedOn(err)
+    }
+  }
+}
+
+function told ({ resultType, _meta, ...task }: ToolResult, taskId: string): Task {
+  return { ...task, taskId }
+}
+
+function pollMs ({ pollIntervalMs }: Task): number {
+  return typeof pollIntervalMs === 'number' ? Math.min(Math.max(pollIntervalMs, MIN_POLL_MS), MAX_POLL_MS) : DEFAULT_POLL_MS
+}
+
+function identity ({ principal }: SourceContext): unknown {
+  return ['task', principal?.owner ?? null]
+}

@@ -1,0 +1,280 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoff } from '../backoff.js'
+import type { CallOptions } from '../protocol/call-options.js'
+import { connectionTo, type Connection, type ConnectionParts } from '../connections/connection.js'
+import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
+import type { KnownBinding } from '../connections/http/http-connection.js'
+import { watchHealth } from './health.js'
+import type { ListKind } from '../protocol/lists.js'
+import { wordsOf } from '../session/rpc-channel.js'
+import { ResourceListeners } from './resource-subscriptions.js'
+import type { NamedServer } from '../config/server-config.js'
+import type { Session } from '../session/session.js'
+import { shown } from '../suggestion.js'
+
+export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
+
+/** Failures in a row from which a server counts as one that cannot stay up. */
+const CRASH_LOOP = 5
+/** A server that was ready for so long, in ms, begins its count of failures anew. */
+const STABLE_MS = 10_000
+/** How long a forgotten session is kept for the answers to what was sent in it, in ms. */
+const RETIRED_MS = 5_000
+/** A restart as near as this, in ms, is worth waiting for. */
+const SOON_MS = 1_500
+
+export interface UpstreamStatus {
+  readonly name: string
+  readonly transport: 'stdio' | 'http'
+  readonly state: UpstreamState
+  readonly attempt: number
+  readonly crashLoop: boolean
+  readonly restarts: number
+  readonly callsInFlight: number
+  readonly pid?: number | undefined
+  readonly server?: { readonly name: string, readonly version: string } | undefined
+  readonly readySince?: string | undefined
+  readonly nextRetryAt?: string | undefined
+  readonly error?: string | undefined
+  readonly exitCode?: number | null | undefined
+  readonly signal?: string | null | undefined
+  readonly missingEnv?: readonly string[] | undefined
+  readonly stderr: readonly string[]
+}
+
+export interface UpstreamOptions extends Omit<ConnectionParts, 'onUpdated'> {
+  readonly onChange: (kinds: readonly ListKind[]) => void
+}
+
+/** Keeps one configured server running: starts it, waits for its end, starts it again. */
+export class Supervisor {
+  readonly config: NamedServer
+  protected readonly options: UpstreamOptions
+  /** Who wants to know of changes of its resources. */
+  readonly listeners: ResourceListeners
+  readonly #closing = new AbortController()
+  /** A call may outlive its connection, and asks how it ended. */
+  readonly #connections = new WeakMap<Session, Connection>()
+  readonly #retired = new Set<Connection>()
+  readonly #waiters = new Set<() => void>()
+  readonly #binding: KnownBinding = {}
+  #isRemoved = false
+  #state: UpstreamState = 'starting'
+  #connection: Connection | undefined
+  #session: Session | undefined
+  #failures = 0
+  #attempt = 0
+  #starts = 0
+  #readyAt = 0
+  #retryAt = 0
+  #problem: string | undefined
+  #last: Pick<UpstreamStatus, 'exitCode' | 'signal' | 'stderr'> = { stderr: [] }
+  #running: Promise<void> | undefined
+
+  /** @param listeners those of the entry whose place this one takes */
+  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceListeners()) {
+    this.config = config
+    this.options = options
+    this.listeners = listeners
+    listeners.onWanted = (uri, isWanted) => this.#tellWatched(uri, isWanted)
+  }
+
+  get name (): string { return this.config.name }
+
+  /** The session there is at the moment. */
+  protected get session (): Session | undefined { return this.#session }
+
+  /** Whether it ends with the gateway, rather than alone. */
+  protected get closes (): boolean { return this.#closing.signal.aborted && !this.#isRemoved }
+
+  protected connectionOf (session: Session): Connection | undefined {
+    return this.#connections.get(session)
+  }
+
+  start (): void {
+    this.#running ??= this.#run().catch((err: unknown) => {
+      this.#problem = 'its supervision failed; the log has the cause'
+      this.#to('failed')
+      this.options.log.error({ err, mcpServer: this.name }, 'the supervision of an MCP server failed')
+    })
+  }
+
+  /** Resolves when the start in progress has ended, well or not. */
+  async settled (): Promise<void> {
+    while (this.#state === 'starting') await this.#nextChange(this.options.limits.startTimeoutMs, undefined)
+  }
+
+  /** Ends the server for good, with the gateway or because it is configured no more. May be called twice. */
+  async close (isRemoved = false): Promise<void> {
+    this.#isRemoved ||= isRemoved
+    this.#closing.abort()
+    await Promise.all([this.#connection?.close(), this.#running, ...[...this.#retired].map(connection => connection.close())])
+  }
+
+  status (): UpstreamStatus {
+    const ready = this.#state === 'ready'
+    return {
+      name: this.name,
+      transport: this.config.url === undefined ? 'stdio' : 'http',
+      state: this.#state,
+      attempt: this.#attempt,
+      crashLoop: this.#failures >= CRASH_LOOP,
+      restarts: Math.max(0, this.#starts - 1),
+      callsInFlight: this.#session?.calls ?? 0,
+      pid: this.#connection?.pid,
+      server: this.#session?.serverInfo === undefined ? undefined : { name: this.#session.serverInfo.name, version: this.#session.serverInfo.version },
+      readySince: ready ? new Date(this.#readyAt).toISOString() : undefined,
+      nextRetryAt: this.#state === 'waiting' ? new Date(this.#retryAt).toISOString() : undefined,
+      error: ready ? undefined : this.#problem,
+      ...ready ? {} : { exitCode: this.#last.exitCode, signal: this.#last.signal },
+      missingEnv: this.#connection?.missingEnv.length === 0 ? undefined : this.#connection?.missingEnv,
+      stderr: this.#connection?.stderr() ?? this.#last.stderr
+    }
+  }
+
+  /** Calls `changed` whenever the resource does, also after a restart or another configuration of the server. What it returns ends that. */
+  watch (uri: string, changed: () => void): () => void {
+    return this.listeners.add(uri, changed)
+  }
+
+  #tellWatched (uri: string, isWatched: boolean): void {
+    if (this.#session?.watches !== true) return
+    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(wordsOf(err)) }, 'changes of a resource cannot be watched') })
+  }
+
+  /** Gives a connection up; another one is made. */
+  protected leave (session: Session, connection: Connection, problem: string): void {
+    if (this.#session === session) {
+      this.#problem = problem
+      this.#session = undefined
+      this.#state = 'starting'
+    }
+    connection.close().catch(() => {})
+  }
+
+  /** Gives a forgotten session up; other calls on their way in it learn so by themselves, and are made again, too. */
+  protected retire (session: Session, connection: Connection): void {
+    if (this.#retired.has(connection)) return
+    this.#retired.add(connection)
+    if (this.#session === session) {
+      this.#session = undefined
+      this.#state = 'starting'
+    }
+    session.retire()
+    setTimeout(() => {
+      connection.close().catch(() => {})
+      this.#retired.delete(connection)
+    }, RETIRED_MS).unref()
+  }
+
+  /** The session, as soon as there is one; a server that is starting is waited for. */
+  protected async ready (signal: CallOptions['signal']): Promise<Session> {
+    const until = performance.now() + this.options.limits.readyWaitMs
+    while (this.#session === undefined) {
+      const left = until - performance.now()
+      const soon = this.#state === 'starting' || (this.#state === 'waiting' && this.#retryAt - Date.now() < SOON_MS && this.#failures < CRASH_LOOP)
+      if (!soon || left <= 0) throw this.notReady()
+      if (signal?.aborted === true) throw signal.reason
+      await this.#nextChange(left, signal)
+    }
+    return this.#session
+  }
+
+  #nextChange (ms: number, signal: CallOptions['signal']): Promise<void> {
+    return new Promise(resolve => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#waiters.delete(done)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      this.#waiters.add(done)
+      signal?.addEventListener('abort', done)
+    })
+  }
+
+  protected notReady (reason?: string, then?: string): Error {
+    if (this.closes) return new ShuttingDownError()
+    const next = then ?? this.#next()
+    const why = reason ?? this.#problem ?? (this.#isRemoved ? 'it is configured no more' : 'it has not answered yet')
+    return withContext(new ServerNotReadyError(shown(this.name), why, next), { server: this.name, details: this.details() })
+  }
+
+  #next (): string {
+    return this.#state === 'waiting'
+      ? `it is started again in ${Math.max(0, (this.#retryAt - Date.now()) / 1000).toFixed(1)} s`
+      : this.#state === 'starting' ? 'it is still starting' : 'it is not started again'
+  }
+
+  protected details (): Record<string, unknown> {
+    const { state, attempt, nextRetryAt, exitCode, signal, stderr, crashLoop } = this.status()
+    const details = { state, exitCode: exitCode ?? this.#last.exitCode, signal: signal ?? this.#last.signal, stderr, attempt, nextRetryAt, ...crashLoop && { crashLoop } }
+    return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
+  }
+
+  protected redact (text: string): string {
+    return this.#connection?.redact(text) ?? text
+  }
+
+  /** Starts the server, waits for its end, starts it again, until it is closed. */
+  async #run (): Promise<void> {
+    const { limits, log } = this.options
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      this.#attempt = this.#failures + 1
+      this.#starts++
+      this.#to('starting')
+      const connection = this.#connection = await connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      if (signal.aborted) break
+      let wasReady = 0
+      try {
+        await connection.open(signal)
+        const { session } = connection
+        this.#connections.set(session, connection)
+        this.#problem = undefined
+        this.#readyAt = Date.now()
+        this.#session = session
+        this.#to('ready')
+        for (const uri of this.listeners.uris) this.#tellWatched(uri, true)
+        log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
+        // its tools may be others than before
+        this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
+        const health = watchHealth(session, limits, () => { connection.hung() })
+        try {
+          await session.ended
+        } finally {
+          health.stop()
+        }
+        wasReady = Date.now() - this.#readyAt
+      } catch (err) {
+        if (!signal.aborted) this.#problem = connection.problemOf(err)
+      }
+      this.#session = undefined
+      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', stderr: [] } : await connection.ended()
+      this.#last = end
+      if (wasReady > 0) this.#problem = end.problem
+      if (signal.aborted) break
+      const stale = connection.wasStale
+      this.#failures = wasReady >= STABLE_MS || stale ? (stale ? this.#failures : 1) : this.#failures + 1
+      if (this.config.restart === false || connection.hopeless) {
+        this.#to('failed')
+        log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
+        return
+      }
+      if (stale) continue
+      const ms = backoff(this.#failures, { firstMs: limits.restartDelayMs, maxMs: limits.restartDelayMaxMs })
+      this.#retryAt = Date.now() + ms
+      this.#to('waiting')
+      if (this.#failures === CRASH_LOOP) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server fails again and again; it is tried for ever, ever more seldom')
+      else log.warn({ mcpServer: this.name, err: this.#problem, exitCode: end.exitCode, signal: end.signal, attempt: this.#attempt, retryInMs: ms }, 'MCP server ended; it is started again')
+      await delay(ms, undefined, { signal, ref: false }).catch(() => {})
+    }
+    this.#to('stopped')
+  }
+
+  #to (state: UpstreamState): void {
+    this.#state = state
+    for (const waiter of [...this.#waiters]) waiter()
+  }
+}

@@ -1,0 +1,145 @@
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
+import {
+  CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
+  ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
+} from '../errors.js'
+import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
+import { redactedValue } from '../connections/redact.js'
+import { wordsOf } from '../session/rpc-channel.js'
+import { shown, suggestion } from '../suggestion.js'
+import type { Session } from '../session/session.js'
+import { Supervisor } from './supervisor.js'
+import { shortened, toolText } from '../session/tool-text.js'
+
+/** One configured server, as it is asked. */
+export class Upstream extends Supervisor {
+  /**
+   * A list of this server, in a fixed order.
+   * @throws MCP_SERVER_NOT_READY and what befalls a call
+   */
+  async list (kind: ListKind): Promise<readonly Item[]> {
+    return await this.#ask(undefined, session => session.list(kind))
+  }
+
+  /**
+   * Calls a tool and gives its whole result.
+   * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED, MCP_SERVER_GONE,
+   * MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
+   */
+  async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
+    const result = await this.callRaw(tool, args, options)
+    if (result.isError === true) {
+      throw withContext(new ToolFailedError(shown(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
+    }
+    return result
+  }
+
+  /** As `call`, but a result with `isError` is a result. */
+  async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(tool, async session => {
+      const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
+      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(shown(this.name), shown(tool), suggestion(tool, catalog.names, 'tools'))
+      const problems = catalog.problems(tool, args)
+      if (problems !== '') throw new InvalidArgumentsError(shown(tool), problems)
+      const { maxInFlight } = this.options.limits
+      if (session.calls >= maxInFlight) throw new ServerBusyError(shown(this.name), maxInFlight)
+      return await session.call(tool, args, options, needsTask(catalog.get(tool)))
+    }, options)
+  }
+
+  /** @throws MCP_RESOURCE_NOT_FOUND and what befalls a call */
+  async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => {
+      if (!session.offers('resources')) throw new ResourceNotFoundError(shown(this.name), shown(uri), 'it has no resources')
+      try {
+        return await session.request('resources/read', { uri }, options)
+      } catch (err) {
+        // -32002 up to revision 2025-11-25, later -32602 with the URI
+        if (err instanceof McpError && (err.code === -32002 || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
+        throw err
+      }
+    }, options)
+  }
+
+  /** @throws MCP_PROMPT_NOT_FOUND and what befalls a call */
+  async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => {
+      const names = (await session.list('prompts')).map(item => item[LISTS.prompts.id] as string)
+      if (!names.includes(prompt)) throw new PromptNotFoundError(shown(this.name), shown(prompt), suggestion(prompt, names, 'prompts'))
+      return await session.request('prompts/get', { name: prompt, arguments: args }, options)
+    }, options)
+  }
+
+  /** Proposes values for an argument; none where the server does not do that. @throws what befalls a call */
+  async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
+  }
+
+  /** Any other request. @throws what befalls a call */
+  async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
+    return await this.#ask(undefined, async session => await session.request(method, params, options), options)
+  }
+
+  /** Whether the server speaks revision 2026-07-28. @throws MCP_SERVER_NOT_READY */
+  async isModern ({ signal }: Pick<CallOptions, 'signal'>): Promise<boolean> {
+    return (this.session ?? await this.ready(signal)).isModern
+  }
+
+  async #ask<T> (tool: string | undefined, work: (session: Session) => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
+    let session = this.session ?? await this.ready(signal)
+    if (session.suspected) throw this.notReady('it does not answer', 'it is started again once its calls have ended')
+    try {
+      try {
+        return await work(session)
+      } catch (err) {
+        const connection = this.connectionOf(session)
+        if (connection?.isLost(err) === true) this.leave(session, connection, connection.problemOf(err))
+        if (connection === undefined || !await connection.isStale(err)) throw err
+        // the server forgot the session: a new one, and the request once more
+        this.retire(session, connection)
+        session = await this.ready(signal)
+        return await work(session)
+      }
+    } catch (err) {
+      // the caller's own words
+      if (signal?.aborted === true && err === signal.reason) throw err
+      throw await this.#explained(err, tool, session)
+    }
+  }
+
+  /** An error as callers and programs can use it: coded, with its place and what is known of the server. */
+  async #explained (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
+    const connection = this.connectionOf(session)
+    const context = { server: this.name, tool }
+    if (err instanceof McpError) {
+      const { oversized } = (err.data ?? {}) as { oversized?: number }
+      if (oversized !== undefined) return withContext(new MessageTooLargeError(shown(this.name), oversized, this.options.limits.maxMessageBytes), context)
+      if (session.open) {
+        return withContext(new CallFailedError(shown(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+      }
+    } else if (err instanceof Error && ('statusCode' in err)) {
+      const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
+      return withContext(err, late ? { ...context, details: this.details() } : context)
+    } else if (session.open) {
+      const problem = connection?.problemOf(err)
+      return withContext(new CallFailedError(shown(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
+    }
+    if (this.closes) return new ShuttingDownError()
+    const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    return withContext(new ServerGoneError(shown(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
+  }
+
+  #words (err: McpError): string {
+    return this.redact(shortened(wordsOf(err)))
+  }
+}
+
+/** Whether a tool says that it is always a task (2025-11-25). */
+function needsTask (tool: Item | undefined): boolean {
+  return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
+}
+
+function isAbout (err: McpError, uri: string): boolean {
+  return err.code === ErrorCode.InvalidParams && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
+}

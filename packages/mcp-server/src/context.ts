@@ -1,0 +1,89 @@
+import { Leaving, SignedStates, type Log, type Principal } from '@polyvac/core'
+import type { TaskStore } from '@polyvac/tasks'
+import type { FastifyRequest } from 'fastify'
+import { LISTS } from './lists/catalog.js'
+import { TASKS_EXTENSION } from './protocol/meta-keys.js'
+import { ListPages } from './lists/list-pages.js'
+import { OpenCalls } from './calls/open-calls.js'
+import type { Limits } from './options.js'
+import { Registry } from './lists/registry.js'
+import { ResourceWatch } from './lists/resource-watch.js'
+import { ResultTexts, type CacheHint } from './protocol/result-text.js'
+import type { Revision } from './protocol/revisions.js'
+import { StreamPlaces } from './calls/stream-limit.js'
+import { ToolTasks } from './tasks/tool-tasks.js'
+import type { ListKind, ToolSource } from './tool-source.js'
+
+export interface ServerParts {
+  readonly sources: readonly ToolSource[]
+  readonly info: Readonly<Record<string, unknown>> & { readonly name: string, readonly version: string }
+  readonly instructions: string | undefined
+  readonly log: Log
+  readonly limits: Limits
+  readonly stateKey: Buffer | string | undefined
+  readonly tasks: TaskStore | undefined
+  /** Whether callers differ in what they may see. */
+  readonly isPrivate: boolean
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
+}
+
+/** What the requests of both eras share. */
+export class Server {
+  readonly info: ServerParts['info']
+  readonly instructions: string | undefined
+  readonly limits: Limits
+  readonly log: Log
+  readonly principalOf: ServerParts['principalOf']
+  readonly registry: Registry
+  readonly texts: ResultTexts
+  readonly lists: ListPages
+  readonly states: SignedStates
+  readonly listHint: CacheHint
+  readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
+  readonly leaving = new Leaving()
+  readonly calls = new OpenCalls()
+  readonly places: StreamPlaces
+  readonly watch: ResourceWatch
+  readonly tasks: ToolTasks | undefined
+
+  constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: ServerParts) {
+    this.info = info
+    this.instructions = instructions
+    this.limits = limits
+    this.log = log
+    this.principalOf = principalOf
+    this.registry = new Registry(sources, log)
+    this.texts = new ResultTexts(info)
+    this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
+    this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: tasks !== undefined })
+    this.states = new SignedStates(stateKey, limits.maxStateChars)
+    this.places = new StreamPlaces(limits.maxStreams)
+    this.watch = new ResourceWatch(sources, log)
+    this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
+  }
+
+  /** Whether there are tasks of 2026-07-28: of our own, or of other servers. */
+  get hasTasks (): boolean {
+    return this.tasks !== undefined || this.registry.sources.some(({ tasks }) => tasks !== undefined)
+  }
+
+  /** What the server declares. */
+  capabilities (revision: Revision): Record<string, unknown> {
+    const { sources } = this.registry
+    const changes = sources.some(({ onChange }) => onChange !== undefined)
+    const capabilities: Record<string, Record<string, unknown>> = { logging: {} }
+    for (const kind of Object.keys(LISTS) as ListKind[]) {
+      if (this.registry.offers(kind)) capabilities[LISTS[kind].capability] = { listChanged: changes }
+    }
+    if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
+    if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
+    if (this.tasks !== undefined && revision === '2025-11-25') capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+    if (this.hasTasks && revision >= '2026-07-28') capabilities.extensions = { [TASKS_EXTENSION]: {} }
+    return capabilities
+  }
+
+  close (): void {
+    this.registry.close()
+    this.watch.close()
+  }
+}

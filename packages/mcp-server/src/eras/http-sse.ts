@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Answer } from '../http/response.js'
+import { whenOver } from '../http/sse-body.js'
+import type { Legacy } from './legacy.js'
+import { messageKind, RpcError, type Notification, type Request, type Response } from '../protocol/rpc.js'
+import type { Server } from '../context.js'
+import type { Session } from '../sessions/session.js'
+import { SessionWire } from '../sessions/http-sse-stream.js'
+import type { Sessions } from '../sessions/sessions.js'
+
+/** The query parameter that names the session in the address that its client POSTs to. */
+const PARAMETER = 'sse_session'
+
+/** Whether a GET can come from a client of 2024-11-05 alone: later ones have a session before they open a stream. */
+export function opensLegacySse ({ headers }: FastifyRequest): boolean {
+  return headers['mcp-session-id'] === undefined && headers['mcp-protocol-version'] === undefined && headers['last-event-id'] === undefined
+}
+
+/** The session in the address of a POST; undefined where it names none, as those of all later transports. */
+export function legacySseSession ({ query }: FastifyRequest): string | undefined {
+  const { [PARAMETER]: id } = query as Record<string, unknown>
+  return typeof id === 'string' ? id : undefined
+}
+
+/** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream of a session, and POSTs to the address that it tells are answered there. */
+export class LegacySse {
+  readonly #server: Server
+  readonly #sessions: Sessions
+  readonly #legacy: Legacy
+
+  constructor (server: Server, sessions: Sessions, legacy: Legacy) {
+    this.#server = server
+    this.#sessions = sessions
+    this.#legacy = legacy
+  }
+
+  /** A GET. @throws RpcError with status 503 */
+  open (request: FastifyRequest, reply: FastifyReply): void {
+    const { places, principalOf } = this.#server
+    const release = places.take()
+    let session: Session
+    try {
+      session = this.#sessions.create({ owner: principalOf(request)?.owner, revision: '2024-11-05', capabilities: {} })
+    } catch (err) {
+      release()
+      throw err
+    }
+    // a whole path: not every client resolves a bare query
+    session.wire = new SessionWire(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
+    whenOver(reply, () => {
+      release()
+      this.#sessions.end(session)
+    })
+  }
+
+  /** A POST: it is accepted, and answered on the stream. @throws RpcError with a status */
+  post (request: FastifyRequest, reply: FastifyReply, id: string, body: unknown): void {
+    const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
+    const wire = session?.wire
+    if (session === undefined || wire === undefined) throw new RpcError('invalidRequest', 'there is no such session, or its stream has closed; open one with a GET', undefined, 404)
+    const kind = messageKind(body)
+    // answers are never left out, so what leads to some is
+    if (kind === 'request' && wire.isFull) throw new RpcError('internalError', 'the stream of this session is not read; read it, then try again', undefined, 503)
+    if (kind !== 'request') this.#legacy.take(kind, body as Notification | Response, session)
+    else {
+      const answer = new Answer(wire.reply, () => wire)
+      answer.begin()
+      this.#legacy.answer(request, body as Request, answer, session)
+    }
+    reply.code(202).send()
+  }
+}

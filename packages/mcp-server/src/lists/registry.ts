@@ -1,0 +1,84 @@
+import type { Log } from '@polyvac/core'
+import { Catalog, Entry, LIST_KINDS, type Definitions } from './catalog.js'
+import { checkNames, distinctEntries } from './distinct-names.js'
+import type { ListKind, ToolSource } from '../tool-source.js'
+
+/** The lists of all sources as one. They are read when first asked for and kept until a source says that they changed. */
+export class Registry {
+  readonly sources: readonly ToolSource[]
+  readonly #log: Log
+  readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
+  readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
+  readonly #stops: Array<() => void> = []
+
+  constructor (sources: readonly ToolSource[], log: Log) {
+    this.sources = sources
+    this.#log = log
+    checkNames(sources)
+    for (const source of sources) {
+      const stop = source.onChange?.(kinds => this.#changed(kinds))
+      if (stop !== undefined) this.#stops.push(stop)
+    }
+  }
+
+  /** Whether any source has such a list. */
+  offers (kind: ListKind): boolean {
+    return this.sources.some(source => readerOf(kind, source) !== undefined)
+  }
+
+  catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
+    let catalog = this.#catalogs.get(kind)
+    if (catalog === undefined) {
+      const reading = catalog = this.#read(kind, () => {
+        if (this.#catalogs.get(kind) === reading) this.#catalogs.delete(kind)
+      }) as unknown as Promise<Catalog<ListKind>>
+      this.#catalogs.set(kind, reading)
+    }
+    return catalog as unknown as Promise<Catalog<K>>
+  }
+
+  onChange (listener: (kinds: readonly ListKind[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  close (): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.#listeners.clear()
+  }
+
+  #changed (kinds: readonly ListKind[]): void {
+    const known = LIST_KINDS.filter(kind => kinds.includes(kind))
+    for (const kind of known) this.#catalogs.delete(kind)
+    for (const listener of this.#listeners) listener(known)
+  }
+
+  /** A source that fails is left out, for this once: the others' lists are worth having. */
+  async #read<K extends ListKind> (kind: K, incomplete: () => void): Promise<Catalog<K>> {
+    let complete = true
+    const lists = await Promise.all(this.sources.map(async source => {
+      try {
+        const definitions = await readerOf(kind, source)?.() ?? []
+        return definitions.map(definition => new Entry(definition, source))
+      } catch (err) {
+        complete = false
+        this.#log.error({ err, list: kind }, 'a tool source is left out of a list')
+        return []
+      }
+    }))
+    if (!complete) incomplete()
+    return new Catalog(kind, distinctEntries(kind, lists))
+  }
+}
+
+/** How a list of a source is read; undefined where it has none. */
+function readerOf<K extends ListKind> (kind: K, source: ToolSource): (() => readonly Definitions[K][] | Promise<readonly Definitions[K][]>) | undefined {
+  const { resources, prompts } = source
+  const readers = {
+    tools: () => source.list(),
+    resources: resources === undefined ? undefined : () => resources.list(),
+    templates: resources?.templates === undefined ? undefined : () => resources.templates?.() ?? [],
+    prompts: prompts === undefined ? undefined : () => prompts.list()
+  }
+  return readers[kind] as never
+}

@@ -1,0 +1,39 @@
+import type { FastifyReply } from 'fastify'
+import { EventBody } from '../http/sse-body.js'
+import type { MessageStream } from './resumable-stream.js'
+
+/**
+ * The one stream of a session over HTTP+SSE (2024-11-05): all that its client is told comes here, the answers to its
+ * POSTs as well. It cannot be resumed: when it closes, the session is over.
+ */
+export class SessionWire implements MessageStream {
+  readonly reply: FastifyReply
+  readonly #body: EventBody
+
+  /** Begins the response. `endpoint` is where the client is to send its messages. */
+  constructor (reply: FastifyReply, endpoint: string) {
+    this.reply = reply
+    this.#body = new EventBody(reply)
+    this.#body.event('endpoint', endpoint)
+  }
+
+  get isFull (): boolean { return this.#body.isFull }
+
+  send (text: string): Promise<void> | undefined {
+    return this.#body.message(text)
+  }
+
+  /** The end of one call among others. */
+  end (): void {}
+
+  disconnect (): void {}
+
+  /** Without its reader the session is over. */
+  leave (): void {
+    this.close()
+  }
+
+  close (): void {
+    this.#body.finish()
+  }
+}

@@ -1,0 +1,114 @@
+import type { FastifyReply } from 'fastify'
+import { EventBody } from '../http/sse-body.js'
+import type { EventStore } from './event-store.js'
+
+/** Where the messages of one call, or those that belong to no call, go. */
+export interface MessageStream {
+  /** A promise is there to be awaited: the reader is behind. */
+  send (text: string): Promise<void> | undefined
+  /** No more messages come. */
+  end (): void
+  /** Whether the reader is far behind: what can be left out is. */
+  readonly isFull: boolean
+  disconnect (retryMs?: number): void
+}
+
+/** The messages of one response, gone with its connection. */
+export class PlainStream implements MessageStream {
+  readonly #body: EventBody
+
+  constructor (reply: FastifyReply) {
+    this.#body = new EventBody(reply)
+  }
+
+  get isFull (): boolean { return this.#body.isFull }
+
+  send (text: string): Promise<void> | undefined {
+    return this.#body.message(text)
+  }
+
+  end (): void {
+    this.#body.finish()
+  }
+
+  disconnect (): void {}
+}
+
+/**
+ * A stream of a session: its messages are numbered and kept, so that a reader whose connection broke can have the rest
+ * over another one (`Last-Event-ID`).
+ */
+export class SessionStream implements MessageStream {
+  readonly #store: EventStore
+  readonly #key: string
+  readonly #primes: boolean
+  #seq = 0
+  #body: EventBody | undefined
+  #ended = false
+
+  /** `id` is unique in the session, `key` in the store. Clients before 2025-11-25 read an event without data as broken JSON. */
+  constructor (readonly id: string, key: string, store: EventStore, primes: boolean) {
+    this.#key = key
+    this.#store = store
+    this.#primes = primes
+  }
+
+  get isFull (): boolean { return this.#body?.isFull ?? false }
+  get isOpen (): boolean { return !this.#ended }
+  get isRead (): boolean { return this.#body !== undefined && !this.#body.destroyed }
+
+  /** Gives the stream a reader, in place of the one it has, if any. `after` is the last event that the reader has. */
+  attach (reply: FastifyReply, after?: number): void {
+    this.#body?.finish()
+    const body = this.#body = new EventBody(reply)
+    body.once('close', () => { if (this.#body === body) this.#body = undefined })
+    if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
+    else body.open()
+    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.message(text, this.#eventId(seq))
+    if (this.#ended) body.finish()
+  }
+
+  /** Whether all that came after an event can still be had. */
+  has (after: number): boolean {
+    return after <= this.#seq && (after === this.#seq || (this.#store.after(this.#key, after)?.length ?? 0) > 0)
+  }
+
+  send (text: string): Promise<void> | undefined {
+    if (this.#ended) return undefined
+    this.#store.add(this.#key, ++this.#seq, text)
+    return this.#body?.message(text, this.#eventId(this.#seq))
+  }
+
+  end (): void {
+    this.#ended = true
+    this.#body?.finish()
+  }
+
+  /** Leaves its reader: what comes from now on is kept for the next one. */
+  leave (): void {
+    this.#body?.finish()
+    this.#body = undefined
+  }
+
+  disconnect (retryMs?: number): void {
+    if (!this.#primes) return
+    this.#body?.prime(this.#eventId(this.#seq), retryMs)
+    this.leave()
+  }
+
+  /** Forgets what is kept. */
+  drop (): void {
+    this.end()
+    this.#store.drop(this.#key)
+  }
+
+  #eventId (seq: number): string {
+    return `${this.id}_${seq}`
+  }
+}
+
+/** The stream and the number that an event id names. */
+export function parseEventId (text: string): { readonly stream: string, readonly seq: number } | undefined {
+  const match = /^([0-9a-z]{1,16})_(\d{1,10})$/.exec(text)
+  return match === null ? undefined : { stream: match[1]!, seq: Number(match[2]) }
+}
