@@ -16,7 +16,7 @@ export const limits = {
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
     ['Unread text pushed through the callback without `await`', `${core}/run-interpreter.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
     ['Unread text from which an awaited push waits', `${core}/pushed-text.ts`, 'HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
-    ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'LONGEST_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
+    ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -53,8 +53,8 @@ export const limits = {
     ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
     ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],
-    ['Text of a streamed answer that waits to be written', `${tasks}/delta-writer.ts`, 'MOST_CHARS', 'characters', 'It is written, in one event.'],
-    ['Text of one delta of a streamed answer', `${tasks}/delta-writer.ts`, 'LONGEST_DELTA', 'characters', 'A longer chunk is split.'],
+    ['Text of a streamed answer that waits to be written', `${tasks}/delta-writer.ts`, 'MAX_CHARS', 'characters', 'It is written, in one event.'],
+    ['Text of one delta of a streamed answer', `${tasks}/delta-writer.ts`, 'MAX_DELTA_CHARS', 'characters', 'A longer chunk is split.'],
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
@@ -76,11 +76,11 @@ export const limits = {
   A2A: [
     ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],
     ['Total time for an interpreter', `${a2a}/options.ts`, 'timeoutMs', 'ms', 'The task fails with `VAC_TIMEOUT`. Set it with `timeoutMs`, or for one task with `stream_settings.timeout`.'],
-    ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'LONGEST_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
+    ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
     ['Characters that the frames of all streams have together', `${a2a}/tasks/stream-quota.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'LONGEST_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -108,7 +108,7 @@ export const limits = {
     ['Bytes read of a receiver\'s answer', `${a2a}/push/deliver.ts`, 'MAX_ANSWER_BYTES', 'bytes', 'The connection is closed; the status counts all the same.'],
     ['Length of `token`', `${a2a}/push/push-secrets.ts`, 'MAX_TOKEN_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
     ['Length of `credentials`', `${a2a}/push/push-secrets.ts`, 'MAX_CREDENTIALS_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
-    ['Longest pause that `Retry-After` sets', `${a2a}/push/delivery-outcome.ts`, 'LONGEST_MS', 'ms', 'It is tried again then.'],
+    ['Longest pause that `Retry-After` sets', `${a2a}/push/delivery-outcome.ts`, 'MAX_RETRY_AFTER_MS', 'ms', 'It is tried again then.'],
     ['Time that a signature is good for', `${a2a}/push/signing-keys.ts`, 'SIGNATURE_SECONDS', 's', '`NOTIFICATION_EXPIRED`, from `verifyNotification`.']
   ],
   Upstreams: [

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cutDocument, PassageIndex } from '@polyvac/documents'
+import { splitDocument, PassageIndex } from '@polyvac/documents'
 
 const [{ folder: SOURCE, files: FILES, passages: WANTED }] = await once(process, 'message')
 
@@ -46,7 +46,7 @@ function * documents () {
   for (let copy = 0; passages < WANTED; copy++) {
     for (const file of FILES) {
       if (passages >= WANTED) return
-      const cut = cutDocument(file, readText(join(SOURCE, file)))
+      const cut = splitDocument(file, readText(join(SOURCE, file)))
       passages += cut.length
       yield { source: `${copy}/${file}`, passages: cut }
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { createGateway } from '@polyvac/mcp-gateway'
-import { mcpServerPlugin, ownTools } from '@polyvac/mcp-server'
+import { mcpServerPlugin, defineTools } from '@polyvac/mcp-server'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -35,7 +35,7 @@ export async function bareMcpApp () {
 /** The plugin as an application registers it, with a tool of its own. */
 export async function mcpApp ({ sessions }) {
   const app = Fastify()
-  const tools = ownTools([{ name: 'echo', description: 'Says it again.', inputSchema: Input, handler: ({ message }) => echo(message) }])
+  const tools = defineTools([{ name: 'echo', description: 'Says it again.', inputSchema: Input, handler: ({ message }) => echo(message) }])
   await app.register(mcpServerPlugin, { sources: [tools], sessions })
   return app
 }

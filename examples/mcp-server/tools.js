@@ -1,11 +1,11 @@
 // A small shop's tools. The schemas are TypeBox: callers are checked against them, and see them.
-import { ownTools } from '@polyvac/mcp-server'
+import { defineTools } from '@polyvac/mcp-server'
 import { Type } from '@sinclair/typebox'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const stock = new Map([['green tea', 12], ['black tea', 0]])
 
-export const tools = ownTools([
+export const tools = defineTools([
   {
     name: 'in_stock',
     title: 'Look up the stock',

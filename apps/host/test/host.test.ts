@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { parseConfig, readConfig, VacConfigFile } from '@polyvac/core'
-import type { WeighingMemory } from '@polyvac/documents'
+import type { WeightedMemory } from '@polyvac/documents'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { createHost, openApiOf, type HostOptions } from '../src/index.js'
 import { missingProtocols, registerProtocols, type LoadPlugin } from '../src/protocols.js'
@@ -59,7 +59,7 @@ test('memory may be a module of one\'s own, and several stores are searched as o
   }))
   const { memory } = app.polyvac.vacs.get('both')
   t.strictSame((await memory?.search({ query: 'q', threshold: 0.5 }))?.map(({ content }) => content), ['A: q', 'B: q'])
-  t.match(await (memory as WeighingMemory).weights('spring tide'), new Map([['spring', Number], ['tide', Number]]), 'words weigh as in the folder')
+  t.match(await (memory as WeightedMemory).weights('spring tide'), new Map([['spring', Number], ['tide', Number]]), 'words weigh as in the folder')
   t.match(await memory?.list?.(), [{ uri: 'tides.md' }])
   t.match(await memory?.read?.('tides.md'), /# Tide tables/)
   t.equal(await memory?.read?.('../vac_config.yaml'), undefined)

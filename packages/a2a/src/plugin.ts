@@ -24,13 +24,13 @@ import { restRoutes } from './bindings/http-json.js'
 import { rpcRoutes } from './bindings/json-rpc.js'
 import { OperationRunner } from './operations/run-operation.js'
 import { skillRunner } from './tasks/run-skill.js'
-import { StreamCount } from './tasks/stream-quota.js'
+import { StreamQuota } from './tasks/stream-quota.js'
 import { TaskService } from './tasks/task-service.js'
 
 const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
-const LONGEST_RUN_MS = 3_660_000
+const MAX_RUN_MS = 3_660_000
 const DELIVERIES_AT_ONCE = 64
 /** The public versions that are spoken, the newest first. */
 const DIALECTS = [v1, v03]
@@ -58,7 +58,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const deliverer = push === false || guard === undefined || keys === undefined
     ? undefined
     : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs ?? DEFAULTS.pushTimeoutMs, payload: (delivery, signal) => payloadOf(tasks, delivery, signal), log })
-  const service = new TaskService({ tasks, streams, streamCount: new StreamCount(maxStreams), guard, sendTimeoutMs, stallMs })
+  const service = new TaskService({ tasks, streams, streamCount: new StreamQuota(maxStreams), guard, sendTimeoutMs, stallMs })
   const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
 
   await registerStreams(app)
@@ -68,7 +68,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   })
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
-    workers = [tasks.work(skillRunner({ vacs: exposed, tasks, timeoutMs, log }), { concurrency, timeoutMs: LONGEST_RUN_MS })]
+    workers = [tasks.work(skillRunner({ vacs: exposed, tasks, timeoutMs, log }), { concurrency, timeoutMs: MAX_RUN_MS })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: DELIVERIES_AT_ONCE }))
   })
   app.addHook('preClose', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import type { Task } from '../src/index.js'
-import { StreamCount } from '../src/tasks/stream-quota.js'
+import { StreamQuota } from '../src/tasks/stream-quota.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 
 const as = (who: string, more: Record<string, string> = {}): RpcOptions => ({ headers: { authorization: who, ...more } })
@@ -187,7 +187,7 @@ test('an owner holds so many streams and no more; the refused one leaves no task
 })
 
 test('past what all streams hold together, those who have taken nothing for longest are disconnected', async t => {
-  const count = new StreamCount(10, 100)
+  const count = new StreamQuota(10, 100)
   const left: string[] = []
   const [first, second, third] = ['first', 'second', 'third'].map(name => count.take(name, () => { left.push(name) }))
   first?.hold(40)

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { OpenStreams } from '@polyvac/core'
 import type { TaskRecord } from '@polyvac/tasks'
 import { MAX_ARTIFACTS } from '../src/tasks/artifacts.js'
-import { StreamCount } from '../src/tasks/stream-quota.js'
+import { StreamQuota } from '../src/tasks/stream-quota.js'
 import { TaskService } from '../src/tasks/task-service.js'
 import { MAX_EARLIER_CHARS, MAX_EARLIER_TASKS } from '../src/tasks/conversation.js'
 import { GENERATION, IDEMPOTENT_SEND, MAX_EXTENSIONS } from '../src/protocol/extensions.js'
@@ -254,10 +254,10 @@ test('a wait for a generation that does not come ends with the task as it is', a
   const { task } = await result(served, 'SendMessage', { message: message('ask') })
   const record = await served.tasks.get('anyone', task.id)
   const streams = new OpenStreams()
-  const service = new TaskService({ tasks: served.tasks, streams, streamCount: new StreamCount(1), guard: undefined, sendTimeoutMs: 1, stallMs: 1, longPollMs: 20 })
+  const service = new TaskService({ tasks: served.tasks, streams, streamCount: new StreamQuota(1), guard: undefined, sendTimeoutMs: 1, stallMs: 1, longPollMs: 20 })
   const probe = Fastify()
   t.teardown(() => probe.close())
-  probe.get('/', async (_request, reply) => await service.changed(record as TaskRecord, record?.seq as number, reply))
+  probe.get('/', async (_request, reply) => await service.waitForChange(record as TaskRecord, record?.seq as number, reply))
   t.match((await probe.inject('/')).json(), { id: task.id, seq: record?.seq })
 })
 

@@ -1,4 +1,4 @@
-import { LiveSet } from './linked-set.js'
+import { LinkedSet } from './linked-set.js'
 import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
@@ -7,8 +7,8 @@ import type { FastifyReply } from 'fastify'
  * connection emits no `close`. One listener serves all answers of a socket. A stream of HTTP/2 shares its socket, so
  * there the response is watched.
  */
-export class Leaving {
-  readonly #sockets = new WeakMap<Socket, LiveSet<() => void>>()
+export class Disconnects {
+  readonly #sockets = new WeakMap<Socket, LinkedSet<() => void>>()
 
   /** Calls `left` once the caller has gone, at once if it has. Call what it returns when the answer is over. */
   watch ({ raw, request }: FastifyReply, left: () => void): () => void {
@@ -19,7 +19,7 @@ export class Leaving {
     }
     let leaving = this.#sockets.get(socket)
     if (leaving === undefined) {
-      const all = leaving = new LiveSet()
+      const all = leaving = new LinkedSet()
       this.#sockets.set(socket, all)
       socket.once('close', () => { for (const leave of all.values()) leave() })
     }

@@ -1,18 +1,18 @@
-import { LiveSet, type LiveEntry } from './linked-set.js'
+import { LinkedSet, type LinkedNode } from './linked-set.js'
 
 /** How often the clock is looked at, in ms: a timeout fires at most so much late. Timeouts here count in seconds. */
 const TICK_MS = 25
 /** A ticker with nothing to watch stops after so many ticks. */
 const IDLE_TICKS = 40
 
-const live = new LiveSet<Deadline>()
+const live = new LinkedSet<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 let idle = 0
 
 /** A timeout for a call. One ticker watches all of them: a timer of its own would cost a short call more than its work. */
 export class Deadline {
   readonly at: number
-  readonly #place: LiveEntry<Deadline>
+  readonly #place: LinkedNode<Deadline>
 
   constructor (ms: number, readonly onTimeout: () => void) {
     this.at = performance.now() + ms

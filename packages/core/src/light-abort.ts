@@ -1,16 +1,16 @@
 /**
- * The part of an AbortSignal that a call listens to. Any AbortSignal will do; `Stop` is the light one that costs a
+ * The part of an AbortSignal that a call listens to. Any AbortSignal will do; `LightAbort` is the light one that costs a
  * request nothing, where an AbortController with one listener costs more than all else of a short call.
  */
-export interface StopSignal {
+export interface AbortSignalLike {
   readonly aborted: boolean
   readonly reason: unknown
   addEventListener (type: 'abort', listener: () => void): void
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** A StopSignal and the means to fire it, once. */
-export class Stop implements StopSignal {
+/** An AbortSignalLike and the means to fire it, once. */
+export class LightAbort implements AbortSignalLike {
   aborted = false
   reason: unknown
   /** Few listen to one call, one or two; a list made by need is lighter than a set. */

@@ -1,12 +1,12 @@
-/** A member of a LiveSet, until it is removed. */
-export class LiveEntry<T> {
+/** A member of a LinkedSet, until it is removed. */
+export class LinkedNode<T> {
   readonly value: T
   /** Its neighbours in the ring; itself once it is removed, so that what is left of it holds no other. */
-  previous: LiveEntry<T> = this
-  next: LiveEntry<T> = this
-  #set: LiveSet<T> | undefined
+  previous: LinkedNode<T> = this
+  next: LinkedNode<T> = this
+  #set: LinkedSet<T> | undefined
 
-  constructor (value: T, set?: LiveSet<T>) {
+  constructor (value: T, set?: LinkedSet<T>) {
     this.value = value
     this.#set = set
   }
@@ -28,14 +28,14 @@ export class LiveEntry<T> {
  * one before it point; once a table is old, all tables after it, and what was in them, live until the next full
  * collection. Under load that made the garbage collector the dearest part of a short call (20 µs of 120).
  */
-export class LiveSet<T> {
+export class LinkedSet<T> {
   size = 0
-  readonly #ring = new LiveEntry<T | undefined>(undefined)
+  readonly #ring = new LinkedNode<T | undefined>(undefined)
 
-  add (value: T): LiveEntry<T> {
-    const entry = new LiveEntry(value, this)
+  add (value: T): LinkedNode<T> {
+    const entry = new LinkedNode(value, this)
     this.size++
-    const ring = this.#ring as LiveEntry<T>
+    const ring = this.#ring as LinkedNode<T>
     entry.previous = ring.previous
     entry.next = ring
     ring.previous = ring.previous.next = entry

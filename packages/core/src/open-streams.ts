@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
-import { Leaving } from './client-disconnect.js'
-import { LiveSet, type LiveEntry } from './linked-set.js'
-import { Stop, type StopSignal } from './light-abort.js'
+import { Disconnects } from './client-disconnect.js'
+import { LinkedSet, type LinkedNode } from './linked-set.js'
+import { LightAbort, type AbortSignalLike } from './light-abort.js'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
@@ -11,17 +11,17 @@ const CLOSE_GRACE_MS = 500
 
 /** One answer in progress. */
 export interface OpenStream {
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   end (): void
 }
 
 class Open implements OpenStream {
-  readonly signal = new Stop()
+  readonly signal = new LightAbort()
   readonly raw: ServerResponse
   readonly #forget: () => void
-  place: LiveEntry<Open> | undefined
+  place: LinkedNode<Open> | undefined
 
-  constructor (reply: FastifyReply, leaving: Leaving) {
+  constructor (reply: FastifyReply, leaving: Disconnects) {
     const { raw } = reply
     this.raw = raw
     this.#forget = leaving.watch(reply, () => {
@@ -42,8 +42,8 @@ class Open implements OpenStream {
  * and is waited for; aborting without waiting would leave `app.close()` hanging.
  */
 export class OpenStreams {
-  readonly #open = new LiveSet<Open>()
-  readonly #leaving = new Leaving()
+  readonly #open = new LinkedSet<Open>()
+  readonly #leaving = new Disconnects()
   #closing = false
 
   /**

@@ -29,7 +29,7 @@ export interface RunLimits {
 export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxStreamedChars: 256 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
 
 /** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
-const LONGEST_BURST_MS = 5
+const MAX_BURST_MS = 5
 /** The clock is looked at once in this many chunks. */
 const CLOCK_EVERY = 16
 
@@ -204,7 +204,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   /** Gives the waiting reader what there is, and asks the source when there is nothing. */
   #feed (): void {
     while (this.#resolve !== undefined) {
-      if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > LONGEST_BURST_MS) return this.#breathe()
+      if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > MAX_BURST_MS) return this.#breathe()
       if (this.#failure !== undefined) return this.#fail(this.#failure.err)
       const token = this.#pushed?.take()
       if (token !== undefined) {

@@ -1,7 +1,7 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { StopSignal } from './light-abort.js'
+import type { AbortSignalLike } from './light-abort.js'
 
 /** How the items of a stream become text on the wire. */
 export interface Encoding<T> {
@@ -12,7 +12,7 @@ export interface Encoding<T> {
   /** How a failure after the first byte is told. Before it, the failure is thrown and becomes an ordinary error. */
   readonly onFailure: (err: unknown) => string
   /** Fires when the client left or the application closes; see OpenStreams. */
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   /**
    * Longest time in ms that a reader may take nothing; then it is disconnected, since a crowd of stalled readers would
    * hold every place there is. Default 60,000.

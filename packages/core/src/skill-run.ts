@@ -5,7 +5,7 @@ import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
 import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
-import type { StopSignal } from './light-abort.js'
+import type { AbortSignalLike } from './light-abort.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
 
@@ -36,7 +36,7 @@ export function streamResult ({ answer, source_documents, metadata, ...extras }:
  * left behind.
  * @throws VAC_TIMEOUT, the reason of `signal`, or what the memory throws
  */
-export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal, timeoutMs }: { readonly signal: StopSignal, readonly timeoutMs: number }): Promise<MemorySearchResult> {
+export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal, timeoutMs }: { readonly signal: AbortSignalLike, readonly timeoutMs: number }): Promise<MemorySearchResult> {
   const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = input
   const stop = new AbortController()
   const abort = (): void => { stop.abort(signal.reason) }

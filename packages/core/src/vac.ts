@@ -1,7 +1,7 @@
 import type { SourceDocument, Answer } from './schemas.js'
 import type { VacConfig } from './config-schema.js'
 import type { Memory } from './memory.js'
-import type { StopSignal } from './light-abort.js'
+import type { AbortSignalLike } from './light-abort.js'
 
 /** One earlier turn of a conversation, in the one form every interpreter sees. */
 export interface ChatTurn {
@@ -54,7 +54,7 @@ export interface VacCall {
   /** The caller's further fields; they reach the interpreter as keyword arguments, reserved names excepted. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined
   /** Aborts the interpreter: the caller left, canceled, or the service closes. Any AbortSignal will do. */
-  readonly signal?: StopSignal | undefined
+  readonly signal?: AbortSignalLike | undefined
   /** Total time for the interpreter in milliseconds; then it is aborted with VAC_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number | undefined
   readonly log?: Log | undefined

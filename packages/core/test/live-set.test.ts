@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { LiveSet } from '../src/index.js'
-import type { LiveEntry } from '../src/index.js'
+import { LinkedSet } from '../src/index.js'
+import type { LinkedNode } from '../src/index.js'
 
 t.test('a live set holds what was added and not removed, in order, as a Set does', async () => {
   fc.assert(fc.property(fc.array(fc.record({ add: fc.boolean(), at: fc.nat(20) })), steps => {
-    const live = new LiveSet<number>()
+    const live = new LinkedSet<number>()
     const model = new Set<number>()
-    const entries: Array<LiveEntry<number>> = []
+    const entries: Array<LinkedNode<number>> = []
     for (const [i, { add, at }] of steps.entries()) {
       const entry = entries[at]
       if (add || entry === undefined) {
@@ -20,7 +20,7 @@ t.test('a live set holds what was added and not removed, in order, as a Set does
 })
 
 t.test('members may be removed while somebody goes through them, and what is removed holds no neighbour', async t => {
-  const live = new LiveSet<string>()
+  const live = new LinkedSet<string>()
   const entries = ['a', 'b', 'c'].map(value => live.add(value))
   for (const value of live.values()) entries.find(entry => entry.value === value)?.remove()
   t.same([live.size, live.values()], [0, []])

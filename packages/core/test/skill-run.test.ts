@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { createVacs, questionOf, queryResult, searchMemory, skillFailure, Stop, streamResult, toolName, VacInterpreterFailedError, VacTimeoutError, type Memory } from '../src/index.js'
+import { createVacs, questionOf, queryResult, searchMemory, skillFailure, LightAbort, streamResult, toolName, VacInterpreterFailedError, VacTimeoutError, type Memory } from '../src/index.js'
 
 const vacWith = (memory: Memory) => createVacs({ vacs: ['docs'], streamInterpreter: async () => 'yes', parts: { docs: { memory } } }).get('docs')
 const hit = (score: number) => ({ content: `c${score}`, score, metadata: { source: 'a.md' }, more: 'left out' })
@@ -19,18 +19,18 @@ test('further keys of an interpreter are metadata of the result', async t => {
 
 test('a memory that gives more and worse than was asked for is cut to it', async t => {
   const vac = vacWith({ search: async () => [hit(0.9), hit(0.8), hit(0.75), hit(0.1)] })
-  const found = await searchMemory(vac, { search_query: 'x', limit: 2 }, { signal: new Stop(), timeoutMs: 1_000 })
+  const found = await searchMemory(vac, { search_query: 'x', limit: 2 }, { signal: new LightAbort(), timeoutMs: 1_000 })
   t.strictSame(found, { results: [0.9, 0.8].map(score => ({ content: `c${score}`, score, metadata: { source: 'a.md' } })), total_results: 2, query: 'x', limit: 2, similarity_threshold: 0.7 })
 })
 
 test('a memory that ignores its signal is left behind, at an abort and when its time is up', async t => {
   const vac = vacWith({ search: () => new Promise(() => {}) })
-  const stop = new Stop()
+  const stop = new LightAbort()
   const left = searchMemory(vac, { search_query: 'x' }, { signal: stop, timeoutMs: 10_000 })
   stop.abort(new Error('left'))
   await t.rejects(left, { message: 'left' })
   await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: stop, timeoutMs: 10_000 }), { message: 'left' }, 'aborted before it began')
-  await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: new Stop(), timeoutMs: 10 }), { code: 'VAC_TIMEOUT' })
+  await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: new LightAbort(), timeoutMs: 10 }), { code: 'VAC_TIMEOUT' })
 })
 
 test('a failure is told in our own words, or in none', async t => {

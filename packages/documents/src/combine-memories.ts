@@ -1,12 +1,12 @@
 import { MEMORY_DEFAULTS, type Memory } from '@polyvac/core'
-import { isWeighing, type WeighingMemory } from './term-weights.js'
+import { hasWeights, type WeightedMemory } from './term-weights.js'
 
 /**
  * Several knowledge stores as one: hits of all, best first; a document is read from the first store that has it. A
  * word weighs what it does in the store where it tells most.
  */
 export function combineMemories (memories: readonly Memory[]): Memory {
-  const weighing = memories.filter(isWeighing)
+  const weighing = memories.filter(hasWeights)
   return {
     async search (query) {
       const hits = await Promise.all(memories.map(memory => memory.search(query)))
@@ -33,7 +33,7 @@ export function combineMemories (memories: readonly Memory[]): Memory {
   }
 }
 
-async function heaviest (memories: readonly WeighingMemory[], query: string, signal?: AbortSignal): Promise<Map<string, number>> {
+async function heaviest (memories: readonly WeightedMemory[], query: string, signal?: AbortSignal): Promise<Map<string, number>> {
   const all = new Map<string, number>()
   for (const memory of memories) {
     for (const [stem, weight] of await memory.weights(query, signal)) all.set(stem, Math.max(weight, all.get(stem) ?? 0))

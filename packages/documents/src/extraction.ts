@@ -5,7 +5,7 @@ import { stemsOf } from './terms.js'
 /** A sentence of an answer lies between these lengths, in characters. */
 const SENTENCE_LENGTH = { min: 25, max: 420 } as const
 /** A shorter one that ends like a sentence may still be the answer, "It is blue.", in characters. */
-const SHORTEST_SENTENCE = 8
+const MIN_SENTENCE_CHARS = 8
 /** Code blocks are shown whole or not at all; past this many characters, not at all. */
 const MAX_CODE = 2_000
 /** A code block past this many characters is less likely to be the one asked for. */
@@ -105,7 +105,7 @@ function fits (unit: Unit): boolean {
   if (unit.kind === 'code') return unit.text.length <= MAX_CODE
   if ((unit.below?.length ?? 0) > MAX_CODE) return false
   const whole = unit.kind === 'sentence' && /[.!?…]["'”’)\]]*$/.test(unit.text)
-  const min = unit.below !== undefined ? 4 : whole ? SHORTEST_SENTENCE : SENTENCE_LENGTH.min
+  const min = unit.below !== undefined ? 4 : whole ? MIN_SENTENCE_CHARS : SENTENCE_LENGTH.min
   return unit.text.length >= min && unit.text.length <= SENTENCE_LENGTH.max
 }
 

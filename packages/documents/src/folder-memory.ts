@@ -11,7 +11,7 @@ import { moveAside, openIndex } from './index-file.js'
 import { waitFor } from './time-slices.js'
 import type { PassageIndex } from './passage-index.js'
 import { searchArguments } from './search-arguments.js'
-import type { WeighingMemory } from './term-weights.js'
+import type { WeightedMemory } from './term-weights.js'
 
 export interface IndexStats {
   readonly files: number
@@ -32,7 +32,7 @@ export async function openFolder (options: FolderOptions): Promise<FolderMemory>
 }
 
 /** A folder of documents, indexed. Made by `openFolder`. */
-export class FolderMemory implements Memory, WeighingMemory {
+export class FolderMemory implements Memory, WeightedMemory {
   /** Settles with the first index. Until then a search waits. */
   readonly ready: Promise<IndexStats>
   /** Passages an answer is made from. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cutDocument } from './split-document.js'
+import { splitDocument } from './split-document.js'
 import { listFiles, readText, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'
@@ -63,7 +63,7 @@ async function * batches (index: PassageIndex, settings: FolderSettings, files: 
       continue
     }
     // cut when its turn comes: passages that wait would outlive the collector's young generation
-    documents.push({ source: file.source, stamp, passages: () => cutDocument(file.source, text ?? '') })
+    documents.push({ source: file.source, stamp, passages: () => splitDocument(file.source, text ?? '') })
     characters += text?.length ?? 0
     if (characters >= BATCH_CHARACTERS) {
       yield { documents, files: count }

@@ -4,7 +4,7 @@ import type { FolderSettings } from './folder-options.js'
 /** Changes come in bursts (a checkout, an editor's save): wait until this long after the last one, in ms. */
 const QUIET_MS = 150
 /** But no longer than this, in ms. */
-const LONGEST_WAIT_MS = 2_000
+const MAX_WAIT_MS = 2_000
 /** A folder that takes long to look through is looked at less often, so that looking takes one part in this many. */
 const LOOKING_SHARE = 20
 
@@ -38,7 +38,7 @@ export function watchFolder ({ root, pollMs, log }: FolderSettings, changed: () 
     const now = Date.now()
     if (firstChange === 0) firstChange = now
     clearTimeout(timer)
-    timer = setTimeout(look, Math.max(0, Math.min(QUIET_MS, firstChange + LONGEST_WAIT_MS - now)))
+    timer = setTimeout(look, Math.max(0, Math.min(QUIET_MS, firstChange + MAX_WAIT_MS - now)))
     timer.unref()
   }
 

@@ -1,6 +1,6 @@
 import { IndexNotOursError } from './errors.js'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { CUT_VERSION } from './split-document.js'
+import { SPLITTER_VERSION } from './split-document.js'
 
 /** What besides the files decides the content of an index; another key empties it. */
 export type IndexKey = string
@@ -23,7 +23,7 @@ const DROP = ['meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXI
 
 /** Makes the tables, or empties those of another version or key. */
 export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
-  const version = `${TABLES_VERSION}.${CUT_VERSION}`
+  const version = `${TABLES_VERSION}.${SPLITTER_VERSION}`
   database.transaction(() => {
     const [application = 0] = database.prepare('PRAGMA application_id').column<number>()
     const [tables = 0] = database.prepare('SELECT count(*) FROM sqlite_schema').column<number>()

@@ -9,9 +9,9 @@ export { echoInterpreter } from './echo-interpreter.js'
 export { combineMemories } from './combine-memories.js'
 export { PassageIndex } from './passage-index.js'
 export type { FoundPassage, IndexedDocument } from './passage-index.js'
-export { cutDocument } from './split-document.js'
+export { splitDocument } from './split-document.js'
 export type { Passage } from './passages.js'
-export type { WeighingMemory } from './term-weights.js'
+export type { WeightedMemory } from './term-weights.js'
 export {
   ClosedError, EchoError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
   ModelFailedError, ModelNotFoundError

@@ -19,7 +19,7 @@ const MAX_FRONT_MATTER = 200
 type Inside = 'comment' | 'tag' | undefined
 
 /** A longer heading is text by mistake, in characters: its beginning is kept as it is. */
-const LONGEST_HEADING = 1_000
+const MAX_HEADING_CHARS = 1_000
 
 /** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
 export function cutMarkdown (text: string, mdx = false): Passage[] {
@@ -110,7 +110,7 @@ function atxHeading (line: string): { level: number, text: string } | undefined 
 /** A heading as people read it: no tags, links, emphasis, anchors or code marks. */
 function plainHeading (text: string, mdx: boolean): string {
   // no heading is so long; patterns that look for pairs would search it over and over
-  if (text.length > LONGEST_HEADING) return text.slice(0, LONGEST_HEADING)
+  if (text.length > MAX_HEADING_CHARS) return text.slice(0, MAX_HEADING_CHARS)
   return stripTags(text, undefined, mdx).text
     .replace(/\s+/g, ' ')
     .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, '')

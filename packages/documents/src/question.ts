@@ -4,7 +4,7 @@ import { shorten } from './search-arguments.js'
 import { STOP_WORDS } from './stop-words.js'
 
 /** A question with fewer words than this that carry information borrows those of the last one. */
-const FEW_WORDS = 3
+const MIN_CONTENT_WORDS = 3
 
 const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
 cool great bye goodbye test ping yo there help who are what can do is up how`.split(/\s+/))
@@ -27,7 +27,7 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
   const content = words.filter(word => !STOP_WORDS.has(word.text))
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
   const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
-  if (content.length < FEW_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))) {
+  if (content.length < MIN_CONTENT_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))) {
     const borrowed = shorten(last.content.trim())
     return { text, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
   }

@@ -3,7 +3,7 @@ import type { Question } from './question.js'
 import { shorten } from './search-arguments.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { queryWords, stemsOf } from './terms.js'
-import { isWeighing } from './term-weights.js'
+import { hasWeights } from './term-weights.js'
 
 /** What a memory holds about a question. */
 export interface Retrieval {
@@ -72,6 +72,6 @@ function wholeText ({ content, metadata: { heading = '', source = '' } }: Hit): 
 }
 
 async function weightsOf (memory: Memory, query: string, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-  if (isWeighing(memory)) return await memory.weights(query, signal)
+  if (hasWeights(memory)) return await memory.weights(query, signal)
   return new Map(queryWords(shorten(query)).map(word => [word.stem, 1]))
 }

@@ -4,10 +4,10 @@ import { cutMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised whenever the same file would be cut or worded differently: an older index is then built anew. */
-export const CUT_VERSION = 3
+export const SPLITTER_VERSION = 3
 
 /** Cuts a document into passages; the file's extension decides how. What is not Markdown or HTML is plain text. */
-export function cutDocument (source: string, text: string): Passage[] {
+export function splitDocument (source: string, text: string): Passage[] {
   switch (extname(source).toLowerCase()) {
     case '.md': case '.markdown': return cutMarkdown(text)
     case '.mdx': return cutMarkdown(text, true)

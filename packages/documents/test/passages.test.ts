@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { cutDocument } from '../src/index.js'
+import { splitDocument } from '../src/index.js'
 import { unitsOf } from '../src/prose.js'
 
 test('a passage is the text of one heading, with the lines it stands on', async t => {
-  const passages = cutDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')
+  const passages = splitDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')
   t.strictSame(passages, [
     { heading: 'Guide', first: 3, last: 3, content: 'First.' },
     { heading: 'Guide > Cancel a task', first: 7, last: 8, content: 'Post it.\nThen wait.' }
@@ -12,20 +12,20 @@ test('a passage is the text of one heading, with the lines it stands on', async 
 })
 
 test('front matter, comments and tags are no text, types and inline code are', async t => {
-  const [passage, ...rest] = cutDocument('a.md', '---\ntitle: x\n---\n<!-- a\nb -->\n<div align="center">Hi <b>you</b></div>\nPromise<string> and `<div>`\n<img\n  src="a.png">done')
+  const [passage, ...rest] = splitDocument('a.md', '---\ntitle: x\n---\n<!-- a\nb -->\n<div align="center">Hi <b>you</b></div>\nPromise<string> and `<div>`\n<img\n  src="a.png">done')
   t.equal(rest.length, 0)
   t.equal(passage?.content, 'Hi you\nPromise<string> and `<div>`\n\ndone')
   t.strictSame([passage?.first, passage?.last], [6, 9])
 })
 
 test('headings underlined, with links, tags, code and closing marks are read as people read them', async t => {
-  const headings = cutDocument('a.md', 'Title\n===\ntext\n\nSecond\n---\ntext\n\n### [Link](#x) **bold** `code` -&gt; <a id="x"></a> ###\ntext\n\n<h2 align="center">Html</h2>\ntext').map(passage => passage.heading)
+  const headings = splitDocument('a.md', 'Title\n===\ntext\n\nSecond\n---\ntext\n\n### [Link](#x) **bold** `code` -&gt; <a id="x"></a> ###\ntext\n\n<h2 align="center">Html</h2>\ntext').map(passage => passage.heading)
   t.strictSame(headings, ['Title', 'Title > Second', 'Title > Second > Link bold code ->', 'Title > Html'])
 })
 
 test('a long text is cut at a blank line, but never inside a code block or between an introduction and its code', async t => {
   const code = '```js\n' + 'let a = 1\n\n'.repeat(400) + '```'
-  const passages = cutDocument('a.md', `# T\n\n${'word '.repeat(260)}\n\nNext paragraph, then:\n\n${code}\n\nAfter.`)
+  const passages = splitDocument('a.md', `# T\n\n${'word '.repeat(260)}\n\nNext paragraph, then:\n\n${code}\n\nAfter.`)
   t.equal(passages.length, 3)
   t.match(passages[1]?.content, /^Next paragraph, then:\n\n```js/)
   t.match(passages[1]?.content, /```$/)
@@ -33,11 +33,11 @@ test('a long text is cut at a blank line, but never inside a code block or betwe
 })
 
 test('a # inside a code block is no heading', async t => {
-  t.strictSame(cutDocument('a.md', '# A\n\n~~~sh\n# not a heading\n```\n~~~\n').map(passage => passage.heading), ['A'])
+  t.strictSame(splitDocument('a.md', '# A\n\n~~~sh\n# not a heading\n```\n~~~\n').map(passage => passage.heading), ['A'])
 })
 
 test('a code block keeps the language of its info string alone, in its place', async t => {
-  const [passage] = cutDocument('a.md', 'Run:\n\n  ```sh norun: it installs\nnpm i\n  ```\n\n~~~ js {1,3}\nx\n~~~\n\n````\n````')
+  const [passage] = splitDocument('a.md', 'Run:\n\n  ```sh norun: it installs\nnpm i\n  ```\n\n~~~ js {1,3}\nx\n~~~\n\n````\n````')
   t.equal(passage?.content, 'Run:\n\n  ```sh\nnpm i\n  ```\n\n~~~ js\nx\n~~~\n\n````\n````')
   t.strictSame([passage?.first, passage?.last], [1, 12])
 })
@@ -47,25 +47,25 @@ test('text made to be slow to read is cut like any other', async t => {
   const texts = [...parts.map(part => part.repeat(30_000)), `a${' '.repeat(60_000)}b`, `---${' '.repeat(60_000)}b`, Array.from({ length: 300 }, (_, at) => '`'.repeat(at + 1)).join(' ')]
   for (const text of texts) {
     for (const [name, start] of [['a.md', ''], ['a.md', '# '], ['a.md', '# a\n\n- '], ['a.mdx', ''], ['a.html', '<h1>'], ['a.html', '<pre>']] as const) {
-      for (const passage of cutDocument(name, start + text).slice(0, 3)) unitsOf(passage.content)
+      for (const passage of splitDocument(name, start + text).slice(0, 3)) unitsOf(passage.content)
     }
   }
   t.pass(`${texts.length} texts`)
 })
 
 test('headings with brackets, closing marks and many spaces are read as people read them', async t => {
-  const read = (heading: string): string | undefined => cutDocument('a.md', `${heading}\n\ntext`)[0]?.heading
+  const read = (heading: string): string | undefined => splitDocument('a.md', `${heading}\n\ntext`)[0]?.heading
   t.strictSame(['# A #', '## A#', '### C# and F# ##', '#   A   B   ', '#A', '# [a] b', '# `<b>`', '# T {#id}', '# ![i](x) [a](b_(c)) d'].map(read),
     ['A', 'A#', 'C# and F#', 'A B', '', '[a] b', '<b>', 'T', 'a d'])
 })
 
 test('MDX loses its imports and components', async t => {
-  t.equal(cutDocument('a.mdx', 'import { Tabs } from "x"\n\n# A\n\n<Tabs>Inside</Tabs>')[0]?.content, 'Inside')
+  t.equal(splitDocument('a.mdx', 'import { Tabs } from "x"\n\n# A\n\n<Tabs>Inside</Tabs>')[0]?.content, 'Inside')
 })
 
 test('HTML: headings, lists, code and tables come out in the form of Markdown, with true lines', async t => {
   const html = '<html><head><title>Page</title><script>var x</script><style>b{}</style></head>\n<body>\n<h2>Run &amp; go</h2>\n<p>Start\nit with <code>run</code>.</p>\n<pre>a\n  b</pre>\n<ul><li>one</li><li>two</li></ul>\n<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>\n</body></html>'
-  const [passage, ...rest] = cutDocument('a.html', html)
+  const [passage, ...rest] = splitDocument('a.html', html)
   t.equal(rest.length, 0)
   t.equal(passage?.heading, 'Page > Run & go')
   t.equal(passage?.content, 'Start it with `run`.\n\n```\na\n  b\n```\n\n- one\n- two\n\nA | B\n--- | ---\n1 | 2')
@@ -73,9 +73,9 @@ test('HTML: headings, lists, code and tables come out in the form of Markdown, w
 })
 
 test('empty files, files of blank lines and headings without text', async t => {
-  t.strictSame(cutDocument('a.md', ''), [])
-  t.strictSame(cutDocument('a.txt', '\n \n'), [])
-  t.strictSame(cutDocument('a.md', '# A\n\n## B\n'), [{ heading: 'A > B', first: 3, last: 3, content: 'B' }])
+  t.strictSame(splitDocument('a.md', ''), [])
+  t.strictSame(splitDocument('a.txt', '\n \n'), [])
+  t.strictSame(splitDocument('a.md', '# A\n\n## B\n'), [{ heading: 'A > B', first: 3, last: 3, content: 'B' }])
 })
 
 test('passages hold every line of a text once, in order, and their line ranges are true', async t => {
@@ -84,7 +84,7 @@ test('passages hold every line of a text once, in order, and their line ranges a
     fc.stringMatching(/^[a-z ,.]{0,200}$/)
   )
   fc.assert(fc.property(fc.array(line, { maxLength: 120 }), fc.constantFrom('\n', '\r\n'), fc.constantFrom('a.md', 'a.txt'), (lines, end, source) => {
-    const passages = cutDocument(source, lines.join(end))
+    const passages = splitDocument(source, lines.join(end))
     let after = 0
     const covered = new Set<number>()
     for (const { first, last, content } of passages) {
@@ -100,7 +100,7 @@ test('passages hold every line of a text once, in order, and their line ranges a
 })
 
 test('a line without an end is cut at spaces and keeps its number', async t => {
-  const passages = cutDocument('a.txt', 'word '.repeat(4_000))
+  const passages = splitDocument('a.txt', 'word '.repeat(4_000))
   t.ok(passages.length > 3)
   t.ok(passages.every(passage => passage.first === 1 && passage.last === 1 && passage.content.length < 5_000))
   t.equal(passages.map(passage => passage.content.trim()).join(' '), 'word '.repeat(4_000).trim())

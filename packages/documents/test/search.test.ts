@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test, type Test } from 'tap'
-import { cutDocument, PassageIndex } from '../src/index.js'
+import { splitDocument, PassageIndex } from '../src/index.js'
 
 const TEXTS: Record<string, string> = {
   'tasks.md': '# Tasks\n\n## Cancel\n\nA task is canceled by its id. The worker stops.\n\n## Retry\n\nFailed work is tried again three times, with growing pauses.\n',
@@ -11,7 +11,7 @@ const TEXTS: Record<string, string> = {
 async function indexOf (t: Test, texts: Record<string, string>): Promise<PassageIndex> {
   const index = await PassageIndex.open(':memory:')
   t.teardown(async () => { await index.close() })
-  await index.upsert(Object.entries(texts).map(([source, text]) => ({ source, passages: cutDocument(source, text) })))
+  await index.upsert(Object.entries(texts).map(([source, text]) => ({ source, passages: splitDocument(source, text) })))
   return index
 }
 
@@ -61,7 +61,7 @@ test('nonsense finds nothing, exact text is found with a full score', async t =>
   t.strictSame(index.search({ query: 'xyzzy plugh frotz' }), [])
   t.strictSame(index.search({ query: 'the capital of France' }), [])
   for (const [source, text] of Object.entries(TEXTS)) {
-    for (const { content } of cutDocument(source, text)) t.ok((index.search({ query: content })[0]?.score ?? 0) >= 0.99, content)
+    for (const { content } of splitDocument(source, text)) t.ok((index.search({ query: content })[0]?.score ?? 0) >= 0.99, content)
   }
 })
 
@@ -107,7 +107,7 @@ test('a higher threshold only takes hits away', async t => {
 
 test('upsert replaces a document and remove takes it out', async t => {
   const index = await indexOf(t, TEXTS)
-  await index.upsert([{ source: 'cats.md', passages: cutDocument('cats.md', 'Now about elephants.') }])
+  await index.upsert([{ source: 'cats.md', passages: splitDocument('cats.md', 'Now about elephants.') }])
   t.strictSame(index.search({ query: 'windowsill' }), [])
   t.equal(index.search({ query: 'elephant' })[0]?.source, 'cats.md')
   await index.remove(['cats.md'])
@@ -118,10 +118,10 @@ test('upsert replaces a document and remove takes it out', async t => {
 test('a write stops at its signal and leaves the index usable', async t => {
   const index = await indexOf(t, TEXTS)
   const controller = new AbortController()
-  function * many (): Generator<{ source: string, passages: ReturnType<typeof cutDocument> }> {
+  function * many (): Generator<{ source: string, passages: ReturnType<typeof splitDocument> }> {
     for (let number = 0; ; number++) {
       if (number === 2_000) controller.abort(new Error('enough'))
-      yield { source: `${number}.md`, passages: cutDocument('a.md', `Document number ${number}.`) }
+      yield { source: `${number}.md`, passages: splitDocument('a.md', `Document number ${number}.`) }
     }
   }
   await t.rejects(index.upsert(many(), { signal: controller.signal }), { message: 'enough' })
@@ -130,8 +130,8 @@ test('a write stops at its signal and leaves the index usable', async t => {
 
 test('writes that overlap do not mix', async t => {
   const index = await indexOf(t, {})
-  const version = (number: number): { source: string, passages: ReturnType<typeof cutDocument> }[] =>
-    [{ source: 'a.md', passages: cutDocument('a.md', Array.from({ length: 500 }, (_, at) => `# ${at}\n\nversion${number}`).join('\n\n')) }]
+  const version = (number: number): { source: string, passages: ReturnType<typeof splitDocument> }[] =>
+    [{ source: 'a.md', passages: splitDocument('a.md', Array.from({ length: 500 }, (_, at) => `# ${at}\n\nversion${number}`).join('\n\n')) }]
   await Promise.all([1, 2, 3].map(async number => { await index.upsert(version(number)) }))
   t.equal(index.stats().passages, 500)
   t.equal(index.search({ query: 'version3', limit: 1 }).length, 1)

@@ -5,7 +5,7 @@ import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from '.
 import type { Item, ListKind } from './protocol/lists.js'
 import { shown, suggestion } from './suggestion.js'
 import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
-import { OrphanWatch } from './connections/stdio/orphan-watchdog.js'
+import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
 import { toolSource, type GatewayToolSource } from './tool-source/tool-source.js'
 import type { UpstreamStatus } from './upstream/supervisor.js'
@@ -28,7 +28,7 @@ export class Gateway {
   readonly log: Log
   readonly stateKey: Buffer | string | undefined
   readonly #options: GatewayOptions
-  readonly #watch: OrphanWatch
+  readonly #watch: OrphanWatchdog
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
   #upstreams = new Map<string, Upstream>()
   #started = false
@@ -41,7 +41,7 @@ export class Gateway {
     this.log = options.log ?? silent
     this.limits = limitsOf(options)
     this.stateKey = options.stateKey
-    this.#watch = new OrphanWatch(this.log)
+    this.#watch = new OrphanWatchdog(this.log)
     for (const config of namedServers(options.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
   }
 

@@ -1,15 +1,15 @@
 import { nearest } from '@polyvac/core'
 
 /** Names told where none is near. */
-const MOST_TOLD = 10
+const MAX_NAMES = 10
 
 /** What to tell somebody who gave an unknown name: the one most likely meant, or some there are. */
 export function suggestion (given: string, names: readonly string[], what: string): string {
   const near = nearest(given, names)
   if (near !== undefined) return `did you mean ${JSON.stringify(near)}?`
   if (names.length === 0) return `there are no ${what}`
-  const told = names.slice(0, MOST_TOLD).join(', ')
-  return `its ${what}: ${told}${names.length > MOST_TOLD ? ` and ${names.length - MOST_TOLD} more` : ''}`.replace(/^its servers/, 'configured')
+  const told = names.slice(0, MAX_NAMES).join(', ')
+  return `its ${what}: ${told}${names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''}`.replace(/^its servers/, 'configured')
 }
 
 /** A name in a message: quoted, and no longer than anybody reads. */

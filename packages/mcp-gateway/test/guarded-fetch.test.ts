@@ -1,14 +1,14 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { guardedFetch } from '../src/connections/http/request-fetch.js'
+import { requestFetch } from '../src/connections/http/request-fetch.js'
 
 /** What a request's stream leads to: the events that its transport sees, and the messages that are taken out of it. */
 async function read (chunks: readonly Uint8Array[]): Promise<{ seen: Array<{ id: string | undefined, data: string }>, related: unknown[], lost: number }> {
   const related: unknown[] = []
   const seen: Array<{ id: string | undefined, data: string }> = []
   let lost = 0
-  const fetch = guardedFetch({
+  const fetch = requestFetch({
     maxMessageBytes: 1_000_000,
     isModern: false,
     schemaOf: () => undefined,
@@ -58,7 +58,7 @@ test('a flood of events lets others be served in between', async t => {
   let left = 50
   let turns = 0
   const chunk = Buffer.from('data: {"method":"notifications/progress"}\n\n'.repeat(1_000))
-  const fetch = guardedFetch({
+  const fetch = requestFetch({
     maxMessageBytes: 1_000_000,
     isModern: false,
     schemaOf: () => undefined,

@@ -1,4 +1,4 @@
-import { Stop } from '@polyvac/core'
+import { LightAbort } from '@polyvac/core'
 import { test } from 'tap'
 import { bad, published, started, textOf, until } from './fixtures/app.js'
 
@@ -90,8 +90,8 @@ test('what a server may not ask is refused in the words of the protocol', async 
 test('a question never reaches the call of another owner that waits at the same server', async t => {
   const { gateway } = await started(t, [bad()])
   const shown: unknown[] = []
-  const ask = (owner: string, params: object): { readonly done: Promise<unknown>, readonly stop: Stop } => {
-    const signal = new Stop()
+  const ask = (owner: string, params: object): { readonly done: Promise<unknown>, readonly stop: LightAbort } => {
+    const signal = new LightAbort()
     const done = gateway.call('bad', 'ask', { params }, {
       owner,
       signal,

@@ -1,9 +1,9 @@
-import { Stop } from '@polyvac/core'
+import { LightAbort } from '@polyvac/core'
 import { test } from 'tap'
-import type { CallProgress, Question, SourceContext } from '../src/index.js'
+import type { CallProgress, ServerRequest, SourceContext } from '../src/index.js'
 import { bad, published, started, until } from './fixtures/app.js'
 
-const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonly signal: Stop, readonly sent: CallProgress[] } => {
+const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonly signal: LightAbort, readonly sent: CallProgress[] } => {
   const sent: CallProgress[] = []
   return {
     capabilities: {},
@@ -11,7 +11,7 @@ const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonl
     progress: async progress => { sent.push(progress) },
     ask: async () => { throw Object.assign(new Error('cannot'), { code: 'MCP_CANNOT_ASK' }) },
     ...over,
-    signal: new Stop(),
+    signal: new LightAbort(),
     sent
   }
 }
@@ -82,7 +82,7 @@ test('a call waits for a caller that is run again with the answers', async t => 
   const { gateway } = await started(t, [bad()])
   const source = gateway.toolSource()
   const paused = new Error('this run ends here')
-  let held: { questions: Readonly<Record<string, Question>>, state: string | undefined } | undefined
+  let held: { questions: Readonly<Record<string, ServerRequest>>, state: string | undefined } | undefined
   const capabilities = { elicitation: {} }
   const pausing = (more: Partial<SourceContext> = {}): SourceContext => contextOf({ era: 'modern', capabilities, ask: async (questions, state) => { held = { questions, state }; throw paused }, ...more })
   await t.rejects(source.call('bad__ask', { rounds: 2 }, pausing()), paused)

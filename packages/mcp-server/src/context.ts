@@ -1,4 +1,4 @@
-import { Leaving, SignedStates, type Log, type Principal } from '@polyvac/core'
+import { Disconnects, SignedStates, type Log, type Principal } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
 import { LISTS } from './lists/catalog.js'
@@ -7,14 +7,14 @@ import { ListPages } from './lists/list-pages.js'
 import { OpenCalls } from './calls/open-calls.js'
 import type { Limits } from './options.js'
 import { Registry } from './lists/registry.js'
-import { ResourceWatch } from './lists/resource-watch.js'
+import { ResourceSubscriptions } from './lists/resource-watch.js'
 import { ResultTexts, type CacheHint } from './protocol/result-text.js'
 import type { Revision } from './protocol/revisions.js'
-import { StreamPlaces } from './calls/stream-limit.js'
+import { StreamLimit } from './calls/stream-limit.js'
 import { ToolTasks } from './tasks/tool-tasks.js'
 import type { ListKind, ToolSource } from './tool-source.js'
 
-export interface ServerParts {
+export interface McpContextOptions {
   readonly sources: readonly ToolSource[]
   readonly info: Readonly<Record<string, unknown>> & { readonly name: string, readonly version: string }
   readonly instructions: string | undefined
@@ -28,25 +28,25 @@ export interface ServerParts {
 }
 
 /** What the requests of both eras share. */
-export class Server {
-  readonly info: ServerParts['info']
+export class McpContext {
+  readonly info: McpContextOptions['info']
   readonly instructions: string | undefined
   readonly limits: Limits
   readonly log: Log
-  readonly principalOf: ServerParts['principalOf']
+  readonly principalOf: McpContextOptions['principalOf']
   readonly registry: Registry
   readonly texts: ResultTexts
   readonly lists: ListPages
   readonly states: SignedStates
   readonly listHint: CacheHint
   readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
-  readonly leaving = new Leaving()
+  readonly leaving = new Disconnects()
   readonly calls = new OpenCalls()
-  readonly places: StreamPlaces
-  readonly watch: ResourceWatch
+  readonly places: StreamLimit
+  readonly watch: ResourceSubscriptions
   readonly tasks: ToolTasks | undefined
 
-  constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: ServerParts) {
+  constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: McpContextOptions) {
     this.info = info
     this.instructions = instructions
     this.limits = limits
@@ -57,8 +57,8 @@ export class Server {
     this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
     this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: tasks !== undefined })
     this.states = new SignedStates(stateKey, limits.maxStateChars)
-    this.places = new StreamPlaces(limits.maxStreams)
-    this.watch = new ResourceWatch(sources, log)
+    this.places = new StreamLimit(limits.maxStreams)
+    this.watch = new ResourceSubscriptions(sources, log)
     this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
   }
 

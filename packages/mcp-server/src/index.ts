@@ -7,12 +7,12 @@ export type { VacToolsOptions } from './sources/vac-tools.js'
 export { vacResources } from './sources/vac-resources.js'
 export { serveStdio } from './stdio/serve-stdio.js'
 export type { StdioOptions, StdioServer } from './stdio/serve-stdio.js'
-export { ownTools } from './sources/local-tools.js'
-export type { OwnTool } from './sources/local-tools.js'
+export { defineTools } from './sources/local-tools.js'
+export type { LocalTool } from './sources/local-tools.js'
 export { LOG_LEVELS } from './tool-source.js'
 export type {
   Answer, CallContext, CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, ListKind, LogLevel, LogMessage,
-  PromptDefinition, PromptResult, PromptSource, Question, Relay, ResourceContents, ResourceDefinition, ResourceSource, TaskSource, TaskSupport, TemplateDefinition,
+  PromptDefinition, PromptResult, PromptSource, ServerRequest, Relay, ResourceContents, ResourceDefinition, ResourceSource, TaskSource, TaskSupport, TemplateDefinition,
   ToolDefinition, ToolResult, ToolSource
 } from './tool-source.js'
 export { AskRefusedError, AskTimeoutError, CannotAskError, InsufficientScopeError, McpServerOptionsError } from './errors.js'

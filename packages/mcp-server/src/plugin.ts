@@ -10,7 +10,7 @@ import { Modern, speaksModern } from './eras/modern.js'
 import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
 import { challenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
 import { errorText, isNumberId, isRecord, RpcError } from './protocol/rpc.js'
-import { Server } from './context.js'
+import { McpContext } from './context.js'
 import { Sessions } from './sessions/sessions.js'
 import type { ToolSource } from './tool-source.js'
 import { version as ownVersion } from './version.js'
@@ -38,7 +38,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     const { name = DEFAULTS.name, title, version = ownVersion, instructions, stateKey } = options
     const limits = limitsOf(options.limits)
     const info = { name, ...title !== undefined && { title }, version }
-    const server = new Server({ sources, info, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf })
+    const server = new McpContext({ sources, info, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf })
     const sessions = options.sessions === false ? undefined : new Sessions(limits)
     const legacy = new Legacy(server, sessions)
     const sse = sessions === undefined ? undefined : new LegacySse(server, sessions, legacy)

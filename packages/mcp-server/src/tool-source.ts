@@ -1,4 +1,4 @@
-import type { Log, Principal, StopSignal } from '@polyvac/core'
+import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
 
 /** What a server offers: its tools, and where it has them resources and prompts. The seam to VACs, to a gateway, to tools of your own. */
 export interface ToolSource {
@@ -138,7 +138,7 @@ export interface Completion { readonly values: readonly string[], readonly total
 /** What a call has from the wire. What costs something is made when it is first used. */
 export interface CallContext {
   /** Fires when the caller leaves or cancels, and when the application closes. */
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   /** Who calls, where the application asks. */
   readonly principal: Principal | undefined
   readonly log: Log
@@ -157,7 +157,7 @@ export interface CallContext {
    * run after has as `context.state`, and go on from there. The caller holds it meanwhile, signed, and can read it.
    * @throws MCP_CANNOT_ASK where the caller did not declare the capability, or its session cannot be asked
    */
-  ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>>
+  ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>>
   /** In a run after `ask`: the state it was given. */
   readonly state?: string | undefined
   /** For a source that stands before another server; there from 2026-07-28 on, where the caller of this method can be asked. */
@@ -178,7 +178,7 @@ export interface Relay {
   /** What `ask` was given in the run before. */
   readonly requestState: string | undefined
   /** Ends this run: the caller is answered with the questions, and holds the state, signed, until it comes back. */
-  ask (inputRequests: Readonly<Record<string, Question>>, requestState: string | undefined): never
+  ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
 }
 
 /** `modern` is revision 2026-07-28 and later: each request stands alone. `legacy` is what was before. */
@@ -209,7 +209,7 @@ export interface LogMessage {
 }
 
 /** `elicitation/create`, `sampling/createMessage` or `roots/list`, with its parameters. */
-export interface Question {
+export interface ServerRequest {
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }

@@ -3,7 +3,7 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
-import type { Question, ToolSource } from '../src/index.js'
+import type { ServerRequest, ToolSource } from '../src/index.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { behind } from './fixtures/behind.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire, type Reply, type Rpc } from './fixtures/wire.js'
@@ -29,7 +29,7 @@ async function serveThrough (t: Test, source: ToolSource, { isLegacy = false, op
 
 type Test = Parameters<typeof serve>[0]
 
-const form = (message: string): Question => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { x: { type: 'string' } } } } })
+const form = (message: string): ServerRequest => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { x: { type: 'string' } } } } })
 const call = (name: string, args: object = {}): Record<string, unknown> => ({ name: `up__${name}`, arguments: args })
 const accepts = (x: string): object => ({ action: 'accept', content: { x } })
 

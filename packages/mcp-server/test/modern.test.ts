@@ -1,10 +1,10 @@
 import { SignedStates } from '@polyvac/core'
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Question } from '../src/index.js'
+import type { ServerRequest } from '../src/index.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
-const form = (message: string): Question => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { value: { type: 'string' } } } } })
+const form = (message: string): ServerRequest => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { value: { type: 'string' } } } } })
 const accept = (value: string): object => ({ action: 'accept', content: { value } })
 const elicitation = { capabilities: { elicitation: {} } }
 let runs = 0

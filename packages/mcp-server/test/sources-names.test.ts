@@ -2,9 +2,9 @@ import { createVacs } from '@polyvac/core'
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { test } from 'tap'
-import { mcpServerPlugin, ownTools, vacTools, type ToolSource } from '../src/index.js'
+import { mcpServerPlugin, defineTools, vacTools, type ToolSource } from '../src/index.js'
 
-const own = (name: string, said: string): ToolSource => ownTools([{ name, inputSchema: Type.Object({}), handler: () => said }])
+const own = (name: string, said: string): ToolSource => defineTools([{ name, inputSchema: Type.Object({}), handler: () => said }])
 /** A source that has to ask somebody else what it has, with a prompt beside its tool. */
 const slow = (name: string, said: string): ToolSource => {
   const inner = own(name, said)

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
-import { ownTools } from '../src/index.js'
+import { defineTools } from '../src/index.js'
 import { callContext } from './fixtures/sources-context.js'
 
 const context = callContext()
 
 test('handlers have the types of their schemas, and what they give becomes a result', async t => {
-  const tools = ownTools([
+  const tools = defineTools([
     { name: 'add', title: 'Add', inputSchema: Type.Object({ a: Type.Number(), b: Type.Number() }), outputSchema: Type.Object({ sum: Type.Number() }), handler: ({ a, b }) => ({ sum: a + b }) },
     { name: 'greet', inputSchema: Type.Object({ name: Type.String() }), handler: async ({ name }) => `Hello ${name.toUpperCase()}` },
     { name: 'upper', inputSchema: Type.Object({ text: Type.String() }), outputSchema: Type.String(), handler: ({ text }) => text.toUpperCase() },
@@ -21,14 +21,14 @@ test('handlers have the types of their schemas, and what they give becomes a res
   t.strictSame(await tools.call('whole', {}, context), { content: [], isError: true })
   t.strictSame(await tools.call('late', {}, context), { content: [{ type: 'text', text: 'done' }] })
 
-  ownTools([
+  defineTools([
     // @ts-expect-error the argument is a number
     { name: 'typed', inputSchema: Type.Object({ a: Type.Number() }), handler: ({ a }) => a.toUpperCase() as string }
   ])
 })
 
 test('a handler that gives what its schema does not describe is told apart from a good one', async t => {
-  const tools = ownTools([
+  const tools = defineTools([
     { name: 'wrong', inputSchema: Type.Object({}), outputSchema: Type.Object({ sum: Type.Number() }), handler: () => ({ sum: 'three' }) },
     { name: 'unknown', inputSchema: Type.Object({}), handler: () => ({ sum: 3 }) },
     { name: 'throws', inputSchema: Type.Object({}), handler: () => { throw new Error('no') } }
@@ -40,7 +40,7 @@ test('a handler that gives what its schema does not describe is told apart from 
 
 test('names that clients would not take, and those that come twice, are refused at once', async t => {
   const tool = (name: string) => ({ name, inputSchema: Type.Object({}), handler: () => '' })
-  t.throws(() => ownTools([tool('a'), tool('a')]), { code: 'MCP_SERVER_OPTIONS', message: /two tools are named "a"/ })
-  for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => ownTools([tool(name)]), { code: 'MCP_SERVER_OPTIONS', message: /cannot be named/ })
-  t.throws(() => ownTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'MCP_SERVER_OPTIONS', message: /no handler/ })
+  t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'MCP_SERVER_OPTIONS', message: /two tools are named "a"/ })
+  for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'MCP_SERVER_OPTIONS', message: /cannot be named/ })
+  t.throws(() => defineTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'MCP_SERVER_OPTIONS', message: /no handler/ })
 })

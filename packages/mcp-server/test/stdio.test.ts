@@ -7,12 +7,12 @@ import Fastify from 'fastify'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test, type Test } from 'tap'
-import { mcpServerPlugin, ownTools, serveStdio, type McpServerOptions } from '../src/index.js'
+import { mcpServerPlugin, defineTools, serveStdio, type McpServerOptions } from '../src/index.js'
 
 const me = { name: 'test', version: '1' }
 const hung = { now: 0 }
 
-const tools = ownTools([
+const tools = defineTools([
   { name: 'echo', inputSchema: Type.Object({ text: Type.String() }), handler: ({ text }) => text },
   { name: 'count', inputSchema: Type.Object({}), handler: async (_args, { progress }) => { for (let i = 1; i <= 3; i++) await progress({ progress: i }); return 'counted' } },
   { name: 'ask', inputSchema: Type.Object({}), handler: async (_args, { ask }) => JSON.stringify(await ask({ who: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object', properties: {} } } } })) },

@@ -15,17 +15,17 @@ export interface DeltaWriter {
 }
 
 /** Characters and ms that text waits for at most, however much was written. */
-const MOST_CHARS = 32 * 1024
+const MAX_CHARS = 32 * 1024
 /** Characters of one delta: six times as many, where each has to be escaped, still fit into an event. */
-const LONGEST_DELTA = 1024 * 1024
-const LONGEST_MS = 64
+const MAX_DELTA_CHARS = 1024 * 1024
+const MAX_DELAY_MS = 64
 
 /**
  * How much text, and how long, waits after so many characters. Readers that show the whole record pay for all of the
  * text with each event, so events grow rarer with it: their cost stays in proportion to the text, not to its square.
  */
 export function patience (written: number, { everyMs = 20, maxChars = 4_096 }: DeltaWriterOptions = {}): { readonly chars: number, readonly ms: number } {
-  return { chars: Math.max(maxChars, Math.min(written / 8, MOST_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, LONGEST_MS)) }
+  return { chars: Math.max(maxChars, Math.min(written / 8, MAX_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
 }
 
 /** Gathers the pieces of a streamed answer, so that the log gets a few larger deltas instead of one for each word. */
@@ -54,8 +54,8 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaW
     async write (text) {
       if (failure !== undefined) throw failure.error
       let rest = text
-      for (; rest.length > LONGEST_DELTA; rest = rest.slice(LONGEST_DELTA)) {
-        waiting += rest.slice(0, LONGEST_DELTA)
+      for (; rest.length > MAX_DELTA_CHARS; rest = rest.slice(MAX_DELTA_CHARS)) {
+        waiting += rest.slice(0, MAX_DELTA_CHARS)
         await flush()
       }
       waiting += rest

@@ -1,7 +1,7 @@
 export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './task.js'
 export type { DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
 export type {
-  CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, StopSignal,
+  CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, AbortSignalLike,
   TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from './task-store.js'
 export { deltaWriter } from './delta-writer.js'

@@ -1,10 +1,10 @@
-import type { StopSignal } from './task-store.js'
+import type { AbortSignalLike } from './task-store.js'
 
 /**
  * Why a run ends early, once. It is light, and makes an AbortSignal for who asks for one: made for every run, that would
  * cost more than all else of a short one.
  */
-export class RunStop implements StopSignal {
+export class RunAbort implements AbortSignalLike {
   aborted = false
   reason: unknown
   readonly #listeners: Array<() => void> = []

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskFencedError, TaskTimeoutError } from './errors.js'
 import type { TaskLogger } from './logger.js'
-import { RunStop } from './run-abort.js'
+import { RunAbort } from './run-abort.js'
 import type { TaskContext, TaskHandler } from './task-store.js'
 import type { TaskRecord, TaskUpdate } from './task.js'
 
@@ -21,7 +21,7 @@ export interface RunOptions {
 
 /** A class, since an object literal with a getter of its own would cost every run a hidden class. */
 class RunContext implements TaskContext {
-  constructor (readonly stop: RunStop, readonly attempt: number, readonly turn: number, readonly emit: TaskContext['emit']) {}
+  constructor (readonly stop: RunAbort, readonly attempt: number, readonly turn: number, readonly emit: TaskContext['emit']) {}
 
   get signal (): AbortSignal { return this.stop.signal }
 }
@@ -29,7 +29,7 @@ class RunContext implements TaskContext {
 /** One attempt at one task: it calls the handler, bounds its time, and sees to it that the task gets an end. */
 export class TaskRun {
   readonly task: TaskRecord
-  readonly stopped = new RunStop()
+  readonly stopped = new RunAbort()
   readonly #options: RunOptions
   #stopping = false
   #wroteEnd = false

@@ -101,11 +101,11 @@ export interface TaskPage { readonly tasks: TaskRecord[], readonly nextCursor?: 
 export interface EventsOptions {
   /** Number of the last event the reader has. One past the end waits for more, or ends if the task has. */
   readonly after?: number | undefined
-  readonly signal?: StopSignal | undefined
+  readonly signal?: AbortSignalLike | undefined
 }
 
 /** What a reader needs of an AbortSignal; lighter ones will do as well. */
-export interface StopSignal {
+export interface AbortSignalLike {
   readonly aborted: boolean
   readonly reason: unknown
   addEventListener (type: 'abort', listener: () => void): void
@@ -122,7 +122,7 @@ export interface TaskContext {
   /** Aborts when the task is canceled, its time is up, its lease is lost, or the worker stops. */
   readonly signal: AbortSignal
   /** The same for who only listens. An AbortSignal is made only where `signal` is asked for. */
-  readonly stop: StopSignal
+  readonly stop: AbortSignalLike
   /** From 0. Above it, an earlier attempt may have had side effects. */
   readonly attempt: number
   readonly turn: number

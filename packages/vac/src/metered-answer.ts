@@ -1,4 +1,4 @@
-import { isAnswer, type Answer, type Chunk, type OpenStreams, type Principal, type Protocol, type StopSignal, type Vac, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Chunk, type OpenStreams, type Principal, type Protocol, type AbortSignalLike, type Vac, type VacCall } from '@polyvac/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** One question on its way from a request to a VAC. */
@@ -17,7 +17,7 @@ export interface Asked {
  * application closes. Leaves one log line for the call.
  */
 export async function answering<T> (streams: OpenStreams, request: FastifyRequest, reply: FastifyReply, asked: Asked,
-  send: (vac: MeteredVac, signal: StopSignal) => Promise<T>): Promise<T> {
+  send: (vac: MeteredVac, signal: AbortSignalLike) => Promise<T>): Promise<T> {
   const { vac, protocol, question, history, extra, timeoutMs, principal } = asked
   const { signal, end } = streams.begin(reply)
   const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log })

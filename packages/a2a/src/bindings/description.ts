@@ -37,9 +37,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     const begun = await begin(params as SendParams, request)
     const { skill, input } = begun.task
     const streams = isStreaming(skill) && taskProblem(options.vacs, skill, input) === undefined
-    return toTask(streams ? begun.task : await service.settled(begun, reply))
+    return toTask(streams ? begun.task : await service.waitUntilSettled(begun, reply))
   })
-  answer('tasks/get', async (params, request) => toTask(await service.known(ownerOf(request), (params as TaskParams).taskId)))
+  answer('tasks/get', async (params, request) => toTask(await service.getTask(ownerOf(request), (params as TaskParams).taskId)))
   answer('tasks/list', async (params, request) => {
     const { state, limit, cursor } = params as ListParams
     const page = await tasks.list(ownerOf(request), { states: state === undefined ? undefined : fromState(state), limit, cursor })
@@ -53,30 +53,30 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/set', async (params, request) => {
     const { taskId, pushNotificationConfig: config } = params as PushParams
-    return toStoredPushConfig(await service.setPush(await service.pushable(ownerOf(request), taskId), toNewPushConfig(config)))
+    return toStoredPushConfig(await service.setPush(await service.getTaskForPush(ownerOf(request), taskId), toNewPushConfig(config)))
   })
   answer('tasks/pushNotification/get', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    return toStoredPushConfig(await service.push(await service.pushable(ownerOf(request), taskId), id))
+    return toStoredPushConfig(await service.push(await service.getTaskForPush(ownerOf(request), taskId), id))
   })
   answer('tasks/pushNotification/delete', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    const { owner } = await service.pushable(ownerOf(request), taskId)
+    const { owner } = await service.getTaskForPush(ownerOf(request), taskId)
     const config = id ?? (await tasks.listPush(owner, taskId))[0]?.id
     if (config === undefined || !await tasks.deletePush(owner, taskId, config)) throw new NoSuchPushConfigError()
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
     const seen = lastEventId(request)
-    await service.streaming(ownerOf(request), reply, async open => {
+    await service.withStream(ownerOf(request), reply, async open => {
       const { task, created } = await begin(params as SendParams, request)
       // a client whose connection was cut may send the same request again and go on where it was; of a new task it has nothing
       await follow(task, created ? 0 : placeOf(seen, task), open, request, reply)
     })
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
-    await service.streaming(ownerOf(request), reply, async open => {
-      const task = await service.known(ownerOf(request), (params as TaskParams).taskId)
+    await service.withStream(ownerOf(request), reply, async open => {
+      const task = await service.getTask(ownerOf(request), (params as TaskParams).taskId)
       await follow(task, placeOf(lastEventId(request), task), open, request, reply)
     })
   })
@@ -106,7 +106,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     if (taskId !== undefined) return { task: await goOn(taskId, params, request), created: false }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     const text = textOf(input)
-    return await service.begin(owner, {
+    return await service.createTask(owner, {
       skill: skillName,
       input,
       metadata: { clientMetadata, ...(scopes === undefined ? {} : { scopes }) },
@@ -116,13 +116,13 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 
   async function goOn (taskId: string, { skillName, input, pushNotificationConfig: push }: SendParams, request: FastifyRequest): Promise<TaskRecord> {
-    const before = await service.known(ownerOf(request), taskId)
+    const before = await service.getTask(ownerOf(request), taskId)
     const config = push === undefined ? undefined : toNewPushConfig(push)
     if (config !== undefined) await service.checkPush(config)
     if (skillName !== undefined && skillName !== before.skill) throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)
     const text = textOf(input)
     if (text === undefined) throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
-    return await service.goOn(before, { parts: [{ type: 'text', text }] }, config, task => toTask(task).state)
+    return await service.continueTask(before, { parts: [{ type: 'text', text }] }, config, task => toTask(task).state)
   }
 
   function follow (task: TaskRecord, seen: number | undefined, open: OpenTaskStream, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -8,7 +8,7 @@ const TYPES = ['application/json', 'application/a2a+json']
  * Reads bodies as the bindings of A2A do: both media types, an empty one as an object without members, and any other type
  * is the protocol's error. For a scope of their own.
  */
-export function takeJson (scope: FastifyInstance): void {
+export function acceptJson (scope: FastifyInstance): void {
   const parse = scope.getDefaultJsonParser('error', 'error')
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(TYPES, { parseAs: 'buffer' }, (request, body, done) => {

@@ -7,7 +7,7 @@ import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { takeJson } from './json-body.js'
+import { acceptJson } from './json-body.js'
 import { methodOf, versionOf } from '../protocol/versions.js'
 
 export interface RpcOptions {
@@ -29,7 +29,7 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  takeJson(app)
+  acceptJson(app)
 
   const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
   const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }

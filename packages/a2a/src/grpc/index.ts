@@ -7,7 +7,7 @@ import { DEFAULTS } from '../options.js'
 import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
 import { dataOf, endsStream } from './read-events.js'
-import { Wire, type StatusDetail, type WireMethod } from './protobuf-codec.js'
+import { ProtobufCodec, type StatusDetail, type RpcMethod } from './protobuf-codec.js'
 
 export interface A2aGrpcOptions {
   /** Address to listen on. Default 127.0.0.1. */
@@ -68,7 +68,7 @@ export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {
   app.addHook('onClose', close)
 
   const url = `${prefix.replace(/\/+$/, '')}/a2a`
-  const wire = new Wire(peers)
+  const wire = new ProtobufCodec(peers)
   const same = (bytes: Buffer): Buffer => bytes
   const caller = new Caller(app, url, peers, wire)
   for (const method of wire.methods) {
@@ -92,27 +92,27 @@ class Caller {
   readonly #app: FastifyInstance
   readonly #url: string
   readonly #peers: Peers
-  readonly #wire: Wire
+  readonly #wire: ProtobufCodec
 
-  constructor (app: FastifyInstance, url: string, peers: Peers, wire: Wire) {
+  constructor (app: FastifyInstance, url: string, peers: Peers, wire: ProtobufCodec) {
     this.#app = app
     this.#url = url
     this.#peers = peers
     this.#wire = wire
   }
 
-  answer (method: WireMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
+  answer (method: RpcMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
     this.#ask(method, call).then(async answer => {
       this.#sendHeaders(call, answer)
       done(null, method.write(this.#resultOf(await text(answer.body), answer.status)))
     }).catch(err => { done(this.#failure(err)) })
   }
 
-  stream (method: WireMethod, call: ServerWritableStream<Buffer, Buffer>): void {
+  stream (method: RpcMethod, call: ServerWritableStream<Buffer, Buffer>): void {
     this.#pass(method, call).then(() => { call.end() }, err => { call.emit('error', this.#failure(err)) })
   }
 
-  async #pass (method: WireMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
+  async #pass (method: RpcMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
     const answer = await this.#ask(method, call)
     const { body, headers, status } = answer
     this.#sendHeaders(call, answer)
@@ -136,7 +136,7 @@ class Caller {
     if (!ended) throw this.#cutOff()
   }
 
-  async #ask ({ name, read }: WireMethod, call: Call): Promise<Answer> {
+  async #ask ({ name, read }: RpcMethod, call: Call): Promise<Answer> {
     const left = new AbortController()
     call.on('cancelled', () => { left.abort() })
     return await ask(this.#app, {
@@ -148,7 +148,7 @@ class Caller {
     })
   }
 
-  #read (read: WireMethod['read'], bytes: Buffer): unknown {
+  #read (read: RpcMethod['read'], bytes: Buffer): unknown {
     try {
       return read(bytes)
     } catch (err) {

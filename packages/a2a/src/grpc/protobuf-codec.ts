@@ -4,7 +4,7 @@ import type { Peers } from './peers.js'
 import { fromJson, toJson } from './proto-json.js'
 
 /** The messages of one method, as ProtoJSON on this side and bytes on the other. */
-export interface WireMethod {
+export interface RpcMethod {
   readonly name: string
   readonly path: string
   readonly streams: boolean
@@ -17,8 +17,8 @@ export interface WireMethod {
 export type StatusDetail = Readonly<Record<string, unknown>> & { readonly '@type': string }
 
 /** The service of A2A 1.0 over protobuf, read from the definitions that come with the package. */
-export class Wire {
-  readonly methods: readonly WireMethod[]
+export class ProtobufCodec {
+  readonly methods: readonly RpcMethod[]
   readonly #root: Root
 
   constructor ({ protobuf }: Pick<Peers, 'protobuf'>) {

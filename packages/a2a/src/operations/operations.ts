@@ -7,7 +7,7 @@ import { isObject } from '../is-object.js'
 import { matchesMediaType } from '../protocol/media-type.js'
 import { pushPage, type PushPage } from './push-pages.js'
 import { refuseField } from '../protocol/read-params.js'
-import type { ListPushRequest, ListRequest, PushRequest, Said, SendRequest, SetPushRequest, TaskRequest } from '../protocol/requests.js'
+import type { ListPushRequest, ListRequest, PushRequest, IncomingMessage, SendRequest, SetPushRequest, TaskRequest } from '../protocol/requests.js'
 import { askedBy } from '../protocol/message.js'
 import type { OpenTaskStream, StepEncoding, TaskService } from '../tasks/task-service.js'
 import { contextOf } from '../protocol/task-view.js'
@@ -35,7 +35,7 @@ export class Operations {
   /** The task at its end where the caller waits for it, or as it was begun. `key`: a request with the same one is the same task. */
   async send (caller: Principal, request: SendRequest, key: string | undefined, reply: FastifyReply): Promise<TaskRecord> {
     const begun = await this.begin(caller, request, key)
-    return request.blocking ? await this.#options.service.settled(begun, reply) : begun.task
+    return request.blocking ? await this.#options.service.waitUntilSettled(begun, reply) : begun.task
   }
 
   /** Begins a task, finds the one of the same key, or answers the question of one. */
@@ -46,10 +46,10 @@ export class Operations {
       if (answered !== undefined) return { task: answered, created: false }
       const before = await this.#mayAnswer(caller.owner, tenant, said, generation)
       if (push !== undefined) await service.checkPush(push)
-      return { task: await service.goOn(before, messageOf(said), push, ({ state }) => state), created: false }
+      return { task: await service.continueTask(before, messageOf(said), push, ({ state }) => state), created: false }
     }
     const { skill, input } = this.#choose(tenant, said)
-    return await service.begin(caller.owner, {
+    return await service.createTask(caller.owner, {
       skill: skill.name,
       input,
       contextId: said.contextId,
@@ -77,7 +77,7 @@ export class Operations {
   }
 
   async get (owner: string, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
-    const task = await this.#options.service.known(owner, id)
+    const task = await this.#options.service.getTask(owner, id)
     if (!this.#isOf(tenant, task)) throw new NoSuchTaskError()
     return task
   }
@@ -123,14 +123,14 @@ export class Operations {
   }
 
   /** The task, where it has this very message already: its sender did not hear of that, and it would else answer the next question. */
-  async #answered (owner: string, tenant: string | undefined, { id: messageId, taskId: id = '', parts }: Said): Promise<TaskRecord | undefined> {
+  async #answered (owner: string, tenant: string | undefined, { id: messageId, taskId: id = '', parts }: IncomingMessage): Promise<TaskRecord | undefined> {
     const task = await this.get(owner, { tenant, id })
     const before = task.messages.find(({ role, id }) => role === 'user' && id === messageId)
     if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) refuseField('message.messageId', 'came with another message before; send a new one')
     return before === undefined ? undefined : task
   }
 
-  async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: Said, generation: number | undefined): Promise<TaskRecord> {
+  async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: IncomingMessage, generation: number | undefined): Promise<TaskRecord> {
     const task = await this.get(owner, { tenant, id })
     const { state, seq } = task
     if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
@@ -141,7 +141,7 @@ export class Operations {
     return task
   }
 
-  #choose (tenant: string | undefined, said: Said): Chosen {
+  #choose (tenant: string | undefined, said: IncomingMessage): Chosen {
     const { vacs } = this.#options
     if (tenant !== undefined && !vacs.has(tenant)) refuseField('tenant', 'is not the name of a VAC here; the agent card names them')
     this.#checkTypes(said.parts)
@@ -192,6 +192,6 @@ function typedInput (parts: readonly TaskPart[]): { skillName: unknown, input: R
   return undefined
 }
 
-function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: Said): { id: string, parts: readonly TaskPart[] } {
+function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: IncomingMessage): { id: string, parts: readonly TaskPart[] } {
   return { id, parts, ...(metadata === undefined ? {} : { metadata }), ...(extensions === undefined ? {} : { extensions }), ...(referenceTaskIds === undefined ? {} : { referenceTaskIds }) }
 }

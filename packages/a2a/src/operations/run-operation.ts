@@ -65,7 +65,7 @@ export class OperationRunner {
       case 'get': {
         const { past, ...get } = dialect.readGet(params)
         let task = await operations.get(owner, get)
-        if (past !== undefined && telling.generation === true && task.seq <= past) task = await this.#options.service.changed(task, past, reply)
+        if (past !== undefined && telling.generation === true && task.seq <= past) task = await this.#options.service.waitForChange(task, past, reply)
         return dialect.toTask(task, { ...telling, historyLength: get.historyLength })
       }
       case 'list': {
@@ -99,7 +99,7 @@ export class OperationRunner {
     const send = operation === 'stream' ? dialect.readSend(params) : undefined
     const subscribe = operation === 'subscribe' ? dialect.readTask(params) : undefined
     const seen = subscribe === undefined ? undefined : lastEventId(request)
-    await service.streaming(caller.owner, reply, async (open: OpenTaskStream) => {
+    await service.withStream(caller.owner, reply, async (open: OpenTaskStream) => {
       if (send !== undefined) {
         const { task } = await operations.begin(caller, send, keyOf(send, active, request))
         return await operations.follow(task, open, reply, this.#encoding(dialect, { generation, historyLength: send.historyLength }, 0, wrap))

@@ -1,9 +1,9 @@
 import type { TaskPart } from '@polyvac/tasks'
 import { given, refuseField } from './read-params.js'
-import type { Said } from './requests.js'
+import type { IncomingMessage } from './requests.js'
 
 /** A file that came with a question, as interpreters get it in `extra.files`. */
-export interface SaidFile {
+export interface MessageFile {
   readonly filename?: string
   readonly media_type?: string
   /** Its content in base64; or else `url`, where it is. Nothing is fetched from there. */
@@ -12,14 +12,14 @@ export interface SaidFile {
 }
 
 /** A message as the versions spell it, but for its role and the kind of its parts. */
-interface SaidMessage<Part> extends Omit<Said, 'id' | 'parts'> {
+interface SaidMessage<Part> extends Omit<IncomingMessage, 'id' | 'parts'> {
   readonly messageId: string
   readonly role: string
   readonly parts: readonly Part[]
 }
 
 /** What a caller says. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
-export function readSaid<Part> (message: SaidMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): Said {
+export function readMessage<Part> (message: SaidMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): IncomingMessage {
   const { messageId: id, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   if (message.role !== role) refuseField('message.role', `a client speaks as ${role}`)
   return {
@@ -44,7 +44,7 @@ export function askedBy (parts: readonly TaskPart[]): string {
   return textOf(parts) ?? parts.map(part => part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file').join('\n')
 }
 
-export function filesOf (parts: readonly TaskPart[]): SaidFile[] {
+export function filesOf (parts: readonly TaskPart[]): MessageFile[] {
   return parts.flatMap(part => part.type !== 'file'
     ? []
     : [{

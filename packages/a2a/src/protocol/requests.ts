@@ -1,7 +1,7 @@
 import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
 
 /** What a caller says, in the engine's words. */
-export interface Said {
+export interface IncomingMessage {
   readonly id: string
   readonly parts: readonly TaskPart[]
   readonly contextId?: string | undefined
@@ -15,7 +15,7 @@ export interface Said {
 export interface SendRequest {
   /** Name of a VAC. */
   readonly tenant?: string | undefined
-  readonly said: Said
+  readonly said: IncomingMessage
   /** Whether the caller waits for the end. */
   readonly blocking: boolean
   readonly historyLength?: number | undefined

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
-import { isWaiting, TaskFold, type CreatedTask, type StopSignal, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import { isWaiting, TaskFold, type CreatedTask, type AbortSignalLike, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 
 /** A task as it stood after an event, without its input. */
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
@@ -9,11 +9,11 @@ export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent
  * Every step of a task after event number `after`, then live, until it ends, `signal` fires or the store closes.
  * The log is read from its beginning, since a step is a whole task; but for the input, which no frame shows and every reader would hold.
  */
-export function followTask (tasks: TaskStore, { id, owner, skill, contextId, metadata }: TaskRecord, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
+export function followTask (tasks: TaskStore, { id, owner, skill, contextId, metadata }: TaskRecord, after: number, signal: AbortSignalLike): AsyncGenerator<TaskStep, void> {
   return steps(tasks, new TaskFold({ id, owner, skill, input: undefined, contextId, metadata }), after, signal)
 }
 
-async function * steps (tasks: TaskStore, fold: TaskFold, after: number, signal: StopSignal): AsyncGenerator<TaskStep, void> {
+async function * steps (tasks: TaskStore, fold: TaskFold, after: number, signal: AbortSignalLike): AsyncGenerator<TaskStep, void> {
   const { id, owner } = fold.record()
   for await (const event of tasks.events(owner, id, { signal })) {
     if (isTurnOver()) await setImmediate()
@@ -23,7 +23,7 @@ async function * steps (tasks: TaskStore, fold: TaskFold, after: number, signal:
 }
 
 /** Longest time in ms that all readers together keep the event loop: ready-made events of large tasks would hold it for seconds. */
-const LONGEST_TURN_MS = 5
+const MAX_TURN_MS = 5
 let turnStart = 0
 
 function isTurnOver (): boolean {
@@ -32,11 +32,11 @@ function isTurnOver (): boolean {
     turnStart = now
     nextTurn(() => { turnStart = 0 })
   }
-  return now - turnStart > LONGEST_TURN_MS
+  return now - turnStart > MAX_TURN_MS
 }
 
 /** The step of event number `seq`; undefined where there is none any more. */
-export async function stepAt (tasks: TaskStore, task: TaskRecord, seq: number, signal: StopSignal): Promise<TaskStep | undefined> {
+export async function stepAt (tasks: TaskStore, task: TaskRecord, seq: number, signal: AbortSignalLike): Promise<TaskStep | undefined> {
   const steps = followTask(tasks, task, seq - 1, signal)
   const { value } = await steps.next()
   await steps.return()
@@ -44,7 +44,7 @@ export async function stepAt (tasks: TaskStore, task: TaskRecord, seq: number, s
 }
 
 /** A task at its end, or where it waits for its caller, or as it is when `signal` fires. */
-export async function settledTask (tasks: TaskStore, { task, attempt }: Pick<CreatedTask, 'task' | 'attempt'>, signal: StopSignal): Promise<TaskRecord> {
+export async function settledTask (tasks: TaskStore, { task, attempt }: Pick<CreatedTask, 'task' | 'attempt'>, signal: AbortSignalLike): Promise<TaskRecord> {
   const { id, owner, seq } = task
   const settled = attempt === undefined ? undefined : await unlessStopped(attempt, signal)
   if (settled !== undefined) return settled
@@ -54,7 +54,7 @@ export async function settledTask (tasks: TaskStore, { task, attempt }: Pick<Cre
   return await tasks.get(owner, id) ?? task
 }
 
-function unlessStopped<T> (promise: Promise<T>, signal: StopSignal): Promise<T | undefined> {
+function unlessStopped<T> (promise: Promise<T>, signal: AbortSignalLike): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = (): void => { resolve(undefined) }
     if (signal.aborted) return stop()

@@ -15,7 +15,7 @@ export interface StreamPlace {
 }
 
 /** How many streams each owner holds open, and how much they hold together. Nothing is kept for an owner without one. */
-export class StreamCount {
+export class StreamQuota {
   readonly #limit: number
   readonly #maxChars: number
   readonly #open = new Map<string, number>()

@@ -1,11 +1,11 @@
-import { sendEvents, Stop, streamSettings, type EventEncoding, type OpenStreams, type StopSignal } from '@polyvac/core'
+import { sendEvents, LightAbort, streamSettings, type EventEncoding, type OpenStreams, type AbortSignalLike } from '@polyvac/core'
 import { isTerminal, isWaiting, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskRecord, type TaskStore, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
 import { followTask, settledTask, type TaskStep } from './follow-task.js'
 import { DEFAULTS } from '../options.js'
 import { checkSecrets, type AddressGuard } from '../push/index.js'
-import type { StreamCount, StreamPlace } from './stream-quota.js'
+import type { StreamQuota, StreamPlace } from './stream-quota.js'
 
 /** Longest time in ms that a request waits for a task to change; then it is answered with the task as it is. */
 const LONG_POLL_MS = 30_000
@@ -13,7 +13,7 @@ const LONG_POLL_MS = 30_000
 export interface TaskServiceOptions {
   readonly tasks: TaskStore
   readonly streams: OpenStreams
-  readonly streamCount: StreamCount
+  readonly streamCount: StreamQuota
   /** Undefined where push notifications are off. */
   readonly guard: AddressGuard | undefined
   readonly sendTimeoutMs: number
@@ -23,7 +23,7 @@ export interface TaskServiceOptions {
 }
 
 /** A stream that is open. */
-export interface OpenTaskStream { readonly place: StreamPlace, readonly signal: StopSignal }
+export interface OpenTaskStream { readonly place: StreamPlace, readonly signal: AbortSignalLike }
 
 /** How a dialect tells the steps of a task. */
 export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'> {
@@ -44,24 +44,24 @@ export class TaskService {
   }
 
   /** @throws A2A_TASK_NOT_FOUND, for a foreign task too */
-  async known (owner: string, taskId: string): Promise<TaskRecord> {
+  async getTask (owner: string, taskId: string): Promise<TaskRecord> {
     const task = await this.tasks.get(owner, taskId)
     if (task === null) throw new NoSuchTaskError()
     return task
   }
 
   /** Creates a task, or finds the one that the same request created before. Its webhook is told of every event. */
-  async begin (owner: string, task: Omit<NewTask, 'push'>, push: NewPushConfig | undefined): Promise<CreatedTask> {
-    if (push === undefined) return await this.tasks.create(owner, task)
-    await this.checkPush(push)
-    return await this.tasks.create(owner, { ...task, push: { ...push, after: 0 } })
+  async createTask (owner: string, task: Omit<NewTask, 'push'>, getPushConfig: NewPushConfig | undefined): Promise<CreatedTask> {
+    if (getPushConfig === undefined) return await this.tasks.create(owner, task)
+    await this.checkPush(getPushConfig)
+    return await this.tasks.create(owner, { ...task, push: { ...getPushConfig, after: 0 } })
   }
 
   /**
    * Answers the question of a task. `stateName` tells its state in the words of the dialect.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
-  async goOn (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined, stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
+  async continueTask (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined, stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
     const { owner, id, seq } = before
     // first, since one config too many refuses the request, and a message that was taken cannot be taken back
     if (push !== undefined) await this.tasks.setPush(owner, id, { ...push, after: seq })
@@ -72,14 +72,14 @@ export class TaskService {
   }
 
   /** The task at its end, where it waits for its caller, or as it is after `sendTimeoutMs`. */
-  async settled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
+  async waitUntilSettled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = begun.task
     if (isTerminal(state) || isWaiting(state)) return begun.task
     return await this.#whileAwaited(reply, this.#options.sendTimeoutMs, async stop => await settledTask(this.tasks, begun, stop))
   }
 
   /** The task once it is past event number `past`, or as it is after LONG_POLL_MS. */
-  async changed (task: TaskRecord, past: number, reply: FastifyReply): Promise<TaskRecord> {
+  async waitForChange (task: TaskRecord, past: number, reply: FastifyReply): Promise<TaskRecord> {
     const { owner, id } = task
     if (isTerminal(task.state)) return task
     return await this.#whileAwaited(reply, this.#options.longPollMs ?? LONG_POLL_MS, async stop => {
@@ -89,9 +89,9 @@ export class TaskService {
   }
 
   /** Waits for what `wait` answers. It is told to stop waiting after `ms`, or when the caller leaves or the application closes. */
-  async #whileAwaited<T> (reply: FastifyReply, ms: number, wait: (stop: StopSignal) => Promise<T>): Promise<T> {
+  async #whileAwaited<T> (reply: FastifyReply, ms: number, wait: (stop: AbortSignalLike) => Promise<T>): Promise<T> {
     const { signal, end } = this.#options.streams.begin(reply)
-    const stop = new Stop()
+    const stop = new LightAbort()
     const leave = (): void => { stop.abort(undefined) }
     const late = setTimeout(leave, ms)
     signal.addEventListener('abort', leave)
@@ -105,7 +105,7 @@ export class TaskService {
   }
 
   /** Holds a place among the owner's streams meanwhile. One too many is refused before anything has begun. */
-  async streaming (owner: string, reply: FastifyReply, run: (open: OpenTaskStream) => Promise<void>): Promise<void> {
+  async withStream (owner: string, reply: FastifyReply, run: (open: OpenTaskStream) => Promise<void>): Promise<void> {
     const place = this.#options.streamCount.take(owner, () => { reply.raw.destroy() })
     try {
       const { signal, end } = this.#options.streams.begin(reply)
@@ -149,9 +149,9 @@ export class TaskService {
   }
 
   /** A task that webhooks are to be told of. @throws A2A_PUSH_NOT_SUPPORTED, A2A_TASK_NOT_FOUND */
-  async pushable (owner: string, taskId: string): Promise<TaskRecord> {
+  async getTaskForPush (owner: string, taskId: string): Promise<TaskRecord> {
     this.pushGuard()
-    return await this.known(owner, taskId)
+    return await this.getTask(owner, taskId)
   }
 
   async setPush ({ owner, id, seq }: TaskRecord, config: NewPushConfig): Promise<PushConfig> {

@@ -2,16 +2,16 @@ import type { EnvironmentRule } from '../config/child-environment.js'
 import type { KnownBinding } from './http/http-connection.js'
 import type { ListKind } from '../protocol/lists.js'
 import type { Limits, Log } from '../options.js'
-import type { OrphanWatch } from './stdio/orphan-watchdog.js'
+import type { OrphanWatchdog } from './stdio/orphan-watchdog.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
 import { StdioConnection } from './stdio/stdio-connection.js'
 
 /** What all connections of a gateway share. */
-export interface ConnectionParts extends EnvironmentRule {
+export interface ConnectionContext extends EnvironmentRule {
   readonly limits: Limits
   readonly log: Log
-  readonly watch: OrphanWatch
+  readonly watch: OrphanWatchdog
   /** Where commands run. */
   readonly folder: string
   readonly onChange: (kinds: readonly ListKind[]) => void
@@ -33,7 +33,7 @@ export interface Connection {
   readonly pid: number | undefined
   readonly missingEnv: readonly string[]
   /** Whether no further attempt can succeed before the configuration changes. */
-  readonly hopeless: boolean
+  readonly isMisconfigured: boolean
   /** Whether it ended because the server had forgotten the session. */
   readonly wasStale: boolean
   /** Starts the server and shakes hands. */
@@ -41,7 +41,7 @@ export interface Connection {
   /** Ends it, and whatever the server has started. May be called twice. */
   close (): Promise<void>
   /** Ends a server that does not answer. */
-  hung (): void
+  kill (): void
   /** Resolves with how it ended, once it has. */
   ended (): Promise<End>
   stderr (): readonly string[]
@@ -51,11 +51,11 @@ export interface Connection {
   /** Whether a failed request shows that the server forgot the session, or speaks another era by now; the request may then go out once more. */
   isStale (err: unknown): boolean | Promise<boolean>
   /** Whether a failed request shows that the server cannot be reached any more. */
-  isLost (err: unknown): boolean
+  isUnreachable (err: unknown): boolean
 }
 
 /** A connection that is not open yet. What HTTP takes is loaded at first use, since a start is quicker without. */
-export async function connectionTo (config: NamedServer, parts: ConnectionParts, known: KnownBinding): Promise<Connection> {
+export async function connectionTo (config: NamedServer, parts: ConnectionContext, known: KnownBinding): Promise<Connection> {
   if (config.url === undefined) return new StdioConnection(config, parts, known)
   const { HttpConnection } = await import('./http/http-connection.js')
   return new HttpConnection(config, parts, known)

@@ -42,7 +42,7 @@ type Loose = { id?: Id, method?: string, params?: Record<string, unknown>, resul
  * Makes a server of revision 2026-07-28 look to the SDK's client like one of the era before: the handshake becomes a
  * discovery, a ping too, every request carries its envelope, and list changes are subscribed to.
  */
-export class ModernEra implements Transport {
+export class ModernAdapter implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void

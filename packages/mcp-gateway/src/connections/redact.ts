@@ -1,5 +1,5 @@
 /** Values shorter than this occur by accident, and replacing them would garble the text. */
-const SHORTEST_SECRET = 6
+const MIN_SECRET_CHARS = 6
 
 const SECRET_NAME = /TOKEN|KEY|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|DATABASE_URL|CONNECTION/i
 
@@ -24,9 +24,9 @@ export function redactedValue (value: unknown, redact: Redact, depth = 0): unkno
  */
 export function redactor (named: Iterable<string>, inherited: Readonly<Record<string, string | undefined>> = {}): Redact {
   const secrets = new Set<string>()
-  for (const value of named) if (value.length >= SHORTEST_SECRET) secrets.add(value)
+  for (const value of named) if (value.length >= MIN_SECRET_CHARS) secrets.add(value)
   for (const [name, value] of Object.entries(inherited)) {
-    if (value !== undefined && value.length >= SHORTEST_SECRET && SECRET_NAME.test(name)) secrets.add(value)
+    if (value !== undefined && value.length >= MIN_SECRET_CHARS && SECRET_NAME.test(name)) secrets.add(value)
   }
   // the longest first: one may be part of another
   const ordered = [...secrets].sort((a, b) => b.length - a.length)

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import type { CallOptions, Question, ToolResult } from '../protocol/call-options.js'
+import type { CallOptions, ServerRequest, ToolResult } from '../protocol/call-options.js'
 import { InvalidStateError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
-import { InvalidRequestError, type Stop, type StopSignal } from '@polyvac/core'
+import { InvalidRequestError, type LightAbort, type AbortSignalLike } from '@polyvac/core'
 
 /** Whoever does not say what it can answer is asked everything. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 
 /** A call that has ended, or one that asks for input and waits for a second call. */
-export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, Question>>, readonly requestState: string }
+export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, ServerRequest>>, readonly requestState: string }
 
 /** What else the caller of a request hears of its call. */
 type Told = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
 
-interface Open { readonly question: Question, answer (response: Record<string, unknown>): void, decline (): void }
+interface Open { readonly question: ServerRequest, answer (response: Record<string, unknown>): void, decline (): void }
 
 /**
  * A call in progress, over as many requests of its caller as it takes. An object of a class, and few literals beside it:
@@ -25,7 +25,7 @@ interface Open { readonly question: Question, answer (response: Record<string, u
  */
 class Running implements CallOptions {
   /** That of its first request, for as long as the call lasts. */
-  readonly signal: Stop
+  readonly signal: LightAbort
   readonly owner: string | undefined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
@@ -38,7 +38,7 @@ class Running implements CallOptions {
   readonly #hasRoom: () => boolean
   #asked = 0
 
-  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: Stop, { onProgress, onMessage, logLevel }: Told, hasRoom: () => boolean) {
+  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: LightAbort, { onProgress, onMessage, logLevel }: Told, hasRoom: () => boolean) {
     this.owner = owner
     this.capabilities = capabilities
     this.signal = signal
@@ -48,7 +48,7 @@ class Running implements CallOptions {
     this.#hasRoom = hasRoom
   }
 
-  readonly ask = (question: Question, signal: StopSignal): Promise<Record<string, unknown>> => {
+  readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
     if (can === undefined || !this.#hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ export class InteractiveCalls {
    * @param signal that of the request; that of a call's first request lives as long as the call
    * @throws what befalls a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, owner: string | undefined, signal: Stop, told: Told = {}): Promise<Outcome> {
+  async call (body: CallBody, owner: string | undefined, signal: LightAbort, told: Told = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
       const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
@@ -121,7 +121,7 @@ export class InteractiveCalls {
   }
 
   /** What a call that asked waits for, by key. @throws MCP_INVALID_STATE */
-  questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, Question>> {
+  questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, ServerRequest>> {
     return questionsOf(this.#parkedAt(body, owner, requestState).running)
   }
 
@@ -177,12 +177,12 @@ function identityOf ({ server, tool, arguments: args = {} }: CallBody, owner: st
   return { owner, server, tool, args }
 }
 
-function questionsOf ({ questions }: Running): Record<string, Question> {
+function questionsOf ({ questions }: Running): Record<string, ServerRequest> {
   return Object.fromEntries([...questions].map(([key, { question }]) => [key, question]))
 }
 
 /** @throws BAD_REQUEST; the state stays good */
-function checkAnswer (key: string, answer: unknown, { method }: Question): void {
+function checkAnswer (key: string, answer: unknown, { method }: ServerRequest): void {
   const { action } = (answer ?? {}) as { action?: unknown }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')
   if (method === 'elicitation/create' && !['accept', 'decline', 'cancel'].includes(String(action))) {

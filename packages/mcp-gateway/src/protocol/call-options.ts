@@ -1,4 +1,4 @@
-import type { StopSignal } from '@polyvac/core'
+import type { AbortSignalLike } from '@polyvac/core'
 
 /** How far a call has come, as the server tells it. */
 export interface CallProgress {
@@ -8,13 +8,13 @@ export interface CallProgress {
 }
 
 /** What a server asks the caller in the middle of a call: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
-export interface Question {
+export interface ServerRequest {
   readonly method: string
   readonly params: Readonly<Record<string, unknown>>
 }
 
 /** Gives the answer to a question, or says that nobody can. */
-export type Asker = (question: Question, signal: StopSignal) => Promise<Record<string, unknown>>
+export type InputHandler = (question: ServerRequest, signal: AbortSignalLike) => Promise<Record<string, unknown>>
 
 /** A log message of a server, as the protocol has it. */
 export interface LogMessage {
@@ -31,7 +31,7 @@ export interface Round {
 
 export interface CallOptions {
   /** Cancels the call at its server. Any AbortSignal will do. */
-  readonly signal?: StopSignal | undefined
+  readonly signal?: AbortSignalLike | undefined
   readonly onProgress?: ((progress: CallProgress) => void) | undefined
   /** Gets what the server logs in the call, as far as that can be told. */
   readonly onMessage?: ((message: LogMessage) => void) | undefined
@@ -40,7 +40,7 @@ export interface CallOptions {
   /** Whose call it is, where that is known: a question that may be another's is shown to nobody. */
   readonly owner?: string | undefined
   /** Answers questions of the server; without it they are declined. */
-  readonly ask?: Asker | undefined
+  readonly ask?: InputHandler | undefined
   /** What the caller can answer, as a server of revision 2026-07-28 is told. Default: elicitation and sampling. */
   readonly capabilities?: object | undefined
   /** For a server of revision 2026-07-28: it goes with the request, and a result that asks for input is given back as it is. */

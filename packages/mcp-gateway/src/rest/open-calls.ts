@@ -1,4 +1,4 @@
-import { Leaving, LiveSet, Stop, type LiveEntry } from '@polyvac/core'
+import { Disconnects, LinkedSet, LightAbort, type LinkedNode } from '@polyvac/core'
 import type { FastifyReply } from 'fastify'
 import { CallAbortedError, ShuttingDownError } from '../errors.js'
 
@@ -6,12 +6,12 @@ import { CallAbortedError, ShuttingDownError } from '../errors.js'
 const CLOSE_GRACE_MS = 200
 
 /** A call that a request waits for: the signal that fires when its caller leaves or the application closes. */
-export class OpenCall extends Stop {
+export class OpenCall extends LightAbort {
   readonly #forget: () => void
   readonly #ended: () => void
-  place: LiveEntry<OpenCall> | undefined
+  place: LinkedNode<OpenCall> | undefined
 
-  constructor (reply: FastifyReply, leaving: Leaving, ended: () => void) {
+  constructor (reply: FastifyReply, leaving: Disconnects, ended: () => void) {
     super()
     this.#ended = ended
     this.#forget = leaving.watch(reply, () => {
@@ -32,8 +32,8 @@ export class OpenCall extends Stop {
  * alone.
  */
 export class OpenCalls {
-  readonly #open = new LiveSet<OpenCall>()
-  readonly #leaving = new Leaving()
+  readonly #open = new LinkedSet<OpenCall>()
+  readonly #leaving = new Disconnects()
   #closing = false
   #idle: (() => void) | undefined
 

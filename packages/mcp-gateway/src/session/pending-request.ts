@@ -1,17 +1,17 @@
-import type { LiveEntry, LiveSet } from '@polyvac/core'
+import type { LinkedNode, LinkedSet } from '@polyvac/core'
 import type { CallOptions, CallProgress, LogMessage, ToolResult } from '../protocol/call-options.js'
 import { CallAbortedError, CallTimeoutError } from '../errors.js'
-import type { Requests, Waiting } from './rpc-channel.js'
+import type { RpcChannel, Waiting } from './rpc-channel.js'
 
-export interface TimedRequestParts {
+export interface PendingRequestOptions {
   /** The server's name. */
   readonly server: string
-  readonly requests: Requests
+  readonly requests: RpcChannel
   /** Longest time in ms, progress or not. */
   readonly maxMs: number
   /** Calls on their way. */
-  readonly calls: LiveSet<TimedRequest>
-  readonly onLate: (request: TimedRequest) => void
+  readonly calls: LinkedSet<PendingRequest>
+  readonly onLate: (request: PendingRequest) => void
   /** What else goes with a request, where the server's revision knows such a thing. */
   readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
 }
@@ -20,18 +20,18 @@ export interface TimedRequestParts {
  * A request on its way. It ends with its answer, when its time has passed without progress, or when its caller leaves. Its
  * time stands still while it is paused. One object, for all that a call needs, since there is one for every call.
  */
-export class TimedRequest implements Waiting {
+export class PendingRequest implements Waiting {
   readonly method: string
   /** The tool, if it is a call. */
   readonly tool: string | undefined
   readonly options: CallOptions
-  readonly #parts: TimedRequestParts
+  readonly #parts: PendingRequestOptions
   readonly #timeoutMs: number
   readonly #begun = performance.now()
   readonly #resolve: (result: ToolResult) => void
   readonly #reject: (err: unknown) => void
   readonly #id: string | number
-  readonly #place: LiveEntry<TimedRequest> | undefined
+  readonly #place: LinkedNode<PendingRequest> | undefined
   #timer: NodeJS.Timeout | undefined
   #pauses = 0
 
@@ -39,12 +39,12 @@ export class TimedRequest implements Waiting {
    * @param tool that is called, if it is a call
    * @throws the server's error, MCP_CALL_TIMEOUT, or the reason of `options.signal`
    */
-  static send (parts: TimedRequestParts, timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
-    return new Promise((resolve, reject) => new TimedRequest(parts, timeoutMs, method, params, options, tool, resolve, reject))
+  static send (parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
+    return new Promise((resolve, reject) => new PendingRequest(parts, timeoutMs, method, params, options, tool, resolve, reject))
   }
 
   private constructor (
-    parts: TimedRequestParts, timeoutMs: number, method: string, params: object, options: CallOptions, tool: string | undefined,
+    parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions, tool: string | undefined,
     resolve: (result: ToolResult) => void, reject: (err: unknown) => void
   ) {
     this.method = method
@@ -112,6 +112,6 @@ export class TimedRequest implements Waiting {
   }
 }
 
-function late (request: TimedRequest): void {
+function late (request: PendingRequest): void {
   request.late()
 }

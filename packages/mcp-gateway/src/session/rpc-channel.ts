@@ -18,7 +18,7 @@ export interface Waiting {
   logged (message: LogMessage): unknown
 }
 
-export interface RequestsOptions {
+export interface RpcChannelOptions {
   /** A request was cancelled before its answer. */
   readonly onCancelled?: ((id: Id) => void) | undefined
   /** Whose log message this is, where the connection does not tell. */
@@ -30,22 +30,22 @@ export interface RequestsOptions {
  * the server asks and tells; it would drop progress that comes together with its answer, leave a call waiting whose answer
  * is of an unusual shape, and costs more than all else of a short call.
  */
-export class Requests implements Transport {
+export class RpcChannel implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void
   /** When the server was last heard, as of `performance.now()`. */
   heardAt = performance.now()
   readonly #inner: Transport
-  readonly #options: RequestsOptions
-  /** By id. No Map, for the reason that `LiveSet` of core tells. */
+  readonly #options: RpcChannelOptions
+  /** By id. No Map, for the reason that `LinkedSet` of core gives. */
   #waiting: Record<Id, Waiting> = Object.create(null) as Record<Id, Waiting>
   /** Which request a question of the server came with, by the question's id. */
   readonly #askedIn = new Map<Id, Id>()
   /** The client's own ids, of which there is the handshake's, are small. */
   #lastId = 1_000
 
-  constructor (inner: Transport, options: RequestsOptions) {
+  constructor (inner: Transport, options: RpcChannelOptions) {
     this.#inner = inner
     this.#options = options
   }

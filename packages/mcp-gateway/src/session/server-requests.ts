@@ -1,8 +1,8 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
-import type { Asker, CallOptions, Question } from '../protocol/call-options.js'
+import type { InputHandler, CallOptions, ServerRequest } from '../protocol/call-options.js'
 import { checkQuestions, isQuestion } from '../protocol/check-result.js'
-import type { TimedRequest } from './pending-request.js'
-import { Stop, type LiveSet, type StopSignal } from '@polyvac/core'
+import type { PendingRequest } from './pending-request.js'
+import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core'
 
 /** Tools remembered as ones that ask. */
 const MAX_REMEMBERED = 1_000
@@ -15,17 +15,17 @@ const REJECTED = -1
  * stdio: it is the only call in flight, or, where all of them are of one owner, the only one whose tool has asked before.
  * Else nobody is asked.
  */
-export class Questions {
-  readonly #calls: LiveSet<TimedRequest>
+export class ServerRequests {
+  readonly #calls: LinkedSet<PendingRequest>
   readonly #askers = new Set<string>()
 
   /** @param calls those in flight */
-  constructor (calls: LiveSet<TimedRequest>) {
+  constructor (calls: LinkedSet<PendingRequest>) {
     this.#calls = calls
   }
 
   /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with, null one that has ended. */
-  async answer (method: string, params: Record<string, unknown>, signal: StopSignal, known?: TimedRequest | null): Promise<Record<string, unknown>> {
+  async answer (method: string, params: Record<string, unknown>, signal: AbortSignalLike, known?: PendingRequest | null): Promise<Record<string, unknown>> {
     // roots were not declared: some servers would ask for them outside of any call
     if (!isQuestion(method) || method === 'roots/list') throw new McpError(ErrorCode.MethodNotFound, `${method} is not served here`)
     const call = known === undefined ? this.#callAsked() : known
@@ -41,13 +41,13 @@ export class Questions {
   }
 
   /** The call that a log message belongs to: the only one, or the oldest where all are of one owner. */
-  logging (): TimedRequest | undefined {
+  logging (): PendingRequest | undefined {
     const [first, ...others] = this.#calls.values()
     const owner = first?.options.owner
     return others.length === 0 || (owner !== undefined && others.every(({ options }) => options.owner === owner)) ? first : undefined
   }
 
-  #callAsked (): TimedRequest | undefined {
+  #callAsked (): PendingRequest | undefined {
     const calls = this.#calls.values()
     if (calls.length === 1) return calls[0]
     if (new Set(calls.map(({ options }) => options.owner)).size > 1) return undefined
@@ -63,9 +63,9 @@ export class Questions {
 export async function answersTo (result: Readonly<Record<string, unknown>>, options: CallOptions): Promise<object> {
   checkQuestions(result)
   const { inputRequests, requestState } = result
-  const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<Question>>)
+  const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<ServerRequest>>)
   const inputResponses = Object.fromEntries(await Promise.all(requests.map(async ([key, { method = '', params = {} }]) => {
-    return [key, await ask({ method, params }, options.ask, options.signal ?? new Stop())]
+    return [key, await ask({ method, params }, options.ask, options.signal ?? new LightAbort())]
   })))
   return { ...requests.length > 0 && { inputResponses }, ...requestState !== undefined && { requestState } }
 }
@@ -73,7 +73,7 @@ export async function answersTo (result: Readonly<Record<string, unknown>>, opti
 /** Thrown by an asker: nobody can or will answer. */
 export class Declined extends Error {}
 
-async function ask (question: Question, asker: Asker | undefined, signal: StopSignal): Promise<Record<string, unknown>> {
+async function ask (question: ServerRequest, asker: InputHandler | undefined, signal: AbortSignalLike): Promise<Record<string, unknown>> {
   if (asker === undefined) return decline(question.method)
   try {
     return await asker(question, signal)

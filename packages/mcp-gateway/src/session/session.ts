@@ -7,11 +7,11 @@ import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from '../connections/modern-adapter.js'
 import type { Limits } from '../options.js'
-import { LiveSet } from '@polyvac/core'
-import { answersTo, Questions } from './server-requests.js'
-import { Requests } from './rpc-channel.js'
+import { LinkedSet } from '@polyvac/core'
+import { answersTo, ServerRequests } from './server-requests.js'
+import { RpcChannel } from './rpc-channel.js'
 import { checkResult } from '../protocol/check-result.js'
-import { TimedRequest, type TimedRequestParts } from './pending-request.js'
+import { PendingRequest, type PendingRequestOptions } from './pending-request.js'
 import { ToolCatalog } from './tool-catalog.js'
 
 const CALL = 'tools/call'
@@ -47,15 +47,15 @@ export interface SessionOptions {
 
 /** A connection to one server, from its handshake to its end: requests, lists, questions. */
 export class Session {
-  readonly requests: Requests
+  readonly requests: RpcChannel
   readonly #client: Client
   readonly #options: SessionOptions
   readonly #lists: ListCache
-  readonly #questions: Questions
+  readonly #questions: ServerRequests
   #catalog: { readonly items: readonly Item[], readonly catalog: ToolCatalog } | undefined
   /** Calls in flight. */
-  readonly #calls = new LiveSet<TimedRequest>()
-  readonly #parts: TimedRequestParts
+  readonly #calls = new LinkedSet<PendingRequest>()
+  readonly #parts: PendingRequestOptions
   #ended: (() => void) | undefined
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>
@@ -65,10 +65,10 @@ export class Session {
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
-    this.requests = new Requests(transport, { onCancelled: options.onCancelled, loggedBy: () => this.#questions.logging() })
+    this.requests = new RpcChannel(transport, { onCancelled: options.onCancelled, loggedBy: () => this.#questions.logging() })
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
-    this.#questions = new Questions(this.#calls)
+    this.#questions = new ServerRequests(this.#calls)
     this.#parts = {
       server: options.name,
       requests: this.requests,
@@ -83,7 +83,7 @@ export class Session {
     }
     this.#client.onerror = options.onTrouble
     this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
-      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as TimedRequest | null | undefined) as Promise<Result>
+      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as PendingRequest | null | undefined) as Promise<Result>
     this.#client.fallbackNotificationHandler = async ({ method, params }) => {
       if (method === 'notifications/resources/updated') return options.onUpdated(String(params?.uri))
       const kinds = this.#lists.changed(method)
@@ -230,6 +230,6 @@ export class Session {
 
   #timed (timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
     const { signal } = options
-    return signal?.aborted === true ? Promise.reject(signal.reason) : TimedRequest.send(this.#parts, timeoutMs, method, params, options, tool)
+    return signal?.aborted === true ? Promise.reject(signal.reason) : PendingRequest.send(this.#parts, timeoutMs, method, params, options, tool)
   }
 }

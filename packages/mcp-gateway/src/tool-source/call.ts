@@ -1,5 +1,5 @@
-import { Stop, type Principal, type StopSignal } from '@polyvac/core'
-import type { Asker, CallOptions, CallProgress, LogMessage, Question, Round, ToolResult } from '../protocol/call-options.js'
+import { LightAbort, type Principal, type AbortSignalLike } from '@polyvac/core'
+import type { InputHandler, CallOptions, CallProgress, LogMessage, ServerRequest, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, handedOn, ToolNotFoundError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
@@ -11,7 +11,7 @@ import type { Upstream } from '../upstream/upstream.js'
 
 /** The part that a gateway needs of what an MCP server knows of a call. */
 export interface SourceContext {
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   readonly principal?: Principal | undefined
   readonly capabilities: {
     readonly elicitation?: object | undefined
@@ -27,12 +27,12 @@ export interface SourceContext {
   readonly logLevel?: string | undefined
   progress (progress: CallProgress): Promise<void> | undefined
   message? (message: never): Promise<void> | undefined
-  ask (questions: Readonly<Record<string, Question>>, state?: string): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>
+  ask (questions: Readonly<Record<string, ServerRequest>>, state?: string): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>
 }
 
 /** Hands questions of a server of revision 2026-07-28 to a caller that speaks it too. */
 export interface SourceRelay extends Round {
-  ask (inputRequests: Readonly<Record<string, Question>>, requestState: string | undefined): never
+  ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
 }
 
 export interface SourceResult extends ToolResult {
@@ -126,7 +126,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
   const told = new SourceOptions(context)
   // of this run alone, which the call may outlast
-  const stop = new Stop()
+  const stop = new LightAbort()
   const leave = (): void => stop.abort(signal.reason)
   signal.addEventListener('abort', leave)
   if (signal.aborted) leave()
@@ -142,7 +142,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
     signal.removeEventListener('abort', leave)
   }
 
-  async function answersTo (questions: Readonly<Record<string, Question>>, state: string): Promise<Readonly<Record<string, unknown>>> {
+  async function answersTo (questions: Readonly<Record<string, ServerRequest>>, state: string): Promise<Readonly<Record<string, unknown>>> {
     try {
       return await ask(questions, state)
     } catch (err) {
@@ -155,17 +155,17 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
 
 /** What the gateway is told of a call for a caller. An object of a class, for the reason that `Running` tells. */
 class SourceOptions implements CallOptions {
-  readonly ask: Asker | undefined
+  readonly ask: InputHandler | undefined
   readonly round: Round | undefined
   readonly #context: SourceContext
 
-  constructor (context: SourceContext, answering?: Asker | SourceRelay) {
+  constructor (context: SourceContext, answering?: InputHandler | SourceRelay) {
     this.#context = context
     if (typeof answering === 'function') this.ask = answering
     else if (answering !== undefined) this.round = { inputResponses: answering.inputResponses, requestState: answering.requestState }
   }
 
-  get signal (): StopSignal { return this.#context.signal }
+  get signal (): AbortSignalLike { return this.#context.signal }
   get owner (): string | undefined { return this.#context.principal?.owner }
   get logLevel (): string | undefined { return this.#context.logLevel }
 
@@ -182,10 +182,10 @@ class SourceOptions implements CallOptions {
 }
 
 function passOn ({ resultType, inputRequests = {}, requestState }: ToolResult, relay: SourceRelay): void {
-  if (resultType === 'input_required') relay.ask(inputRequests as Readonly<Record<string, Question>>, requestState as string | undefined)
+  if (resultType === 'input_required') relay.ask(inputRequests as Readonly<Record<string, ServerRequest>>, requestState as string | undefined)
 }
 
-function askerFor (ask: SourceContext['ask']): Asker {
+function askerFor (ask: SourceContext['ask']): InputHandler {
   let asked = 0
   return async question => {
     // in the next run the same question has the same key

@@ -1,9 +1,9 @@
 import type { Gateway } from '../gateway.js'
-import type { ResourceListeners } from '../upstream/resource-subscriptions.js'
+import type { ResourceSubscriptions } from '../upstream/resource-subscriptions.js'
 
 /** Calls `changed` whenever the resource does, at whichever servers are configured to have it. What it returns ends that. */
-export async function watchEverywhere (gateway: Gateway, uri: string, changed: () => void): Promise<() => void> {
-  const stops = new Map<ResourceListeners, () => void>()
+export async function subscribeEverywhere (gateway: Gateway, uri: string, changed: () => void): Promise<() => void> {
+  const stops = new Map<ResourceSubscriptions, () => void>()
   let names = ''
   let isOver = false
 

@@ -5,7 +5,7 @@ import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
 import { shown, suggestion } from '../suggestion.js'
 import { callFor, requestFor, type SourceContext, type SourceResult } from './call.js'
 import { SourceTasks } from './tasks.js'
-import { watchEverywhere } from './subscribe.js'
+import { subscribeEverywhere } from './subscribe.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 
 /** A tool or prompt under a name that is unique over all servers, with all else that its server says of it. */
@@ -119,7 +119,7 @@ export function toolSource (gateway: Gateway): GatewayToolSource {
         throw missing
       },
       async subscribe (uri, changed) {
-        return await watchEverywhere(gateway, uri, changed)
+        return await subscribeEverywhere(gateway, uri, changed)
       }
     },
     prompts: {

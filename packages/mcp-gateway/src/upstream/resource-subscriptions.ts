@@ -1,5 +1,5 @@
 /** Who wants to know of changes of which resource of a server. It outlives connections, and a configuration that is replaced. */
-export class ResourceListeners {
+export class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<() => void>>()
   /** Called when somebody wants to know of a resource, and when nobody does any more. */
   onWanted: (uri: string, isWanted: boolean) => void = () => {}

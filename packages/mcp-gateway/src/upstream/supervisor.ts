@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
-import { connectionTo, type Connection, type ConnectionParts } from '../connections/connection.js'
+import { connectionTo, type Connection, type ConnectionContext } from '../connections/connection.js'
 import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
 import type { KnownBinding } from '../connections/http/http-connection.js'
 import { watchHealth } from './health.js'
 import type { ListKind } from '../protocol/lists.js'
 import { wordsOf } from '../session/rpc-channel.js'
-import { ResourceListeners } from './resource-subscriptions.js'
+import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
 import { shown } from '../suggestion.js'
@@ -42,7 +42,7 @@ export interface UpstreamStatus {
   readonly stderr: readonly string[]
 }
 
-export interface UpstreamOptions extends Omit<ConnectionParts, 'onUpdated'> {
+export interface UpstreamOptions extends Omit<ConnectionContext, 'onUpdated'> {
   readonly onChange: (kinds: readonly ListKind[]) => void
 }
 
@@ -51,7 +51,7 @@ export class Supervisor {
   readonly config: NamedServer
   protected readonly options: UpstreamOptions
   /** Who wants to know of changes of its resources. */
-  readonly listeners: ResourceListeners
+  readonly listeners: ResourceSubscriptions
   readonly #closing = new AbortController()
   /** A call may outlive its connection, and asks how it ended. */
   readonly #connections = new WeakMap<Session, Connection>()
@@ -72,7 +72,7 @@ export class Supervisor {
   #running: Promise<void> | undefined
 
   /** @param listeners those of the entry whose place this one takes */
-  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceListeners()) {
+  constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions()) {
     this.config = config
     this.options = options
     this.listeners = listeners
@@ -240,7 +240,7 @@ export class Supervisor {
         log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
         // its tools may be others than before
         this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
-        const health = watchHealth(session, limits, () => { connection.hung() })
+        const health = watchHealth(session, limits, () => { connection.kill() })
         try {
           await session.ended
         } finally {
@@ -257,7 +257,7 @@ export class Supervisor {
       if (signal.aborted) break
       const stale = connection.wasStale
       this.#failures = wasReady >= STABLE_MS || stale ? (stale ? this.#failures : 1) : this.#failures + 1
-      if (this.config.restart === false || connection.hopeless) {
+      if (this.config.restart === false || connection.isMisconfigured) {
         this.#to('failed')
         log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
         return

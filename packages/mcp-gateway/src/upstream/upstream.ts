@@ -94,7 +94,7 @@ export class Upstream extends Supervisor {
         return await work(session)
       } catch (err) {
         const connection = this.connectionOf(session)
-        if (connection?.isLost(err) === true) this.leave(session, connection, connection.problemOf(err))
+        if (connection?.isUnreachable(err) === true) this.leave(session, connection, connection.problemOf(err))
         if (connection === undefined || !await connection.isStale(err)) throw err
         // the server forgot the session: a new one, and the request once more
         this.retire(session, connection)

@@ -1,29 +1,29 @@
-import { CallAbortedError, Stop, type Leaving, type Log, type Principal, type StopSignal } from '@polyvac/core'
+import { CallAbortedError, LightAbort, type Disconnects, type Log, type Principal, type AbortSignalLike } from '@polyvac/core'
 import type { FastifyRequest } from 'fastify'
-import type { Answer } from '../http/response.js'
+import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
 import { errorText, isRecord, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { Revision } from '../protocol/revisions.js'
 import {
-  LOG_LEVELS, type Answer as AskAnswer, type CallContext, type CallProgress, type ClientCapabilities, type Era, type LogLevel, type LogMessage, type Question, type Relay, type ToolDefinition
+  LOG_LEVELS, type Answer as AskAnswer, type CallContext, type CallProgress, type ClientCapabilities, type Era, type LogLevel, type LogMessage, type ServerRequest, type Relay, type ToolDefinition
 } from '../tool-source.js'
 
 /** What a call is made of. */
 export interface CallParts {
   readonly request: FastifyRequest
-  readonly answer: Answer
+  readonly answer: ResponseWriter
   readonly id: RequestId
   readonly method: string
   readonly params: Params
   readonly principal: Principal | undefined
-  readonly leaving: Leaving
+  readonly leaving: Disconnects
   readonly sessionId?: string | undefined
 }
 
 /** One request of a caller while it is answered. Signal and watch are made by need: most calls are over before. */
 export abstract class Call implements CallContext {
   readonly request: FastifyRequest
-  readonly answer: Answer
+  readonly answer: ResponseWriter
   readonly id: RequestId
   readonly method: string
   readonly params: Params
@@ -33,8 +33,8 @@ export abstract class Call implements CallContext {
   abstract readonly capabilities: ClientCapabilities
   /** The session that the call belongs to, where there is one. */
   readonly sessionId: string | undefined
-  readonly #leaving: Leaving
-  #stop: Stop | undefined
+  readonly #leaving: Disconnects
+  #stop: LightAbort | undefined
   #forget: (() => void) | undefined
   #progress = -Infinity
   #isOver = false
@@ -54,9 +54,9 @@ export abstract class Call implements CallContext {
 
   get isOver (): boolean { return this.#isOver }
 
-  get signal (): StopSignal {
+  get signal (): AbortSignalLike {
     if (this.#stop === undefined) {
-      const stop = this.#stop = new Stop()
+      const stop = this.#stop = new LightAbort()
       if (this.#isOver) stop.abort(new CallAbortedError('the call is over'))
       else {
         const { reply } = this.answer
@@ -96,7 +96,7 @@ export abstract class Call implements CallContext {
   /** Of a run before; where a call goes on while its caller is asked, there is none. */
   get state (): string | undefined { return undefined }
 
-  abstract ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, AskAnswer>>
+  abstract ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, AskAnswer>>
 
   disconnect (retryMs?: number): void {
     if (!this.#isOver && this.canResume()) this.answer.begin().disconnect(retryMs)

@@ -5,7 +5,7 @@ import type { Limits } from '../options.js'
 import type { LegacyRevision } from '../protocol/revisions.js'
 import type { Response } from '../protocol/rpc.js'
 import type { Session } from '../sessions/session.js'
-import type { Answer, ClientCapabilities, LogLevel, Question } from '../tool-source.js'
+import type { Answer, ClientCapabilities, LogLevel, ServerRequest } from '../tool-source.js'
 
 /** A request up to revision 2025-11-25: its caller is asked while it goes on, and can come back for the rest of a broken stream. */
 export class LegacyCall extends Call {
@@ -23,8 +23,8 @@ export class LegacyCall extends Call {
 
   get capabilities (): ClientCapabilities { return this.session?.capabilities ?? {} }
 
-  async ask<K extends string> (questions: Readonly<Record<K, Question>>): Promise<Record<K, Answer>> {
-    const entries = Object.entries(questions) as Array<[K, Question]>
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>): Promise<Record<K, Answer>> {
+    const entries = Object.entries(questions) as Array<[K, ServerRequest]>
     const { session } = this
     for (const [, question] of entries) {
       if (missingFor(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
@@ -36,7 +36,7 @@ export class LegacyCall extends Call {
     return Object.fromEntries(answers) as Record<K, Answer>
   }
 
-  #askOne (session: Session, question: Question): Promise<Answer> {
+  #askOne (session: Session, question: ServerRequest): Promise<Answer> {
     const { method, params = {} } = question
     const { signal } = this
     const { questionTtlMs } = this.#limits

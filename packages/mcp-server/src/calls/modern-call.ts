@@ -2,12 +2,12 @@ import { Call, type CallParts } from './call.js'
 import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import type { Entry } from '../lists/catalog.js'
 import { CannotAskError } from '../errors.js'
-import { argumentAt, mirrors } from '../protocol/param-headers.js'
+import { argumentAt, headerMatches } from '../protocol/param-headers.js'
 import type { ModernRevision } from '../protocol/revisions.js'
 import { isRecord, resultText, RpcError, type Params } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { isInner } from '../http/in-process.js'
-import type { Answer, ClientCapabilities, LogLevel, Question, Relay, ToolDefinition } from '../tool-source.js'
+import type { Answer, ClientCapabilities, LogLevel, ServerRequest, Relay, ToolDefinition } from '../tool-source.js'
 
 /** The methods whose callers can be asked. */
 const CAN_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
@@ -25,15 +25,15 @@ export class ModernCall extends Call {
   readonly era = 'modern'
   readonly protocolVersion: ModernRevision
   readonly capabilities: ClientCapabilities
-  readonly #server: Server
+  readonly #server: McpContext
   readonly logLevel: LogLevel | undefined
   /** Answers of earlier rounds and of this one. */
   #answers: Answers = {}
   /** Of the run before, then of this one. */
   #state: string | undefined
-  #open: Record<string, Question> | undefined
+  #open: Record<string, ServerRequest> | undefined
 
-  constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, server: Server) {
+  constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, server: McpContext) {
     super(parts)
     this.protocolVersion = revision
     this.capabilities = capabilities
@@ -54,14 +54,14 @@ export class ModernCall extends Call {
       const sent = this.request.headers[header]
       if (value === undefined || value === null) {
         if (sent !== undefined) throw new RpcError('headerMismatch', `the header ${header} repeats the argument ${path.join('.')}, which is not there`, undefined, 400)
-      } else if (typeof sent !== 'string' || !mirrors(sent, value, type)) {
+      } else if (typeof sent !== 'string' || !headerMatches(sent, value, type)) {
         throw new RpcError('headerMismatch', `the header ${header} must repeat the argument ${path.join('.')}`, undefined, 400)
       }
     }
   }
 
-  async ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> {
-    const asked = Object.entries(questions) as Array<[K, Question]>
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> {
+    const asked = Object.entries(questions) as Array<[K, ServerRequest]>
     this.#check(asked)
     // an answer of the wrong form is asked for again
     const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
@@ -92,7 +92,7 @@ export class ModernCall extends Call {
     this.end(resultText(this.id, this.#open === undefined ? result : this.#question(this.#open)))
   }
 
-  #check (asked: ReadonlyArray<readonly [string, Question]>): void {
+  #check (asked: ReadonlyArray<readonly [string, ServerRequest]>): void {
     const method = asked[0]?.[1].method ?? 'nothing'
     if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
     if (asked.length > this.#server.limits.maxQuestions) throw new CannotAskError(method, `${this.#server.limits.maxQuestions} questions may be asked at once`)
@@ -104,7 +104,7 @@ export class ModernCall extends Call {
     }
   }
 
-  #question (open: Readonly<Record<string, Question>>): string {
+  #question (open: Readonly<Record<string, ServerRequest>>): string {
     const { states, texts, limits } = this.#server
     const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
     const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)

@@ -1,4 +1,4 @@
-import { LiveSet, ShuttingDownError, type LiveEntry } from '@polyvac/core'
+import { LinkedSet, ShuttingDownError, type LinkedNode } from '@polyvac/core'
 import type { Call } from './call.js'
 import { RpcError } from '../protocol/rpc.js'
 
@@ -7,19 +7,19 @@ const CLOSE_GRACE_MS = 300
 
 /** The calls in progress. */
 export class OpenCalls {
-  readonly #open = new LiveSet<Call>()
+  readonly #open = new LinkedSet<Call>()
   #closing = false
   #idle: (() => void) | undefined
 
   get size (): number { return this.#open.size }
 
   /** The call's place, to be given back. @throws SHUTTING_DOWN (503) */
-  add (call: Call): LiveEntry<Call> {
+  add (call: Call): LinkedNode<Call> {
     if (this.#closing) throw new ShuttingDownError()
     return this.#open.add(call)
   }
 
-  remove (place: LiveEntry<Call>): void {
+  remove (place: LinkedNode<Call>): void {
     place.remove()
     if (this.#open.size === 0) this.#idle?.()
   }

@@ -1,10 +1,10 @@
 import type { Call } from './call.js'
 import { rpcErrorOf, spokenError } from './failures.js'
 import type { Method } from '../methods/shared.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 
 /** Answers a request. It never rejects: whatever goes wrong is an answer too. */
-export async function runCall (server: Server, call: Call, method: Method): Promise<void> {
+export async function runCall (server: McpContext, call: Call, method: Method): Promise<void> {
   let place
   try {
     place = server.calls.add(call)

@@ -1,7 +1,7 @@
 import { RpcError } from '../protocol/rpc.js'
 
 /** Counts the streams that stay open without a call. */
-export class StreamPlaces {
+export class StreamLimit {
   readonly #max: number
   #taken = 0
 

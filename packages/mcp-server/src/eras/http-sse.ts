@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Answer } from '../http/response.js'
+import { ResponseWriter } from '../http/response.js'
 import { whenOver } from '../http/sse-body.js'
 import type { Legacy } from './legacy.js'
 import { messageKind, RpcError, type Notification, type Request, type Response } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import type { Session } from '../sessions/session.js'
-import { SessionWire } from '../sessions/http-sse-stream.js'
+import { HttpSseStream } from '../sessions/http-sse-stream.js'
 import type { Sessions } from '../sessions/sessions.js'
 
 /** The query parameter that names the session in the address that its client POSTs to. */
@@ -24,11 +24,11 @@ export function legacySseSession ({ query }: FastifyRequest): string | undefined
 
 /** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream of a session, and POSTs to the address that it tells are answered there. */
 export class LegacySse {
-  readonly #server: Server
+  readonly #server: McpContext
   readonly #sessions: Sessions
   readonly #legacy: Legacy
 
-  constructor (server: Server, sessions: Sessions, legacy: Legacy) {
+  constructor (server: McpContext, sessions: Sessions, legacy: Legacy) {
     this.#server = server
     this.#sessions = sessions
     this.#legacy = legacy
@@ -46,7 +46,7 @@ export class LegacySse {
       throw err
     }
     // a whole path: not every client resolves a bare query
-    session.wire = new SessionWire(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
+    session.wire = new HttpSseStream(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
     whenOver(reply, () => {
       release()
       this.#sessions.end(session)
@@ -63,7 +63,7 @@ export class LegacySse {
     if (kind === 'request' && wire.isFull) throw new RpcError('internalError', 'the stream of this session is not read; read it, then try again', undefined, 503)
     if (kind !== 'request') this.#legacy.take(kind, body as Notification | Response, session)
     else {
-      const answer = new Answer(wire.reply, () => wire)
+      const answer = new ResponseWriter(wire.reply, () => wire)
       answer.begin()
       this.#legacy.answer(request, body as Request, answer, session)
     }

@@ -1,6 +1,6 @@
 import { CallAbortedError } from '@polyvac/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Answer } from '../http/response.js'
+import { ResponseWriter } from '../http/response.js'
 import { declaredIn } from '../protocol/capabilities.js'
 import { LISTS } from '../lists/catalog.js'
 import { whenOver } from '../http/sse-body.js'
@@ -10,7 +10,7 @@ import type { Method } from '../methods/shared.js'
 import { ASSUMED_REVISION, isLegacy, LEGACY_REVISIONS, NEWEST_LEGACY, type LegacyRevision } from '../protocol/revisions.js'
 import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
 import { runCall } from '../calls/run-call.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import type { Session } from '../sessions/session.js'
 import { parseEventId } from '../sessions/resumable-stream.js'
 import type { Sessions } from '../sessions/sessions.js'
@@ -18,10 +18,10 @@ import type { ClientCapabilities, ListKind } from '../tool-source.js'
 
 /** The revisions up to 2025-11-25: `initialize`, then sessions, or requests that stand alone where there are none. */
 export class Legacy {
-  readonly #server: Server
+  readonly #server: McpContext
   readonly #sessions: Sessions | undefined
 
-  constructor (server: Server, sessions: Sessions | undefined) {
+  constructor (server: McpContext, sessions: Sessions | undefined) {
     this.#server = server
     this.#sessions = sessions
     server.registry.onChange(kinds => this.#tellChange(kinds))
@@ -34,7 +34,7 @@ export class Legacy {
     if (kind === 'request' && (body as Request).method === 'initialize') return this.#initialize(request, reply, body as Request)
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (kind === 'request') return this.#call(request, body as Request, new Answer(reply, opener(session)), revision, session)
+    if (kind === 'request') return this.#call(request, body as Request, new ResponseWriter(reply, opener(session)), revision, session)
     this.take(kind, body as Notification | Response, session)
     reply.code(202).send()
   }
@@ -74,7 +74,7 @@ export class Legacy {
   }
 
   /** Answers a request of a session that has one stream for all. */
-  answer (request: FastifyRequest, message: Request, answer: Answer, session: Session): void {
+  answer (request: FastifyRequest, message: Request, answer: ResponseWriter, session: Session): void {
     if (message.method !== 'initialize') return this.#call(request, message, answer, revisionOf(request, session), session)
     try {
       Object.assign(session, agreed(message))
@@ -113,11 +113,11 @@ export class Legacy {
       reply.code(202).send()
       return
     }
-    const answer = new Answer(reply, opener(session), requests.length)
+    const answer = new ResponseWriter(reply, opener(session), requests.length)
     for (const one of requests) this.#call(request, one, answer, revision, session)
   }
 
-  #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: Answer, revision: LegacyRevision, session: Session | undefined): void {
+  #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: ResponseWriter, revision: LegacyRevision, session: Session | undefined): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
     const { leaving, limits, principalOf } = this.#server
@@ -158,7 +158,7 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
   return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: declaredIn(capabilities) }
 }
 
-async function runInSession (server: Server, session: Session, call: LegacyCall, method: Method): Promise<void> {
+async function runInSession (server: McpContext, session: Session, call: LegacyCall, method: Method): Promise<void> {
   let place
   try {
     place = session.begin(call)
@@ -169,7 +169,7 @@ async function runInSession (server: Server, session: Session, call: LegacyCall,
   session.end(place)
 }
 
-function opener (session: Session | undefined): ConstructorParameters<typeof Answer>[1] {
+function opener (session: Session | undefined): ConstructorParameters<typeof ResponseWriter>[1] {
   if (session === undefined) return undefined
   return reply => {
     const stream = session.openStream()

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Answer } from '../http/response.js'
+import { ResponseWriter } from '../http/response.js'
 import { MODERN_META } from '../protocol/meta-keys.js'
 import { decodeHeader } from '../protocol/param-headers.js'
 import { modernMethods } from '../methods/modern.js'
@@ -7,7 +7,7 @@ import { ModernCall } from '../calls/modern-call.js'
 import { isModern, MODERN_REVISIONS } from '../protocol/revisions.js'
 import { isRecord, messageKind, RpcError, type Params, type Request } from '../protocol/rpc.js'
 import { runCall } from '../calls/run-call.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { isInner } from '../http/in-process.js'
 import { LOG_LEVELS, type ClientCapabilities, type LogLevel } from '../tool-source.js'
 
@@ -35,9 +35,9 @@ export function speaksModern ({ headers }: FastifyRequest, body: unknown): boole
 
 /** Revision 2026-07-28: each request stands alone and says who asks. The checks are in the order of the specification. */
 export class Modern {
-  readonly #server: Server
+  readonly #server: McpContext
 
-  constructor (server: Server) {
+  constructor (server: McpContext) {
     this.#server = server
   }
 
@@ -68,7 +68,7 @@ export class Modern {
     const handler = modernMethods.get(method)
     if (handler === undefined) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`, undefined, 404)
     const { leaving, principalOf } = this.#server
-    const answer = new Answer(reply)
+    const answer = new ResponseWriter(reply)
     const call = new ModernCall({ request, answer, id, method, params, principal: principalOf(request), leaving }, version, capabilities, level, this.#server)
     runCall(this.#server, call, handler)
   }

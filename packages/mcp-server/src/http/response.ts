@@ -5,7 +5,7 @@ import { PlainStream, type MessageStream } from '../sessions/resumable-stream.js
  * The answer to one POST. Its head is held back until the first message is there: a lone response leaves as JSON, with
  * a status of its own; anything before it makes the answer a stream of events.
  */
-export class Answer {
+export class ResponseWriter {
   readonly reply: FastifyReply
   readonly #open: ((reply: FastifyReply) => MessageStream) | undefined
   readonly #texts: string[] | undefined

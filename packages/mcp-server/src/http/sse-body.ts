@@ -17,7 +17,7 @@ export function whenOver ({ raw }: FastifyReply, then: () => void): void {
 }
 
 /** Server-sent events of one response, made by pushing, at the reader's pace where the promises are awaited. */
-export class EventBody extends Readable {
+export class SseBody extends Readable {
   readonly #reply: FastifyReply
   readonly #stallMs: number
   readonly #alive: NodeJS.Timeout

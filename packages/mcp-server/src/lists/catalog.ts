@@ -1,5 +1,5 @@
 import { JsonSchema } from '@polyvac/core/json-schema'
-import { mirroredParameters, type MirroredParameter } from '../protocol/param-headers.js'
+import { headerParameters, type HeaderParameter } from '../protocol/param-headers.js'
 import type { ListKind, PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition, ToolSource } from '../tool-source.js'
 
 export interface Definitions {
@@ -26,7 +26,7 @@ export class Entry<D extends object> {
   /** Its name at its source, where it is offered under another. */
   readonly own: string | undefined
   #schema: JsonSchema | undefined
-  #mirrored: readonly MirroredParameter[] | undefined
+  #mirrored: readonly HeaderParameter[] | undefined
 
   constructor (definition: D, source: ToolSource, own?: string) {
     this.definition = definition
@@ -41,8 +41,8 @@ export class Entry<D extends object> {
   }
 
   /** The arguments of a tool that its callers repeat as headers. */
-  get mirrored (): readonly MirroredParameter[] {
-    this.#mirrored ??= mirroredParameters((this.definition as Partial<ToolDefinition>).inputSchema)
+  get mirrored (): readonly HeaderParameter[] {
+    this.#mirrored ??= headerParameters((this.definition as Partial<ToolDefinition>).inputSchema)
     return this.#mirrored
   }
 }

@@ -4,7 +4,7 @@ import type { ToolSource } from '../tool-source.js'
 interface Watched { readonly listeners: Set<(uri: string) => void>, readonly stops: Promise<Array<() => void>> }
 
 /** Who wants to know of changes of which resource. A source is asked once for each, however many want to know. */
-export class ResourceWatch {
+export class ResourceSubscriptions {
   readonly #sources: readonly ToolSource[]
   readonly #log: Log
   readonly #watched = new Map<string, Watched>()

@@ -1,6 +1,6 @@
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import type { Completion, CompletionRef, ToolSource } from '../tool-source.js'
 import { isTexts } from './prompts.js'
 import { shown } from './tools.js'
@@ -9,7 +9,7 @@ import { shown } from './tools.js'
 const MAX_VALUES = 100
 
 /** `completion/complete`. */
-export async function complete (server: Server, call: Call): Promise<string> {
+export async function complete (server: McpContext, call: Call): Promise<string> {
   const { ref, argument, context } = call.params
   if (!isRecord(argument) || typeof argument.name !== 'string' || typeof argument.value !== 'string') {
     throw new RpcError('invalidParams', '`argument` must have `name` and `value`, both strings')
@@ -24,7 +24,7 @@ export async function complete (server: Server, call: Call): Promise<string> {
 }
 
 /** What is completed, as its source knows it. */
-async function whatFor ({ registry }: Server, ref: unknown): Promise<{ readonly source: ToolSource, readonly own: CompletionRef }> {
+async function whatFor ({ registry }: McpContext, ref: unknown): Promise<{ readonly source: ToolSource, readonly own: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.catalog('prompts')).get(ref.name)
     if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(ref.name)}`)

@@ -2,7 +2,7 @@ import type { Call } from '../calls/call.js'
 import { RELATED_TASK } from '../protocol/meta-keys.js'
 import { projectResult } from '../protocol/projection.js'
 import { RpcError } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
 import type { Method } from './shared.js'
@@ -46,7 +46,7 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
 ]
 
 /** @throws RpcError -32601 where there are no tasks */
-function tasksFor ({ tasks }: Server, { protocolVersion, method }: Call): ToolTasks {
+function tasksFor ({ tasks }: McpContext, { protocolVersion, method }: Call): ToolTasks {
   if (tasks === undefined || protocolVersion !== '2025-11-25') throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
   return tasks
 }

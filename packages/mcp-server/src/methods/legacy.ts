@@ -1,11 +1,11 @@
 import type { LegacyCall } from '../calls/legacy-call.js'
 import { RpcError } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { LOG_LEVELS, type LogLevel } from '../tool-source.js'
 import { legacyTaskMethods } from './legacy-tasks.js'
 import { sharedMethods, type Method } from './shared.js'
 
-type LegacyMethod = (server: Server, call: LegacyCall) => Promise<string>
+type LegacyMethod = (server: McpContext, call: LegacyCall) => Promise<string>
 
 const EMPTY = '{}'
 

@@ -2,7 +2,7 @@ import type { Call } from '../calls/call.js'
 import { LIST_KINDS, LISTS } from '../lists/catalog.js'
 import { MODERN_META } from '../protocol/meta-keys.js'
 import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { checkTasks, follower } from './modern-tasks.js'
 
 type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
@@ -11,7 +11,7 @@ type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
  * `subscriptions/listen`: one long answer with the changes that were asked for. The acknowledgement, which names what
  * is honoured, comes first. It ends when the caller leaves, is too slow a reader, or the application closes.
  */
-export async function listen (server: Server, call: Call): Promise<string> {
+export async function listen (server: McpContext, call: Call): Promise<string> {
   const wanted = call.params.notifications
   if (!isRecord(wanted)) throw new RpcError('invalidParams', '`notifications` must be an object')
   const uris = namesIn(server, wanted, 'resourceSubscriptions')
@@ -59,7 +59,7 @@ export async function listen (server: Server, call: Call): Promise<string> {
 }
 
 /** @throws RpcError -32602 */
-function namesIn ({ limits: { maxSubscriptions } }: Server, wanted: Params, key: string): readonly string[] {
+function namesIn ({ limits: { maxSubscriptions } }: McpContext, wanted: Params, key: string): readonly string[] {
   const { [key]: names = [] } = wanted
   if (!Array.isArray(names) || names.some(name => typeof name !== 'string')) throw new RpcError('invalidParams', `\`${key}\` must be a list of strings`)
   if (names.length > maxSubscriptions) throw new RpcError('invalidParams', `one stream may subscribe to ${maxSubscriptions} of \`${key}\``)
@@ -67,7 +67,7 @@ function namesIn ({ limits: { maxSubscriptions } }: Server, wanted: Params, key:
 }
 
 /** How those of the ids that are tasks of the caller are followed. */
-async function owned (server: Server, call: Call, taskIds: readonly string[]): Promise<Map<string, Follow>> {
+async function owned (server: McpContext, call: Call, taskIds: readonly string[]): Promise<Map<string, Follow>> {
   const found = await Promise.all(taskIds.map(async id => [id, await follower(server, call, id)] as const))
   return new Map(found.filter((one): one is [string, Follow] => one[1] !== undefined))
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../calls/call.js'
 import { TASKS_EXTENSION } from '../protocol/meta-keys.js'
 import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
 import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'
 import type { TaskSource } from '../tool-source.js'
@@ -29,13 +29,13 @@ export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
 ]
 
 /** @throws RpcError -32601 where there are no tasks, -32021 where the caller does not know them */
-export function checkTasks (server: Server, call: Call): void {
+export function checkTasks (server: McpContext, call: Call): void {
   if (!server.hasTasks) throw new RpcError('methodNotFound', 'this server has no tasks', undefined, 404)
   if (!declaresTasks(call)) throw missingTasks()
 }
 
 /** Tells each change of a task of the caller; undefined where there is no such task. */
-export async function follower (server: Server, call: Call, taskId: string): Promise<((changed: (task: Params) => void) => Promise<void>) | undefined> {
+export async function follower (server: McpContext, call: Call, taskId: string): Promise<((changed: (task: Params) => void) => Promise<void>) | undefined> {
   const source = await atSource(server, async tasks => await tasks.get(taskId, call) === undefined ? undefined : tasks)
   if (source !== undefined) return async changed => { await source.follow(taskId, changed, call) }
   const { tasks } = server
@@ -51,7 +51,7 @@ export function missingTasks (): RpcError {
   return new RpcError('missingCapability', 'the client must declare the extension for tasks', { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } }, 400)
 }
 
-function idOf (server: Server, call: Call): string {
+function idOf (server: McpContext, call: Call): string {
   checkTasks(server, call)
   const { taskId } = call.params
   if (typeof taskId !== 'string') throw new RpcError('invalidParams', '`taskId` must be a string')
@@ -59,7 +59,7 @@ function idOf (server: Server, call: Call): string {
 }
 
 /** What the first source says that knows the task. */
-async function atSource<T> ({ registry }: Server, ask: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
+async function atSource<T> ({ registry }: McpContext, ask: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
   for (const { tasks } of registry.sources) {
     const said = tasks === undefined ? undefined : await ask(tasks)
     if (said !== undefined && said !== false) return said
@@ -67,12 +67,12 @@ async function atSource<T> ({ registry }: Server, ask: (tasks: TaskSource) => Pr
   return undefined
 }
 
-async function ownTask (server: Server, call: Call, taskId: string): Promise<Params> {
+async function ownTask (server: McpContext, call: Call, taskId: string): Promise<Params> {
   const tasks = own(server)
   return detailedTaskOf(await tasks.get(call, taskId), tasks.times, call.protocolVersion)
 }
 
-function own ({ tasks }: Server): ToolTasks {
+function own ({ tasks }: McpContext): ToolTasks {
   if (tasks === undefined) throw new RpcError('invalidParams', NO_TASK)
   return tasks
 }

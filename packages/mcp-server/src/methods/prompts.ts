@@ -1,10 +1,10 @@
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { shown, suggestion } from './tools.js'
 
 /** `prompts/get`. */
-export async function getPrompt (server: Server, call: Call): Promise<string> {
+export async function getPrompt (server: McpContext, call: Call): Promise<string> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
   if (!isTexts(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')

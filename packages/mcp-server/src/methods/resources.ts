@@ -1,12 +1,12 @@
 import type { Call } from '../calls/call.js'
 import { saysNotFound } from '../calls/failures.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
 import { shown } from './tools.js'
 
 /** `resources/read`: the source that lists the resource is asked, else all in turn, since templates stand for more than is listed. */
-export async function readResource (server: Server, call: Call): Promise<string> {
+export async function readResource (server: McpContext, call: Call): Promise<string> {
   const { uri } = call.params
   if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
   const listed = (await server.registry.catalog('resources')).get(uri)

@@ -4,7 +4,7 @@ import type { Call } from '../calls/call.js'
 import { projectResult } from '../protocol/projection.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
 import { failedResult, prepareTool, runTool } from '../calls/run-tool.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { declaresTasks, missingTasks } from './modern-tasks.js'
@@ -13,7 +13,7 @@ import { declaresTasks, missingTasks } from './modern-tasks.js'
 const MAX_SHOWN = 100
 
 /** `tools/call`. */
-export async function callTool (server: Server, call: Call): Promise<string> {
+export async function callTool (server: McpContext, call: Call): Promise<string> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
   if (!isRecord(args)) throw new RpcError('invalidParams', '`arguments` must be an object')
@@ -36,7 +36,7 @@ export async function callTool (server: Server, call: Call): Promise<string> {
 }
 
 /** Whether the call is to become a task. @throws RpcError where caller and tool do not agree */
-function taskWanted ({ tasks }: Server, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
+function taskWanted ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
   if (tasks === undefined) return false
   if (call.era === 'modern') {
     if (taskSupport === 'required' && !declaresTasks(call)) throw missingTasks()
@@ -49,11 +49,11 @@ function taskWanted ({ tasks }: Server, call: Call, { name, taskSupport = 'forbi
   return isAsked
 }
 
-function resultText ({ texts }: Server, { protocolVersion }: Call, result: ToolResult): string {
+function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: ToolResult): string {
   return texts.complete(protocolVersion, projectResult(result, protocolVersion))
 }
 
-function taskText ({ tasks, texts }: Server, { era }: Call, task: TaskRecord): string {
+function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {
   const { times } = tasks!
   return era === 'modern' ? texts.other('task', taskOf(task, times)) : JSON.stringify({ task: legacyTaskOf(task, times) })
 }

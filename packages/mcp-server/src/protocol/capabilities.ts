@@ -1,5 +1,5 @@
 import { isRecord, type Params } from './rpc.js'
-import type { ClientCapabilities, Question } from '../tool-source.js'
+import type { ClientCapabilities, ServerRequest } from '../tool-source.js'
 
 /** What a client declares. Some write null for what they cannot do: what is no object is left out. */
 export function declaredIn (capabilities: Params): ClientCapabilities {
@@ -7,7 +7,7 @@ export function declaredIn (capabilities: Params): ClientCapabilities {
 }
 
 /** What a client must have declared to be asked something; undefined where it has. */
-export function missingFor ({ method, params = {} }: Question, { elicitation, sampling, roots }: ClientCapabilities): ClientCapabilities | undefined {
+export function missingFor ({ method, params = {} }: ServerRequest, { elicitation, sampling, roots }: ClientCapabilities): ClientCapabilities | undefined {
   switch (method) {
     case 'elicitation/create': {
       if (params.mode === 'url') return elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined
@@ -24,7 +24,7 @@ export function missingFor ({ method, params = {} }: Question, { elicitation, sa
 }
 
 /** Whether an answer has the form that its question wants. */
-export function isAnswerTo ({ method }: Question, answer: unknown): answer is Readonly<Record<string, unknown>> {
+export function isAnswerTo ({ method }: ServerRequest, answer: unknown): answer is Readonly<Record<string, unknown>> {
   if (!isRecord(answer)) return false
   switch (method) {
     case 'elicitation/create': return ['accept', 'decline', 'cancel'].includes(answer.action as string) && (answer.content === undefined || isRecord(answer.content))

@@ -1,7 +1,7 @@
 import { isRecord } from './rpc.js'
 
 /** An argument of a tool that callers of revision 2026-07-28 repeat as a header, `Mcp-Param-<name>`. */
-export interface MirroredParameter {
+export interface HeaderParameter {
   /** The whole name of the header, in lower case. */
   readonly header: string
   readonly path: readonly string[]
@@ -18,13 +18,13 @@ const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
  * The arguments that a schema wants as headers (`x-mcp-header`). Marks that break the specification's rules do not count: a
  * client leaves such a tool out.
  */
-export function mirroredParameters (schema: unknown): readonly MirroredParameter[] {
-  const found: MirroredParameter[] = []
+export function headerParameters (schema: unknown): readonly HeaderParameter[] {
+  const found: HeaderParameter[] = []
   collect(schema, [], found)
   return found
 }
 
-function collect (schema: unknown, path: readonly string[], found: MirroredParameter[]): void {
+function collect (schema: unknown, path: readonly string[], found: HeaderParameter[]): void {
   if (path.length > MAX_DEPTH || !isRecord(schema) || !isRecord(schema.properties)) return
   for (const [key, property] of Object.entries(schema.properties)) {
     if (!isRecord(property)) continue
@@ -58,7 +58,7 @@ export function decodeHeader (text: string): string | undefined {
 }
 
 /** Whether a header repeats an argument. */
-export function mirrors (header: string, value: unknown, type: MirroredParameter['type']): boolean {
+export function headerMatches (header: string, value: unknown, type: HeaderParameter['type']): boolean {
   const decoded = decodeHeader(header.trim())
   if (decoded === undefined) return false
   if (type === 'integer' && typeof value === 'number') return /^-?\d+(\.0+)?$/.test(decoded) && Number(decoded) === value

@@ -1,19 +1,19 @@
 import type { FastifyReply } from 'fastify'
-import { EventBody } from '../http/sse-body.js'
+import { SseBody } from '../http/sse-body.js'
 import type { MessageStream } from './resumable-stream.js'
 
 /**
  * The one stream of a session over HTTP+SSE (2024-11-05): all that its client is told comes here, the answers to its
  * POSTs as well. It cannot be resumed: when it closes, the session is over.
  */
-export class SessionWire implements MessageStream {
+export class HttpSseStream implements MessageStream {
   readonly reply: FastifyReply
-  readonly #body: EventBody
+  readonly #body: SseBody
 
   /** Begins the response. `endpoint` is where the client is to send its messages. */
   constructor (reply: FastifyReply, endpoint: string) {
     this.reply = reply
-    this.#body = new EventBody(reply)
+    this.#body = new SseBody(reply)
     this.#body.event('endpoint', endpoint)
   }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { EventBody } from '../http/sse-body.js'
+import { SseBody } from '../http/sse-body.js'
 import type { EventStore } from './event-store.js'
 
 /** Where the messages of one call, or those that belong to no call, go. */
@@ -15,10 +15,10 @@ export interface MessageStream {
 
 /** The messages of one response, gone with its connection. */
 export class PlainStream implements MessageStream {
-  readonly #body: EventBody
+  readonly #body: SseBody
 
   constructor (reply: FastifyReply) {
-    this.#body = new EventBody(reply)
+    this.#body = new SseBody(reply)
   }
 
   get isFull (): boolean { return this.#body.isFull }
@@ -38,12 +38,12 @@ export class PlainStream implements MessageStream {
  * A stream of a session: its messages are numbered and kept, so that a reader whose connection broke can have the rest
  * over another one (`Last-Event-ID`).
  */
-export class SessionStream implements MessageStream {
+export class ResumableStream implements MessageStream {
   readonly #store: EventStore
   readonly #key: string
   readonly #primes: boolean
   #seq = 0
-  #body: EventBody | undefined
+  #body: SseBody | undefined
   #ended = false
 
   /** `id` is unique in the session, `key` in the store. Clients before 2025-11-25 read an event without data as broken JSON. */
@@ -60,7 +60,7 @@ export class SessionStream implements MessageStream {
   /** Gives the stream a reader, in place of the one it has, if any. `after` is the last event that the reader has. */
   attach (reply: FastifyReply, after?: number): void {
     this.#body?.finish()
-    const body = this.#body = new EventBody(reply)
+    const body = this.#body = new SseBody(reply)
     body.once('close', () => { if (this.#body === body) this.#body = undefined })
     if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
     else body.open()

@@ -1,12 +1,12 @@
-import { LiveSet, type LiveEntry } from '@polyvac/core'
+import { LinkedSet, type LinkedNode } from '@polyvac/core'
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../calls/call.js'
 import type { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
 import type { LegacyRevision } from '../protocol/revisions.js'
 import { RpcError, type Params, type Response } from '../protocol/rpc.js'
-import { SessionStream } from './resumable-stream.js'
-import type { SessionWire } from './http-sse-stream.js'
+import { ResumableStream } from './resumable-stream.js'
+import type { HttpSseStream } from './http-sse-stream.js'
 import type { ClientCapabilities, LogLevel } from '../tool-source.js'
 
 export interface SessionParts {
@@ -30,18 +30,18 @@ export class Session {
   revision: LegacyRevision
   capabilities: ClientCapabilities
   /** Where all messages go, over HTTP+SSE. */
-  wire: SessionWire | undefined
+  wire: HttpSseStream | undefined
   /** Levels below it are left out; without one, nothing is. */
   logLevel: LogLevel = 'debug'
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
-  readonly calls = new LiveSet<Call>()
+  readonly calls = new LinkedSet<Call>()
   readonly subscriptions = new Map<string, () => void>()
   readonly #asked = new Map<string, Asked>()
-  readonly #streams = new Map<string, SessionStream>()
+  readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventStore
   readonly #limits: Limits
-  #standalone: SessionStream | undefined
+  #standalone: ResumableStream | undefined
   #count = 0
 
   constructor ({ owner, revision, capabilities, store, limits }: SessionParts) {
@@ -58,7 +58,7 @@ export class Session {
   }
 
   /** A stream for the messages of one call. */
-  openStream (): SessionStream {
+  openStream (): ResumableStream {
     const stream = this.#newStream()
     const ended = [...this.#streams.values()].filter(({ isOpen }) => !isOpen)
     for (const { id } of ended.slice(0, Math.max(0, ended.length - MAX_ENDED_STREAMS))) this.#drop(id)
@@ -66,12 +66,12 @@ export class Session {
   }
 
   /** The stream for messages that belong to no call. */
-  get standalone (): SessionStream {
+  get standalone (): ResumableStream {
     this.#standalone ??= this.#newStream()
     return this.#standalone
   }
 
-  stream (id: string): SessionStream | undefined {
+  stream (id: string): ResumableStream | undefined {
     return this.#streams.get(id)
   }
 
@@ -83,12 +83,12 @@ export class Session {
   }
 
   /** The call's place, for `end`. @throws RpcError with status 503 */
-  begin (call: Call): LiveEntry<Call> {
+  begin (call: Call): LinkedNode<Call> {
     if (this.calls.size >= this.#limits.maxSessionCalls) throw new RpcError('internalError', `${this.#limits.maxSessionCalls} calls of this session are in progress; wait for one of them`, undefined, 503)
     return this.calls.add(call)
   }
 
-  end (place: LiveEntry<Call>): void {
+  end (place: LinkedNode<Call>): void {
     place.remove()
     this.lastUsed = performance.now()
     if (this.#asked.size === 0) return
@@ -128,9 +128,9 @@ export class Session {
     this.wire?.close()
   }
 
-  #newStream (): SessionStream {
+  #newStream (): ResumableStream {
     const id = (++this.#count).toString(36)
-    const stream = new SessionStream(id, `${this.id}/${id}`, this.#store, this.revision >= '2025-11-25')
+    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, this.revision >= '2025-11-25')
     this.#streams.set(id, stream)
     return stream
   }

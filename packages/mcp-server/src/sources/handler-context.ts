@@ -1,5 +1,5 @@
-import type { Answer, CallContext, CallProgress, ClientCapabilities, Era, LogMessage, Question } from '../tool-source.js'
-import type { Log, Principal, StopSignal } from '@polyvac/core'
+import type { Answer, CallContext, CallProgress, ClientCapabilities, Era, LogMessage, ServerRequest } from '../tool-source.js'
+import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
 
 /**
  * A call as handlers see it: `({ text }, { progress, signal }) => …` takes it apart, so its functions stand by themselves.
@@ -12,7 +12,7 @@ export class HandlerContext implements CallContext {
     this.#call = call
   }
 
-  get signal (): StopSignal { return this.#call.signal }
+  get signal (): AbortSignalLike { return this.#call.signal }
   get principal (): Principal | undefined { return this.#call.principal }
   get log (): Log { return this.#call.log }
   get capabilities (): ClientCapabilities { return this.#call.capabilities }
@@ -21,6 +21,6 @@ export class HandlerContext implements CallContext {
   get state (): string | undefined { return this.#call.state }
   get progress (): CallContext['progress'] { return (progress: CallProgress) => this.#call.progress(progress) }
   get message (): CallContext['message'] { return (message: LogMessage) => this.#call.message(message) }
-  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> => this.#call.ask(questions, state) }
+  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> => this.#call.ask(questions, state) }
   get disconnect (): CallContext['disconnect'] { return (retryMs?: number) => { this.#call.disconnect(retryMs) } }
 }

@@ -6,7 +6,7 @@ import { HandlerContext } from './handler-context.js'
 import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
 
 /** A tool of an application's own: what goes in, what comes out, and what is done. */
-export interface OwnTool<Input extends TObject = TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+export interface LocalTool<Input extends TObject = TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
   /** The arguments, as a TypeBox object. The handler is given no others. */
   readonly inputSchema: Input
   /** The value that the handler gives, for callers that read structured results. */
@@ -21,7 +21,7 @@ export interface OwnTool<Input extends TObject = TObject> extends Omit<ToolDefin
 /** What is known of a tool at run time. */
 interface Tool {
   readonly definition: ToolDefinition
-  readonly handler: OwnTool['handler']
+  readonly handler: LocalTool['handler']
   readonly output: TypeCheck<TSchema> | undefined
 }
 
@@ -31,9 +31,9 @@ const NAME = /^[A-Za-z0-9_.-]+$/
  * An application's own tools. The types of a handler's arguments follow from its `inputSchema`.
  * @throws MCP_SERVER_OPTIONS for a name that comes twice, or that clients would not take
  */
-export function ownTools<Inputs extends readonly TObject[] | []> (tools: { readonly [K in keyof Inputs]: Inputs[K] extends TObject ? OwnTool<Inputs[K]> : never }): ToolSource {
+export function defineTools<Inputs extends readonly TObject[] | []> (tools: { readonly [K in keyof Inputs]: Inputs[K] extends TObject ? LocalTool<Inputs[K]> : never }): ToolSource {
   const byName = new Map<string, Tool>()
-  for (const { handler, ...definition } of tools as unknown as readonly OwnTool[]) {
+  for (const { handler, ...definition } of tools as unknown as readonly LocalTool[]) {
     const { name, outputSchema } = definition
     if (!NAME.test(name) || name.length > MAX_TOOL_NAME) throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`)
     if (byName.has(name)) throw new McpServerOptionsError(`two tools are named ${JSON.stringify(name)}; rename one`)

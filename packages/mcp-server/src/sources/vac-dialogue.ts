@@ -1,5 +1,5 @@
 import type { ChatTurn } from '@polyvac/core'
-import type { CallContext, Question } from '../tool-source.js'
+import type { CallContext, ServerRequest } from '../tool-source.js'
 
 /** Longest exchange, as JSON in characters, that a caller is given to hold while it thinks. */
 export const MAX_DIALOGUE_CHARS = 8_000
@@ -23,7 +23,7 @@ export async function replyOf (turns: readonly ChatTurn[], context: CallContext)
   return typeof reply === 'string' && reply.trim() !== '' ? reply.trim() : undefined
 }
 
-function questionOf (turns: readonly ChatTurn[]): Question {
+function questionOf (turns: readonly ChatTurn[]): ServerRequest {
   return {
     method: 'elicitation/create',
     params: {

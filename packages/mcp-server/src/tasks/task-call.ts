@@ -1,13 +1,13 @@
-import type { Log, Principal, StopSignal } from '@polyvac/core'
+import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
 import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import { CannotAskError } from '../errors.js'
 import { eraOf, type Revision } from '../protocol/revisions.js'
-import type { Answer, CallContext, ClientCapabilities, Era, Question } from '../tool-source.js'
+import type { Answer, CallContext, ClientCapabilities, Era, ServerRequest } from '../tool-source.js'
 
 export interface TaskCallParts {
   /** Stands for the request in messages and logs. */
   readonly request: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   readonly principal: Principal | undefined
   readonly log: Log
   readonly capabilities: ClientCapabilities
@@ -23,7 +23,7 @@ class InputRequired extends Error {}
 /** A call while it is a task: nobody listens, and its questions wait with it. */
 export class TaskCall implements CallContext {
   readonly request: TaskCallParts['request']
-  readonly signal: StopSignal
+  readonly signal: AbortSignalLike
   readonly principal: Principal | undefined
   readonly log: Log
   readonly capabilities: ClientCapabilities
@@ -32,7 +32,7 @@ export class TaskCall implements CallContext {
   /** Of the run before, then of this one. */
   state: string | undefined
   /** What the caller has to answer before the next run. */
-  questions: Readonly<Record<string, Question>> | undefined
+  questions: Readonly<Record<string, ServerRequest>> | undefined
 
   constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers, state }: TaskCallParts) {
     this.request = request
@@ -53,8 +53,8 @@ export class TaskCall implements CallContext {
 
   message (): undefined {}
 
-  async ask<K extends string> (questions: Readonly<Record<K, Question>>, state?: string): Promise<Record<K, Answer>> {
-    const asked = Object.entries(questions) as Array<[K, Question]>
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> {
+    const asked = Object.entries(questions) as Array<[K, ServerRequest]>
     for (const [, question] of asked) {
       if (missingFor(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
     }

@@ -1,12 +1,12 @@
 import type { TaskRecord } from '@polyvac/tasks'
 import { isAnswerTo } from '../protocol/capabilities.js'
 import { isRecord } from '../protocol/rpc.js'
-import type { Answer, Question } from '../tool-source.js'
+import type { Answer, ServerRequest } from '../tool-source.js'
 
 /** The artifact that holds what a task asked in one turn, a `Turn`. */
 export const QUESTIONS = 'questions'
 
-export interface Asked { readonly key: string, readonly question: Question }
+export interface Asked { readonly key: string, readonly question: ServerRequest }
 
 /** What a task asked in one turn, by name on the wire, and what the tool wants to know again in the next. */
 export interface Turn { readonly asked: Readonly<Record<string, Asked>>, readonly state?: string | undefined }
@@ -46,7 +46,7 @@ export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts
 }
 
 /** Questions under names that this task has not had yet: a key that is asked again gets a number. */
-export function nameQuestions (questions: Readonly<Record<string, Question>>, { asked }: Dialogue): Record<string, Asked> {
+export function nameQuestions (questions: Readonly<Record<string, ServerRequest>>, { asked }: Dialogue): Record<string, Asked> {
   const named: Record<string, Asked> = {}
   for (const [key, question] of Object.entries(questions)) {
     let wire = key

@@ -2,7 +2,7 @@ import type { TaskRecord } from '@polyvac/tasks'
 import { projectResult } from '../protocol/projection.js'
 import { CODES } from '../protocol/rpc.js'
 import type { Revision } from '../protocol/revisions.js'
-import type { Question, ToolResult } from '../tool-source.js'
+import type { ServerRequest, ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
 
 /** The artifact that holds the result of a tool. */
@@ -43,7 +43,7 @@ export function legacyTaskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): R
   return { ...commonOf(task), ttl: ttlMs, pollInterval: pollMs }
 }
 
-export function questionsOf (task: TaskRecord): Record<string, Question> {
+export function questionsOf (task: TaskRecord): Record<string, ServerRequest> {
   return Object.fromEntries([...dialogueOf(task).open].map(([wire, { question: { method, params = {} } }]) => [wire, { method, params }]))
 }
 

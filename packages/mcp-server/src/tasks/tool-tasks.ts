@@ -7,7 +7,7 @@ import type { ClientCapabilities } from '../tool-source.js'
 import type { Revision } from '../protocol/revisions.js'
 import { RpcError, type Params } from '../protocol/rpc.js'
 import { runTool } from '../calls/run-tool.js'
-import type { Server } from '../context.js'
+import type { McpContext } from '../context.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
@@ -42,12 +42,12 @@ const ASK_AGAIN_MS = 5_000
 
 /** Calls that go on as tasks, in a queue of their own of a store. */
 export class ToolTasks {
-  readonly #server: Server
+  readonly #server: McpContext
   readonly #store: TaskStore
   readonly times: TaskTimes
   #worker: TaskWorker | undefined
 
-  constructor (server: Server, store: TaskStore) {
+  constructor (server: McpContext, store: TaskStore) {
     this.#server = server
     this.#store = store
     this.times = { ttlMs: server.limits.taskTtlMs, pollMs: server.limits.taskPollMs }

@@ -13,7 +13,7 @@ const DEFAULTS = {
   deadAfterMs: 3 * 86_400_000,
   graceMs: 300
 } as const
-const LONGEST_HEARTBEAT_MS = 1_000
+const MAX_HEARTBEAT_MS = 1_000
 
 /** All durations in milliseconds. */
 export interface SqliteTaskStoreOptions {
@@ -62,7 +62,7 @@ export function sqliteSettings (options: SqliteTaskStoreOptions): SqliteSettings
     path,
     log,
     leaseMs,
-    heartbeatMs: check('heartbeatMs', options.heartbeatMs ?? Math.min(LONGEST_HEARTBEAT_MS, Math.ceil(leaseMs / 3)), 1),
+    heartbeatMs: check('heartbeatMs', options.heartbeatMs ?? Math.min(MAX_HEARTBEAT_MS, Math.ceil(leaseMs / 3)), 1),
     pollMs: number('pollMs'),
     claimMs: number('claimMs'),
     retries: number('retries', 0),

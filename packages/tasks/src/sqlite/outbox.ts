@@ -5,7 +5,7 @@ import { WorkerStoppedError } from '../errors.js'
 import { pushBackoff } from '../push-backoff.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from '../task-store.js'
-import type { StoreParts } from './store-context.js'
+import type { StoreContext } from './store-context.js'
 import { toConfig, type PushRow } from './push-configs.js'
 
 /** Shortest time between two looks for what is due: every look passes over the configs of all running tasks. */
@@ -25,7 +25,7 @@ interface Leased { readonly row: DueRow, readonly event: TaskEvent }
 
 /** Hands out the events that push configs have not had. A config is a reader of the log with a durable place in it. */
 export class Outbox implements TaskWorker {
-  readonly #parts: StoreParts
+  readonly #parts: StoreContext
   readonly #handler: DeliveryHandler
   readonly #limits: { readonly concurrency: number, readonly timeoutMs: number, readonly wants: (event: TaskEvent) => boolean }
   readonly #id = randomUUID()
@@ -35,7 +35,7 @@ export class Outbox implements TaskWorker {
   #filling: Promise<void> | undefined
   #again = false
 
-  constructor (parts: StoreParts, handler: DeliveryHandler, limits: { concurrency: number, timeoutMs: number, wants: (event: TaskEvent) => boolean }) {
+  constructor (parts: StoreContext, handler: DeliveryHandler, limits: { concurrency: number, timeoutMs: number, wants: (event: TaskEvent) => boolean }) {
     this.#parts = parts
     this.#handler = handler
     this.#limits = limits

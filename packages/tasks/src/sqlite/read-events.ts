@@ -1,11 +1,11 @@
 import { StoreClosedError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, type TaskEvent } from '../task.js'
 import type { EventsOptions } from '../task-store.js'
-import type { StoreParts } from './store-context.js'
+import type { StoreContext } from './store-context.js'
 import { Bell } from './readers.js'
 
 /** One reader of one log. `parts` gives undefined once the store is closed. */
-export function readEvents (parts: () => StoreParts | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
+export function readEvents (parts: () => StoreContext | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
   const bell = new Bell()
   let left = false
   const events = read()

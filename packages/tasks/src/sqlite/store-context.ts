@@ -5,7 +5,7 @@ import type { Readers } from './readers.js'
 import type { TaskLog } from './task-log.js'
 
 /** What the parts of an open store share. */
-export interface StoreParts {
+export interface StoreContext {
   readonly settings: SqliteSettings
   readonly database: SqliteDatabase
   readonly commit: GroupCommit

@@ -14,7 +14,7 @@ import { GroupCommit } from './group-commit.js'
 import { prepareTask } from './new-task.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
-import type { StoreParts } from './store-context.js'
+import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
 import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
@@ -38,7 +38,7 @@ const ATTEMPT_MS = 3_600_000
 const DELIVERIES_AT_ONCE = 16
 const DELIVERY_MS = 30_000
 
-interface Opened extends StoreParts {
+interface Opened extends StoreContext {
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly purge: Purge

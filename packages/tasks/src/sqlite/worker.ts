@@ -6,14 +6,14 @@ import { TaskRun, type RunEnd } from '../run-task.js'
 import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
-import type { StoreParts } from './store-context.js'
+import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
 
 /** Tasks that are claimed, and leases that are renewed, in one entry of a group commit. */
 const BATCH = 64
 /** A snapshot is made once the events since the last one weigh as much as it does, so that all snapshots together cost no more than twice the log. */
-const LEAST_SNAPSHOT = 64 * 1024
+const MIN_SNAPSHOT_CHARS = 64 * 1024
 /** What an event costs to read besides its characters. */
 const EVENT_WEIGHT = 100
 
@@ -40,7 +40,7 @@ export interface WorkerLimits {
 
 /** Takes tasks of one queue under leases and runs them. */
 export class Worker implements TaskWorker {
-  readonly #parts: StoreParts
+  readonly #parts: StoreContext
   readonly #handler: TaskHandler
   readonly queue: string
   readonly #limits: WorkerLimits
@@ -54,7 +54,7 @@ export class Worker implements TaskWorker {
   /** Whether tasks may wait in the queue: then a new one takes its turn behind them. */
   #queued = true
 
-  constructor (parts: StoreParts, handler: TaskHandler, queue: string, limits: WorkerLimits) {
+  constructor (parts: StoreContext, handler: TaskHandler, queue: string, limits: WorkerLimits) {
     this.queue = queue
     this.#parts = parts
     this.#handler = handler
@@ -139,7 +139,7 @@ export class Worker implements TaskWorker {
       log: settings.log,
       append: async updates => await this.#append(running, updates)
     })
-    const running: Running = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: LEAST_SNAPSHOT }
+    const running: Running = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS }
     this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
@@ -176,7 +176,7 @@ export class Worker implements TaskWorker {
     const { commit, tasks, settings } = this.#parts
     const { fold, fence } = running
     running.unsaved = 0
-    commit.write(() => { running.saveAt = Math.max(LEAST_SNAPSHOT, tasks.saveSnapshot(fence.key, fold)) })
+    commit.write(() => { running.saveAt = Math.max(MIN_SNAPSHOT_CHARS, tasks.saveSnapshot(fence.key, fold)) })
       // only reading gets slower without it
       .catch((error: unknown) => { settings.log.debug({ err: error }, 'a snapshot could not be written') })
   }

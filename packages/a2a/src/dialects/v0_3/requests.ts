@@ -2,7 +2,7 @@ import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
 import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
-import { readSaid } from '../../protocol/message.js'
+import { readMessage } from '../../protocol/message.js'
 import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig } from './schemas.js'
 
 /** The name of a config that is given none: setting it again replaces it. */
@@ -11,7 +11,7 @@ const DEFAULT_ID = 'default'
 export function readSend (params: unknown): SendRequest {
   const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
   const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
-  return { tenant, said: readSaid(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
+  return { tenant, said: readMessage(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
 }
 
 export function readTask (params: unknown): TaskRequest {

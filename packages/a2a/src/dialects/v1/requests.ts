@@ -2,7 +2,7 @@ import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
 import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
-import { readSaid } from '../../protocol/message.js'
+import { readMessage } from '../../protocol/message.js'
 import { STATES } from './names.js'
 import {
   CardParams, CONTENTS, GetParams, ListParams, ListPushParams, PushConfig, PushIdParams, SendParams, TaskParams, type Part
@@ -13,7 +13,7 @@ export function readSend (params: unknown): SendRequest {
   const { taskPushNotificationConfig: push, historyLength, returnImmediately = false, ifGenerationMatch: generation } = configuration
   return {
     tenant: given(tenant),
-    said: readSaid(message, 'ROLE_USER', toPart),
+    said: readMessage(message, 'ROLE_USER', toPart),
     blocking: !returnImmediately,
     historyLength,
     push: push === undefined ? undefined : toNewPush(push),

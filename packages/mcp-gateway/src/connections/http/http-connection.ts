@@ -5,9 +5,9 @@ import { Agent, fetch, type RequestInit } from 'undici'
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { Connection, ConnectionParts, End } from '../connection.js'
-import { guardedFetch } from './request-fetch.js'
-import { ModernEra } from '../modern-adapter.js'
+import type { Connection, ConnectionContext, End } from '../connection.js'
+import { requestFetch } from './request-fetch.js'
+import { ModernAdapter } from '../modern-adapter.js'
 import { redactor, type Redact } from '../redact.js'
 import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
 import { CLOSED, wordsOf } from '../../session/rpc-channel.js'
@@ -33,12 +33,12 @@ export interface KnownBinding {
 export class HttpConnection implements Connection {
   readonly pid = undefined
   readonly missingEnv: readonly string[]
-  readonly hopeless: boolean
+  readonly isMisconfigured: boolean
   readonly redact: Redact
   wasStale = false
   session!: Session
   readonly #config: NamedServer
-  readonly #parts: ConnectionParts
+  readonly #parts: ConnectionContext
   readonly #known: KnownBinding
   readonly #auth: OAuthClientProvider | undefined
   /** The calls have a time of their own; that of Node's `fetch` ends every answer after 300 s. */
@@ -48,13 +48,13 @@ export class HttpConnection implements Connection {
   #failure: unknown
   #hung = false
 
-  constructor (config: NamedServer, parts: ConnectionParts, known: KnownBinding) {
+  constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
     const { headers = {}, oauth } = config
     this.#config = config
     this.#parts = parts
     this.#known = known
     this.missingEnv = unfilledVariables(config)
-    this.hopeless = this.missingEnv.length > 0
+    this.isMisconfigured = this.missingEnv.length > 0
     const bearer = Object.values(headers).map(value => value.replace(/^(?:Bearer|Basic) /i, ''))
     this.redact = redactor([...Object.values(headers), ...bearer, ...oauth === undefined ? [] : [oauth.client_secret]])
     this.#auth = oauth === undefined
@@ -65,7 +65,7 @@ export class HttpConnection implements Connection {
   }
 
   async open (signal: AbortSignal): Promise<void> {
-    if (this.hopeless) {
+    if (this.isMisconfigured) {
       this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
       throw this.#failure
     }
@@ -103,7 +103,7 @@ export class HttpConnection implements Connection {
     await this.#agent.destroy()
   }
 
-  hung (): void {
+  kill (): void {
     this.#hung = true
     this.session.close().catch(() => {})
   }
@@ -146,7 +146,7 @@ export class HttpConnection implements Connection {
     }
   }
 
-  isLost (err: unknown): boolean {
+  isUnreachable (err: unknown): boolean {
     const { code } = ((err as { cause?: unknown } | undefined)?.cause ?? {}) as { code?: unknown }
     const isLost = UNREACHABLE.has(code)
     if (isLost) this.#failure ??= err
@@ -158,7 +158,7 @@ export class HttpConnection implements Connection {
     const { limits, log, onChange, onUpdated } = this.#parts
     const open = new Map<string | number, AbortController>()
     const requestInit = { headers }
-    const fetch = guardedFetch({
+    const fetch = requestFetch({
       fetch: this.#fetch,
       maxMessageBytes: limits.maxMessageBytes,
       isModern: binding === 'modern',
@@ -169,7 +169,7 @@ export class HttpConnection implements Connection {
     })
     const address = new URL(url ?? '')
     let transport: Transport
-    let modern: ModernEra | undefined
+    let modern: ModernAdapter | undefined
     this.#streamable = undefined
     if (binding === 'sse') {
       transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(this.#fetch, headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
@@ -180,7 +180,7 @@ export class HttpConnection implements Connection {
         reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 8 },
         ...this.#auth !== undefined && { authProvider: this.#auth }
       })
-      if (binding === 'modern') transport = modern = new ModernEra(streamable as Transport, id => { open.get(id)?.abort() })
+      if (binding === 'modern') transport = modern = new ModernAdapter(streamable as Transport, id => { open.get(id)?.abort() })
       else {
         this.#streamable = streamable
         transport = streamable as Transport

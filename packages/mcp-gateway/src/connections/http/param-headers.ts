@@ -8,7 +8,7 @@ const NAMED: Readonly<Record<string, string>> = {
 type Schema = { readonly properties?: Readonly<Record<string, Schema>>, readonly type?: unknown, readonly 'x-mcp-header'?: unknown }
 
 /** Headers that repeat parts of a request's body, as revision 2026-07-28 wants them over HTTP. */
-export function mirroredHeaders (method: string, params: Readonly<Record<string, unknown>>, schema?: unknown): Record<string, string> {
+export function paramHeaders (method: string, params: Readonly<Record<string, unknown>>, schema?: unknown): Record<string, string> {
   const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
   const named = NAMED[method]
   if (named !== undefined && typeof params[named] === 'string') headers['mcp-name'] = encoded(params[named])

@@ -2,11 +2,11 @@ import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { createParser } from 'eventsource-parser'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { mirroredHeaders } from './param-headers.js'
+import { paramHeaders } from './param-headers.js'
 
 type Id = string | number
 
-export interface FetchGuard {
+export interface RequestFetchOptions {
   readonly maxMessageBytes: number
   /** Whether requests carry the headers of revision 2026-07-28. */
   readonly isModern: boolean
@@ -35,7 +35,7 @@ const PARSING_MS = 20
  * that is cut, and a message past the limit, fail that one call at once rather than leave it waiting, and what the server
  * asks and logs meanwhile belongs to that call.
  */
-export function guardedFetch (guard: FetchGuard): FetchLike {
+export function requestFetch (guard: RequestFetchOptions): FetchLike {
   const broken = new BrokenStreams()
   return async (url, init = {}) => {
     const headers = new Headers(init.headers)
@@ -43,7 +43,7 @@ export function guardedFetch (guard: FetchGuard): FetchLike {
     if (message?.id === undefined || message.method === undefined) return await guard.fetch(url, init)
     const { id, method, params = {} } = message
     if (guard.isModern) {
-      for (const [name, value] of Object.entries(mirroredHeaders(method, params, guard.schemaOf(String(params.name))))) headers.set(name, value)
+      for (const [name, value] of Object.entries(paramHeaders(method, params, guard.schemaOf(String(params.name))))) headers.set(name, value)
     }
     const cut = new AbortController()
     guard.open.set(id, cut)
@@ -112,7 +112,7 @@ async function textOf ({ body }: Response, maxBytes: number): Promise<string> {
 }
 
 /** The body as it comes, counted, without what the server asks and logs, and its end noticed. */
-function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, isModern, onLost, onRelated, open }: FetchGuard, broken: BrokenStreams): ReadableStream<Uint8Array> {
+function watched (body: ReadableStream<Uint8Array>, isStream: boolean, id: Id, cut: AbortSignal, { maxMessageBytes, isModern, onLost, onRelated, open }: RequestFetchOptions, broken: BrokenStreams): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   const events = isStream ? new Events({ id, isModern, maxMessageBytes, take: message => onRelated(message, id) }) : undefined
   let bytes = 0

@@ -19,7 +19,7 @@ for group in $groups; do kill -KILL "-$group"; done`
  * Ends the children where the host cannot: a process that gets SIGKILL runs no more code, and its children live on. A
  * shell of a megabyte holds the other end of a pipe. It begins with the first group and ends with the gateway.
  */
-export class OrphanWatch {
+export class OrphanWatchdog {
   readonly #groups = new Set<number>()
   readonly #log: Log
   #shell: ChildProcess | undefined

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { OrphanWatch } from './orphan-watchdog.js'
+import type { OrphanWatchdog } from './orphan-watchdog.js'
 import { StderrRing } from './stderr-ring.js'
 
 /** How a child ended. */
@@ -39,11 +39,11 @@ export class ServerProcess {
   /** Resolves when the child has ended, even if one of its own children still holds its output. Never rejects. */
   readonly ended: Promise<Exit>
   readonly #child: ChildProcess
-  readonly #watch: OrphanWatch
+  readonly #watch: OrphanWatchdog
   #exit: Exit | undefined
   #closing: Promise<void> | undefined
 
-  constructor ({ command, args, env, cwd, stderrLines }: Command, watch: OrphanWatch) {
+  constructor ({ command, args, env, cwd, stderrLines }: Command, watch: OrphanWatchdog) {
     this.#watch = watch
     this.stderr = new StderrRing(stderrLines)
     const child = this.#child = spawn(command, args, {

@@ -1,9 +1,9 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { resolve } from 'node:path'
 import { childEnvironment } from '../../config/child-environment.js'
-import type { Connection, ConnectionParts, End } from '../connection.js'
+import type { Connection, ConnectionContext, End } from '../connection.js'
 import type { KnownBinding } from '../http/http-connection.js'
-import { ModernEra } from '../modern-adapter.js'
+import { ModernAdapter } from '../modern-adapter.js'
 import { redactor, type Redact } from '../redact.js'
 import { describeExit } from './server-process.js'
 import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
@@ -17,7 +17,7 @@ const MAX_GARBAGE_LINES = 5
 export class StdioConnection implements Connection {
   readonly session: Session
   readonly missingEnv: readonly string[]
-  readonly hopeless: boolean
+  readonly isMisconfigured: boolean
   wasStale = false
   readonly redact: Redact
   readonly #transport: StdioTransport
@@ -28,13 +28,13 @@ export class StdioConnection implements Connection {
   #failure: Error | undefined
   #garbage = 0
 
-  constructor (config: NamedServer, parts: ConnectionParts, known: KnownBinding) {
+  constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
     const { env, missing, inheritsAll } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)
     this.#startTimeoutMs = limits.startTimeoutMs
     this.missingEnv = [...new Set([...missing, ...unfilled])]
-    this.hopeless = unfilled.length > 0
+    this.isMisconfigured = unfilled.length > 0
     const named = [...Object.values(config.env ?? {}), ...parts.secretEnv.map(name => parts.env[name] ?? ''), ...(config.inherit_env ?? []).map(name => env[name] ?? '')]
     this.redact = redactor(named, inheritsAll ? env : {})
     this.#transport = new StdioTransport(
@@ -54,7 +54,7 @@ export class StdioConnection implements Connection {
       })
     const isModern = known.binding === 'modern'
     this.#known = known
-    this.session = new Session(isModern ? new ModernEra(this.#transport) : this.#transport, {
+    this.session = new Session(isModern ? new ModernAdapter(this.#transport) : this.#transport, {
       name: config.name,
       limits,
       callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
@@ -74,7 +74,7 @@ export class StdioConnection implements Connection {
   }
 
   async open (signal: AbortSignal): Promise<void> {
-    if (this.hopeless) {
+    if (this.isMisconfigured) {
       this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
       throw this.#failure
     }
@@ -104,7 +104,7 @@ export class StdioConnection implements Connection {
     await this.session.close()
   }
 
-  hung (): void {
+  kill (): void {
     this.#hung = true
     this.#transport.child?.kill()
   }
@@ -132,7 +132,7 @@ export class StdioConnection implements Connection {
     return false
   }
 
-  isLost (): boolean {
+  isUnreachable (): boolean {
     return false
   }
 
@@ -148,7 +148,7 @@ export class StdioConnection implements Connection {
   }
 
   #missing (): string {
-    return this.hopeless || this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
+    return this.isMisconfigured || this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
   }
 }
 

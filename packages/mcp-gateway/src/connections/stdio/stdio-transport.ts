@@ -2,7 +2,7 @@ import { idOfEdges, LineReader } from '@polyvac/core'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { ServerProcess, type Command, type Exit } from './server-process.js'
-import type { OrphanWatch } from './orphan-watchdog.js'
+import type { OrphanWatchdog } from './orphan-watchdog.js'
 
 /** What the gateway adds to the SDK's transport. */
 export interface ConnectionEnd {
@@ -38,7 +38,7 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
   readonly #command: Command
-  readonly #watch: OrphanWatch
+  readonly #watch: OrphanWatchdog
   readonly #options: StdioOptions
   #child: ServerProcess | undefined
   #closed = false
@@ -46,7 +46,7 @@ export class StdioTransport implements Transport {
   #isDue = false
   #isMute = false
 
-  constructor (command: Command, watch: OrphanWatch, options: StdioOptions) {
+  constructor (command: Command, watch: OrphanWatchdog, options: StdioOptions) {
     this.#command = command
     this.#watch = watch
     this.#options = options
