@@ -1,4 +1,5 @@
-import { isModulePath, loadInterpreters, moduleUrl, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import { loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import { isModulePath, moduleUrl } from '@polyvac/core/plugin'
 import { combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,5 @@
-import { createVacs, failureOf, readConfig, ShuttingDownError, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { failureOf, ShuttingDownError } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'

@@ -1,4 +1,5 @@
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams, type Principal } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core/plugin'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'

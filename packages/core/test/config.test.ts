@@ -1,7 +1,8 @@
 import { test } from 'tap'
 import fc from 'fast-check'
 import { interpolate } from '../src/interpolate.js'
-import { nearest, parseConfig, readConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
+import { parseConfig, readConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
+import { nearest } from '../src/plugin.js'
 
 const known = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
 const parse = (text: string, options: ConfigOptions = {}) => parseConfig(text, '/app/vac_config.yaml', { env: {}, ...known, ...options })

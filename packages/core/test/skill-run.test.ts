@@ -1,5 +1,6 @@
 import { test } from 'tap'
-import { createVacs, questionOf, queryResult, searchMemory, skillFailure, LightAbort, streamResult, toolName, VacInterpreterFailedError, VacTimeoutError, type Memory } from '../src/index.js'
+import { createVacs, type Memory } from '../src/index.js'
+import { questionOf, queryResult, searchMemory, skillFailure, LightAbort, streamResult, toolName, VacInterpreterFailedError, VacTimeoutError } from '../src/plugin.js'
 
 const vacWith = (memory: Memory) => createVacs({ vacs: ['docs'], streamInterpreter: async () => 'yes', parts: { docs: { memory } } }).get('docs')
 const hit = (score: number) => ({ content: `c${score}`, score, metadata: { source: 'a.md' }, more: 'left out' })

@@ -1,4 +1,5 @@
-import { MEMORY_DEFAULTS, type Memory } from '@polyvac/core'
+import type { Memory } from '@polyvac/core'
+import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
 import { hasWeights, type WeightedMemory } from './term-weights.js'
 
 /**

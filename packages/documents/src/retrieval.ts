@@ -1,4 +1,5 @@
-import { MEMORY_DEFAULTS, type Hit, type Memory } from '@polyvac/core'
+import type { Hit, Memory } from '@polyvac/core'
+import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
 import type { Question } from './question.js'
 import { shorten } from './search-arguments.js'
 import { GENERAL_WORDS } from './stop-words.js'

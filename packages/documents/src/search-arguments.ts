@@ -1,4 +1,5 @@
-import { MEMORY_DEFAULTS, type MemoryQuery } from '@polyvac/core'
+import type { MemoryQuery } from '@polyvac/core'
+import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
 import { InvalidSearchError } from './errors.js'
 
 /** Checks the arguments of a search and fills in the defaults; a longer query is cut at its last whole word. */

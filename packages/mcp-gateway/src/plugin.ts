@@ -1,5 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, ownTime, schemaValidator, type Authenticate } from '@polyvac/core'
+import type { Authenticate } from '@polyvac/core'
+import { authenticateCallers, ownTime, schemaValidator } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'

@@ -1,4 +1,4 @@
-import { nearest } from '@polyvac/core'
+import { nearest } from '@polyvac/core/plugin'
 
 /** Names told where none is near. */
 const MAX_NAMES = 10

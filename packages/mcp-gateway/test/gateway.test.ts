@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
-import { serverToolName } from '@polyvac/core'
+import { serverToolName } from '@polyvac/core/plugin'
 import mcpGateway, { createGateway, type McpServerConfig } from '../src/index.js'
 import { bad, lives, published, started, textOf, until } from './fixtures/app.js'
 

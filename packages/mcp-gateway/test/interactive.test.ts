@@ -1,4 +1,4 @@
-import { LightAbort } from '@polyvac/core'
+import { LightAbort } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { bad, published, started, textOf, until } from './fixtures/app.js'
 

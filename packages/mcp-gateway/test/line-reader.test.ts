@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { idOfEdges, LineReader } from '@polyvac/core'
+import { idOfEdges, LineReader } from '@polyvac/core/plugin'
 import fc from 'fast-check'
 import { backoff } from '../src/backoff.js'
 import { redactor } from '../src/connections/redact.js'

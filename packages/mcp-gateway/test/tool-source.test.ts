@@ -1,4 +1,4 @@
-import { LightAbort } from '@polyvac/core'
+import { LightAbort } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import type { CallProgress, ServerRequest, SourceContext } from '../src/index.js'
 import { bad, published, started, until } from './fixtures/app.js'

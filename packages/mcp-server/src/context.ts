@@ -1,4 +1,5 @@
-import { Disconnects, SignedStates, type Log, type Principal } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import { Disconnects, SignedStates } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
 import { LISTS } from './lists/catalog.js'

@@ -1,4 +1,5 @@
-import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, ownTime, retryAfter, type Principal } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, ownTime, retryAfter } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,5 @@
-import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import type { AbortSignalLike } from '@polyvac/core/plugin'
 
 /** What a server offers: its tools, and where it has them resources and prompts. The seam to VACs, to a gateway, to tools of your own. */
 export interface ToolSource {

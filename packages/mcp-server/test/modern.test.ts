@@ -1,4 +1,4 @@
-import { SignedStates } from '@polyvac/core'
+import { SignedStates } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerRequest } from '../src/index.js'

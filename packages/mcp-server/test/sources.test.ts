@@ -1,4 +1,5 @@
-import { createVacs, SKILLS, type Interpreter, type Memory, type VacConfig, type Vacs } from '@polyvac/core'
+import { createVacs, type Interpreter, type Memory, type VacConfig, type Vacs } from '@polyvac/core'
+import { SKILLS } from '@polyvac/core/plugin'
 import { Value } from '@sinclair/typebox/value'
 import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'

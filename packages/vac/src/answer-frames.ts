@@ -1,4 +1,5 @@
-import { eventText, isAnswer, type Chunk } from '@polyvac/core'
+import { isAnswer, type Chunk } from '@polyvac/core'
+import { eventText } from '@polyvac/core/plugin'
 
 /** The three forms of a direct stream (contract section 2). */
 export const STREAM_TYPES = { text: 'text/plain; charset=utf-8', sse: 'text/event-stream', ndjson: 'application/x-ndjson' } as const

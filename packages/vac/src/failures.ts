@@ -1,4 +1,4 @@
-import { failureOf, retryAfter, type Failure } from '@polyvac/core'
+import { failureOf, retryAfter, type Failure } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** What the caller is told; what went wrong on our side goes to the log with its cause. */

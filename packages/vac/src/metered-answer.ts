@@ -1,4 +1,5 @@
-import { isAnswer, type Answer, type Chunk, type OpenStreams, type Principal, type Protocol, type AbortSignalLike, type Vac, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Chunk, type Principal, type Protocol, type Vac, type VacCall } from '@polyvac/core'
+import type { OpenStreams, AbortSignalLike } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** One question on its way from a request to a VAC. */

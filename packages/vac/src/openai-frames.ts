@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { contentText, eventText, InvalidRequestError, isAnswer, isRole, normaliseHistory, type Answer, type ChatTurn, type Chunk, type Failure } from '@polyvac/core'
+import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } from '@polyvac/core'
+import { contentText, eventText, InvalidRequestError, isRole, type Failure } from '@polyvac/core/plugin'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
 /** What a chat completion request asks of a VAC. */

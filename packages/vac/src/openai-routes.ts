@@ -1,4 +1,5 @@
-import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type Principal, type Vacs } from '@polyvac/core'
+import type { Principal, Vacs } from '@polyvac/core'
+import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams } from '@polyvac/core/plugin'
 import { answering } from './metered-answer.js'
 import { failureFor, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'

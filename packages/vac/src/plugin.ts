@@ -1,8 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import {
-  Answer, authenticateCallers, ErrorBody, normaliseHistory, OpenStreams, registerStreams, schemaValidator, sendEvents,
-  sendText, streamRoute, vacInfo, type Principal, type Vac, type Vacs
-} from '@polyvac/core'
+import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac, type Vacs } from '@polyvac/core'
+import { authenticateCallers, OpenStreams, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './metered-answer.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'

@@ -1,4 +1,5 @@
-import { ChatHistory, NOT_BLANK, VacInfo } from '@polyvac/core'
+import { ChatHistory, VacInfo } from '@polyvac/core'
+import { NOT_BLANK } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 
 /** Body of POST /vac/<vector_name>. Further fields go to the interpreter as keyword arguments. */

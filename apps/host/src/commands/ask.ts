@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
-import { isAnswer, sourceLines, type Answer, type ChatTurn, type Vac, type Vacs } from '@polyvac/core'
+import { isAnswer, type Answer, type ChatTurn, type Vac, type Vacs } from '@polyvac/core'
+import { sourceLines } from '@polyvac/core/plugin'
 import { createHost } from '../create-host.js'
 import { UsageError } from '../errors.js'
 import { loadConfig } from '../load-config.js'

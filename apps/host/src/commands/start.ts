@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
-import { isModulePath, readConfig, type Config } from '@polyvac/core'
+import { readConfig, type Config } from '@polyvac/core'
+import { isModulePath } from '@polyvac/core/plugin'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'

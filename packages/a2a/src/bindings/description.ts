@@ -1,4 +1,5 @@
-import { eventText, streamRoute, type Principal, type ExposedVacs } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { eventText, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask, TaskRecord } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError } from '../errors.js'

@@ -1,4 +1,4 @@
-import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core'
+import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'

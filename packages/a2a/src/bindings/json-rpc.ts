@@ -1,4 +1,4 @@
-import { streamRoute } from '@polyvac/core'
+import { streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'

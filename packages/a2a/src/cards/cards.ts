@@ -1,4 +1,5 @@
-import type { ExposedVacs, Vac } from '@polyvac/core'
+import type { Vac } from '@polyvac/core'
+import type { ExposedVacs } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { canonicalJson } from './canonical-json.js'
 import { cardFacts, type CardSource } from '../protocol/card-facts.js'

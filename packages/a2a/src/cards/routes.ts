@@ -1,4 +1,4 @@
-import type { ExposedVacs } from '@polyvac/core'
+import type { ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Cards, CardKind, ReadyCard } from './cards.js'

@@ -1,4 +1,5 @@
-import { findSkill, inputProblems, nearestSkill, SKILLS, type Principal, type Skill, type SkillKind, type ExposedVacs } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { findSkill, inputProblems, nearestSkill, SKILLS, type Skill, type SkillKind, type ExposedVacs } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,4 +1,5 @@
-import { eventText, type Principal } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { eventText } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import type { Dialect, Operation, Telling } from '../protocol/dialect.js'

@@ -1,4 +1,5 @@
-import { skillsOf, type Vac } from '@polyvac/core'
+import type { Vac } from '@polyvac/core'
+import { skillsOf } from '@polyvac/core/plugin'
 import { descriptionOf, nameOf } from '../dialects/description/card.js'
 import type { AgentExtension } from './extensions.js'
 

@@ -1,4 +1,4 @@
-import { failureOf } from '@polyvac/core'
+import { failureOf } from '@polyvac/core/plugin'
 import { isTaskError, type InvalidTaskError } from '@polyvac/tasks'
 import type { FastifyError, FastifyRequest } from 'fastify'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'

@@ -1,4 +1,4 @@
-import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core'
+import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core/plugin'
 import { InvalidEnvelopeError } from '../errors.js'
 import { isObject } from '../is-object.js'
 

@@ -1,4 +1,4 @@
-import { problemsOf } from '@polyvac/core'
+import { problemsOf } from '@polyvac/core/plugin'
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'

@@ -1,4 +1,5 @@
-import { AnswerArtifact, problemsOf, VacInvalidResultError, type Answer } from '@polyvac/core'
+import { AnswerArtifact, type Answer } from '@polyvac/core'
+import { problemsOf, VacInvalidResultError } from '@polyvac/core/plugin'
 import type { TaskPart, TaskUpdate } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'

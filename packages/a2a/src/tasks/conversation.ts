@@ -1,4 +1,5 @@
-import { findSkill, type ChatTurn, type ExposedVacs } from '@polyvac/core'
+import type { ChatTurn } from '@polyvac/core'
+import { findSkill, type ExposedVacs } from '@polyvac/core/plugin'
 import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from '../protocol/artifact-names.js'
 import { askedBy } from '../protocol/message.js'

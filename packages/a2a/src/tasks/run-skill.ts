@@ -1,7 +1,5 @@
-import {
-  askedBack, findSkill, inputProblems, isAnswer, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type Answer,
-  type ExposedVacs, type Log, type MemorySearchInput, type QueryInput, type Skill, type StreamInput, type VacCall
-} from '@polyvac/core'
+import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
+import { askedBack, findSkill, inputProblems, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult, streamSettings, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput } from '@polyvac/core/plugin'
 import { deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore, type TaskUpdate } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import { artifactsOf } from './artifacts.js'

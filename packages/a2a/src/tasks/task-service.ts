@@ -1,4 +1,4 @@
-import { sendEvents, LightAbort, streamSettings, type EventEncoding, type OpenStreams, type AbortSignalLike } from '@polyvac/core'
+import { sendEvents, LightAbort, streamSettings, type EventEncoding, type OpenStreams, type AbortSignalLike } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskRecord, type TaskStore, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'

@@ -5,7 +5,7 @@ import type { Gateway } from '../gateway.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
-import { InvalidRequestError, type LightAbort, type AbortSignalLike } from '@polyvac/core'
+import { InvalidRequestError, type LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 
 /** Whoever does not say what it can answer is asked everything. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }

@@ -1,4 +1,4 @@
-import { SignedStates, type StateFault } from '@polyvac/core'
+import { SignedStates, type StateFault } from '@polyvac/core/plugin'
 import { InvalidStateError } from '../errors.js'
 
 /** What a call is: a state belongs to one and fits no other. */

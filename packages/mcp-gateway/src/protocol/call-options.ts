@@ -1,4 +1,4 @@
-import type { AbortSignalLike } from '@polyvac/core'
+import type { AbortSignalLike } from '@polyvac/core/plugin'
 
 /** How far a call has come, as the server tells it. */
 export interface CallProgress {

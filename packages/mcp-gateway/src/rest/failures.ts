@@ -1,4 +1,4 @@
-import { failureOf as failureOfRequest, retryAfter } from '@polyvac/core'
+import { failureOf as failureOfRequest, retryAfter } from '@polyvac/core/plugin'
 import { contextOf } from '../errors.js'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../schemas.js'

@@ -1,4 +1,4 @@
-import { Disconnects, LinkedSet, LightAbort, type LinkedNode } from '@polyvac/core'
+import { Disconnects, LinkedSet, LightAbort, type LinkedNode } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 import { CallAbortedError, ShuttingDownError } from '../errors.js'
 

@@ -1,4 +1,4 @@
-import type { LinkedNode, LinkedSet } from '@polyvac/core'
+import type { LinkedNode, LinkedSet } from '@polyvac/core/plugin'
 import type { CallOptions, CallProgress, LogMessage, ToolResult } from '../protocol/call-options.js'
 import { CallAbortedError, CallTimeoutError } from '../errors.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'

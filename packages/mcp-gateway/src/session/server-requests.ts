@@ -2,7 +2,7 @@ import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { InputHandler, CallOptions, ServerRequest } from '../protocol/call-options.js'
 import { checkQuestions, isQuestion } from '../protocol/check-result.js'
 import type { PendingRequest } from './pending-request.js'
-import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core'
+import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core/plugin'
 
 /** Tools remembered as ones that ask. */
 const MAX_REMEMBERED = 1_000

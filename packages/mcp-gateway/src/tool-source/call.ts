@@ -1,4 +1,5 @@
-import { LightAbort, type Principal, type AbortSignalLike } from '@polyvac/core'
+import type { Principal } from '@polyvac/core'
+import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import type { InputHandler, CallOptions, CallProgress, LogMessage, ServerRequest, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, handedOn, ToolNotFoundError } from '../errors.js'
 import type { Gateway } from '../gateway.js'

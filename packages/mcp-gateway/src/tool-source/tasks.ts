@@ -1,4 +1,4 @@
-import { SignedStates } from '@polyvac/core'
+import { SignedStates } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'

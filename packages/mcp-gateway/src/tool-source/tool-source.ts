@@ -1,4 +1,4 @@
-import { serverToolName } from '@polyvac/core'
+import { serverToolName } from '@polyvac/core/plugin'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import type { Gateway } from '../gateway.js'
 import { LISTS, type Item, type ListKind } from '../protocol/lists.js'

@@ -1,4 +1,5 @@
-import { CallAbortedError, LightAbort, type Disconnects, type Log, type Principal, type AbortSignalLike } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import { CallAbortedError, LightAbort, type Disconnects, type AbortSignalLike } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'

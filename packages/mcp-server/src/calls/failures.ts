@@ -1,4 +1,5 @@
-import { failureOf, type Log } from '@polyvac/core'
+import type { Log } from '@polyvac/core'
+import { failureOf } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
 import { RpcError } from '../protocol/rpc.js'
 

@@ -1,4 +1,4 @@
-import { LinkedSet, ShuttingDownError, type LinkedNode } from '@polyvac/core'
+import { LinkedSet, ShuttingDownError, type LinkedNode } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
 import { RpcError } from '../protocol/rpc.js'
 

@@ -1,4 +1,4 @@
-import { CallAbortedError } from '@polyvac/core'
+import { CallAbortedError } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
 import { declaredIn } from '../protocol/capabilities.js'

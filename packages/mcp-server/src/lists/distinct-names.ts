@@ -1,4 +1,4 @@
-import { hashedName } from '@polyvac/core'
+import { hashedName } from '@polyvac/core/plugin'
 import { Entry, idOf, type Definitions } from './catalog.js'
 import { McpServerOptionsError } from '../errors.js'
 import type { ListKind, ToolDefinition, ToolSource } from '../tool-source.js'

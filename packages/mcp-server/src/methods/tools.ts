@@ -1,4 +1,4 @@
-import { nearest } from '@polyvac/core'
+import { nearest } from '@polyvac/core/plugin'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { projectResult } from '../protocol/projection.js'

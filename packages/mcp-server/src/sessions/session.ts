@@ -1,4 +1,4 @@
-import { LinkedSet, type LinkedNode } from '@polyvac/core'
+import { LinkedSet, type LinkedNode } from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../calls/call.js'
 import type { EventStore } from './event-store.js'

@@ -1,4 +1,4 @@
-import { CallAbortedError } from '@polyvac/core'
+import { CallAbortedError } from '@polyvac/core/plugin'
 import { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
 import { RpcError } from '../protocol/rpc.js'

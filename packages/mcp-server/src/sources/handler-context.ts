@@ -1,5 +1,6 @@
 import type { Answer, CallContext, CallProgress, ClientCapabilities, Era, LogMessage, ServerRequest } from '../tool-source.js'
-import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import type { AbortSignalLike } from '@polyvac/core/plugin'
 
 /**
  * A call as handlers see it: `({ text }, { progress, signal }) => …` takes it apart, so its functions stand by themselves.

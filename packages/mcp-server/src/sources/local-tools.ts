@@ -1,4 +1,4 @@
-import { MAX_TOOL_NAME, problemsOf } from '@polyvac/core'
+import { MAX_TOOL_NAME, problemsOf } from '@polyvac/core/plugin'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { McpServerOptionsError } from '../errors.js'

@@ -1,7 +1,5 @@
-import {
-  askedBack, isAnswer, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type Answer, type ChatTurn,
-  type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput, type VacCall
-} from '@polyvac/core'
+import { isAnswer, type Answer, type ChatTurn, type VacCall } from '@polyvac/core'
+import { askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput } from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult } from '../tool-source.js'
 import { canReply, replyOf, saidBefore } from './vac-dialogue.js'

@@ -1,4 +1,5 @@
-import { exposedVacs, vacInfo, type ExposedVacs, type MemoryDocument, type Vac, type Vacs } from '@polyvac/core'
+import type { MemoryDocument, Vac, Vacs } from '@polyvac/core'
+import { exposedVacs, vacInfo, type ExposedVacs } from '@polyvac/core/plugin'
 import { McpServerOptionsError } from '../errors.js'
 import type { Completion, ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
 import type { VacToolsOptions } from './vac-tools.js'

@@ -1,4 +1,5 @@
-import { exposedVacs, findSkill, SKILLS, skillsOf, toolName, VacInfo, vacInfo, VacNotFoundError, type ExposedVacs, type Skill, type SkillKind, type Vacs } from '@polyvac/core'
+import { VacInfo, type Vacs } from '@polyvac/core'
+import { exposedVacs, findSkill, SKILLS, skillsOf, toolName, vacInfo, VacNotFoundError, type ExposedVacs, type Skill, type SkillKind } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import { McpServerOptionsError } from '../errors.js'
 import type { ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'

@@ -1,4 +1,4 @@
-import { idOfEdges, LineReader } from '@polyvac/core'
+import { idOfEdges, LineReader } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'

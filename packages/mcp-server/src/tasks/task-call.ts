@@ -1,4 +1,5 @@
-import type { Log, Principal, AbortSignalLike } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import type { AbortSignalLike } from '@polyvac/core/plugin'
 import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import { CannotAskError } from '../errors.js'
 import { eraOf, type Revision } from '../protocol/revisions.js'

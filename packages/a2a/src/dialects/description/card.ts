@@ -1,4 +1,5 @@
-import { SKILLS, skillsOf, type Skill, type Vac } from '@polyvac/core'
+import type { Vac } from '@polyvac/core'
+import { SKILLS, skillsOf, type Skill } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 
 const SkillCard = Type.Object({

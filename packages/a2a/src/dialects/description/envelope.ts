@@ -1,4 +1,4 @@
-import { problemsOf } from '@polyvac/core'
+import { problemsOf } from '@polyvac/core/plugin'
 import { Type, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidParamsError, WrongMethodError } from '../../errors.js'

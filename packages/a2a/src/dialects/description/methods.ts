@@ -1,4 +1,4 @@
-import { NOT_BLANK } from '@polyvac/core'
+import { NOT_BLANK } from '@polyvac/core/plugin'
 import { Type, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Task, TaskStateName } from './record.js'
 

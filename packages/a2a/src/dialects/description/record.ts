@@ -1,4 +1,4 @@
-import { SKILLS } from '@polyvac/core'
+import { SKILLS } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import { isoTime } from '../../protocol/iso-time.js'

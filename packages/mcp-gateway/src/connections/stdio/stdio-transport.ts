@@ -1,4 +1,4 @@
-import { idOfEdges, LineReader } from '@polyvac/core'
+import { idOfEdges, LineReader } from '@polyvac/core/plugin'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { ServerProcess, type Command, type Exit } from './server-process.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { LinkedSet } from '../src/index.js'
-import type { LinkedNode } from '../src/index.js'
+import { LinkedSet } from '../src/plugin.js'
+import type { LinkedNode } from '../src/plugin.js'
 
 t.test('a live set holds what was added and not removed, in order, as a Set does', async () => {
   fc.assert(fc.property(fc.array(fc.record({ add: fc.boolean(), at: fc.nat(20) })), steps => {

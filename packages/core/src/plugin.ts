@@ -1,0 +1,36 @@
+// What Polyvac's own packages share beyond the public API. It changes without notice: applications import @polyvac/core.
+export { exposedVacs, type ExposedVacs } from './exposed-vacs.js'
+export { askedBack } from './answer.js'
+export { RESERVED_EXTRA } from './interpreter.js'
+export { MEMORY_DEFAULTS } from './memory.js'
+export { vacInfo, sourceLines } from './vac-info.js'
+export { contentText, isRole } from './history.js'
+export {
+  SKILLS, skillsOf, findSkill, nearestSkill, inputProblems, QueryInput, StreamInput, StreamSettings, MemorySearchInput, QueryResult, StreamResult,
+  MemorySearchResult
+} from './skills.js'
+export type { Skill, SkillKind } from './skills.js'
+export { questionOf, streamSettings, queryResult, streamResult, searchMemory, skillFailure } from './skill-run.js'
+export { toolName, serverToolName, hashedName, MAX_TOOL_NAME } from './tool-name.js'
+export { runInterpreter, RUN_LIMITS } from './run-interpreter.js'
+export type { Run } from './run-interpreter.js'
+export { isModulePath } from './vac-config.js'
+export { moduleUrl } from './interpreter-module.js'
+export { sendEvents, sendText, eventText, ownTime, registerStreams, streamRoute } from './send-stream.js'
+export type { Encoding, EventEncoding } from './send-stream.js'
+export { LightAbort, type AbortSignalLike } from './light-abort.js'
+export { authenticateCallers } from './authentication.js'
+export { Disconnects } from './client-disconnect.js'
+export { LinkedSet, type LinkedNode } from './linked-set.js'
+export { OpenStreams, type OpenStream } from './open-streams.js'
+export { schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
+export { failureOf, retryAfter, type Failure } from './error-body.js'
+export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
+export { nearest } from './nearest.js'
+export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
+export { SignedStates, type StateFault } from './signed-state.js'
+export {
+  VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, VacBufferFullError, VacBusyError,
+  CallAbortedError, ShuttingDownError, InvalidVacNameError, InvalidVacsError, InterpreterModuleError, BodyTooDeepError,
+  InvalidHistoryError, InvalidPrincipalError, UnauthenticatedError
+} from './errors.js'
