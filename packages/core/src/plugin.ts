@@ -36,6 +36,10 @@ export { silentLog } from './log.js'
 export { OpenCalls } from './open-calls.js'
 export { SseBody, KEEP_ALIVE_MS, MAX_UNREAD_CHARS } from './sse-body.js'
 export { innerRequest, isInner, type InnerRequest } from './in-process.js'
+export {
+  readOptions, integer, milliseconds, number, flag, text, oneOf, texts, callback, withMethod, optional, required, MAX_TIMER_MS
+} from './options.js'
+export type { OptionRule, OptionRules, ReadOptions } from './options.js'
 export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
 export { SignedStates, type StateFault } from './signed-state.js'
 export {
