@@ -100,7 +100,7 @@ export const remedies = {
   CANNOT_LISTEN: { seen: 'start', means: 'The address or port cannot be bound.', remedy: 'The message names the reason.' },
   USAGE: { seen: 'start', means: 'The command line is not understood. The exit code is 2.', remedy: 'Read `polyvac --help`.' },
   DOCUMENTS_FOLDER_NOT_FOUND: { seen: 'start', means: 'The folder to index is missing, is a file, or cannot be read.', remedy: 'Set `path` to a folder that this process can read.' },
-  DOCUMENTS_INVALID_OPTION: { seen: 'start', means: 'An option of a folder memory is out of its range.', remedy: 'The message names the range.' },
+  DOCUMENTS_INVALID_OPTION: { seen: 'start', means: 'An option of `openFolder`, `documentsInterpreter` or `openaiInterpreter` is unknown, has the wrong type or is out of its range.', remedy: 'Correct the option that `message` names; it gives the range.' },
   DOCUMENTS_INDEX_FILE: { seen: 'start', means: 'The index file cannot be opened or written.', remedy: 'Set `indexFile` to a path that can be written, or to `:memory:`.' },
   SQLITE_DRIVER_MISSING: { seen: 'start', means: 'There is no SQLite driver.', remedy: 'Run `npm i better-sqlite3@12`, or use Node.js 22.13 or newer.' },
   TASK_STORE_FILE: { seen: 'start', means: 'The file for tasks belongs to another program, or a newer version made it.', remedy: 'Set a path of its own, or install the newer version.' },
