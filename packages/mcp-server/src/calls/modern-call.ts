@@ -1,13 +1,11 @@
+import { argumentAt, type ClientCapabilities, headerMatches, type InputResponse, isResponseTo, type LogLevel, missingCapabilities, type ModernRevision, type ServerRequest } from '@polyvac/mcp-protocol'
 import { Call, type CallParts } from './call.js'
-import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import type { Entry } from '../lists/catalog.js'
 import { CannotAskError } from '../errors.js'
-import { argumentAt, headerMatches } from '../protocol/param-headers.js'
-import type { ModernRevision } from '../protocol/revisions.js'
 import { isRecord, resultText, RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { isInner } from '../http/in-process.js'
-import type { Answer, ClientCapabilities, LogLevel, ServerRequest, Relay, ToolDefinition } from '../tool-source.js'
+import type { Relay, ToolDefinition } from '../tool-source.js'
 
 /** The methods whose callers can be asked. */
 const CAN_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
@@ -60,12 +58,12 @@ export class ModernCall extends Call {
     }
   }
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> {
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
     const asked = Object.entries(questions) as Array<[K, ServerRequest]>
     this.#check(asked)
     // an answer of the wrong form is asked for again
-    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
-    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
+    const open = asked.filter(([key, question]) => !isResponseTo(question, this.#answers[key]))
+    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, InputResponse>
     if (state !== undefined) this.#state = state
     this.#open = { ...this.#open, ...Object.fromEntries(open) }
     throw new InputRequired(`the caller is asked for ${open.map(([key]) => key).join(', ')} first`)
@@ -97,7 +95,7 @@ export class ModernCall extends Call {
     if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
     if (asked.length > this.#server.limits.maxQuestions) throw new CannotAskError(method, `${this.#server.limits.maxQuestions} questions may be asked at once`)
     for (const [, question] of asked) {
-      const requiredCapabilities = missingFor(question, this.capabilities)
+      const requiredCapabilities = missingCapabilities(question, this.capabilities)
       if (requiredCapabilities !== undefined) {
         throw new RpcError('missingCapability', `the client must declare that it answers ${question.method}`, { requiredCapabilities }, 400)
       }

@@ -1,7 +1,8 @@
+import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import type { Completion, CompletionRef, ToolSource } from '../tool-source.js'
+import type { ToolSource } from '../tool-source.js'
 import { isTexts } from './prompts.js'
 import { shown } from './tools.js'
 

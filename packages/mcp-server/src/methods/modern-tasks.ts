@@ -1,5 +1,5 @@
+import { declaresTasks, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { TASKS_EXTENSION } from '../protocol/meta-keys.js'
 import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
@@ -31,7 +31,7 @@ export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
 /** @throws RpcError -32601 where there are no tasks, -32021 where the caller does not know them */
 export function checkTasks (server: McpContext, call: Call): void {
   if (!server.hasTasks) throw new RpcError('methodNotFound', 'this server has no tasks', undefined, 404)
-  if (!declaresTasks(call)) throw missingTasks()
+  if (!declaresTasks(call.capabilities)) throw missingTasks()
 }
 
 /** Tells each change of a task of the caller; undefined where there is no such task. */
@@ -43,12 +43,8 @@ export async function follower (server: McpContext, call: Call, taskId: string):
   return async changed => { await tasks.follow(call, taskId, task => { changed(detailedTaskOf(task, tasks.times, call.protocolVersion)) }) }
 }
 
-export function declaresTasks ({ capabilities: { extensions } }: Call): boolean {
-  return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION])
-}
-
 export function missingTasks (): RpcError {
-  return new RpcError('missingCapability', 'the client must declare the extension for tasks', { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } }, 400)
+  return new RpcError('missingCapability', 'the client must declare the extension for tasks', { requiredCapabilities: TASKS_CAPABILITY }, 400)
 }
 
 function idOf (server: McpContext, call: Call): string {

@@ -1,4 +1,4 @@
-import { MODERN_REVISIONS } from '../protocol/revisions.js'
+import { MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { listen } from './listen.js'
 import { modernTaskMethods } from './modern-tasks.js'
 import { sharedMethods, type Method } from './shared.js'

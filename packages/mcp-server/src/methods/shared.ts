@@ -1,5 +1,5 @@
+import { LIST_KINDS, LISTS } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { LIST_KINDS, LISTS } from '../lists/catalog.js'
 import type { McpContext } from '../context.js'
 import { complete } from './completion.js'
 import { getPrompt } from './prompts.js'

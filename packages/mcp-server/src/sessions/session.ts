@@ -1,13 +1,12 @@
 import { LinkedSet, type LinkedNode } from '@polyvac/core/plugin'
+import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../calls/call.js'
 import type { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
-import type { LegacyRevision } from '../protocol/revisions.js'
 import { RpcError, type Params, type Response } from '../protocol/rpc.js'
 import { ResumableStream } from './resumable-stream.js'
 import type { HttpSseStream } from './http-sse-stream.js'
-import type { ClientCapabilities, LogLevel } from '../tool-source.js'
 
 export interface SessionParts {
   readonly owner: string | undefined
@@ -130,7 +129,7 @@ export class Session {
 
   #newStream (): ResumableStream {
     const id = (++this.#count).toString(36)
-    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, this.revision >= '2025-11-25')
+    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, features[this.revision].primingEvents)
     this.#streams.set(id, stream)
     return stream
   }

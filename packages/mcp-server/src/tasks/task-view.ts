@@ -1,8 +1,7 @@
+import { CODES, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import { projectResult } from '../protocol/projection.js'
-import { CODES } from '../protocol/rpc.js'
-import type { Revision } from '../protocol/revisions.js'
-import type { ServerRequest, ToolResult } from '../tool-source.js'
+import type { ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
 
 /** The artifact that holds the result of a tool. */
