@@ -1,6 +1,6 @@
 import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
 import type { CodedFailure } from './failure.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+import type { TaskStep } from './task-view.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 
 /** What a client may ask of an agent, whatever its version calls it. */

@@ -1,8 +1,7 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { Telling } from '../../protocol/dialect.js'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
-import type { TaskStep } from '../../tasks/follow-task.js'
+import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
 import { isoTime } from '../../protocol/iso-time.js'
 import { ROLES, STATES } from './names.js'
 
