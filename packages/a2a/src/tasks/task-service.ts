@@ -5,7 +5,8 @@ import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotWaitingE
 import { followTask, settledTask } from './follow-task.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import { DEFAULTS } from '../options.js'
-import { checkSecrets, type AddressGuard } from '../push/index.js'
+import type { AddressGuard } from '../push/address-guard.js'
+import { checkSecrets } from '../push/push-secrets.js'
 import type { StreamQuota, StreamPlace } from './stream-quota.js'
 
 /** Longest time in ms that a request waits for a task to change; then it is answered with the task as it is. */

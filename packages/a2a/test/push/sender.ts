@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Delivery, TaskLogger } from '@polyvac/tasks'
 import type { Test } from 'tap'
-import { AddressGuard, pushDeliverer, SigningKeys, type AddressGuardOptions, type PushDeliverer, type PushDelivererOptions } from '../../src/push/index.js'
+import { SigningKeys } from '../../src/index.js'
+import { AddressGuard, type AddressGuardOptions } from '../../src/push/address-guard.js'
+import { pushDeliverer, type PushDeliverer, type PushDelivererOptions } from '../../src/push/deliver.js'
 
 export const ISSUER = 'https://agent.example'
 export const never: AbortSignal = new AbortController().signal
