@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Cards, CardKind, ReadyCard } from './cards.js'
 import { codedFailure } from '../protocol/failure.js'
 import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
-import { versionOf } from '../protocol/versions.js'
+import { versionOf } from '../protocol/request-headers.js'
 import { VersionNotSupportedError } from '../errors.js'
 
 export interface CardRoutesOptions {
