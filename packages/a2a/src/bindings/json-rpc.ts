@@ -1,7 +1,7 @@
 import { streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { codedFailure, headersOf } from '../protocol/failure.js'
+import { codedFailure, headersOf, PLAIN_STATUSES } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
 import { isObject } from '../is-object.js'
@@ -21,9 +21,6 @@ export interface RpcOptions {
 }
 
 const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
-
-/** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
-const PLAIN_STATUSES = [401, 403, 413, 429, 503]
 
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
 export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
@@ -59,7 +56,7 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     const dialect = dialects.find(dialect => dialect.version === version) ?? dialects[0] as Dialect
     const coded = codedFailure(err, request)
     const { code, message, data } = newest(err, dialect).toRpcError(coded)
-    return { status: PLAIN_STATUSES.includes(coded.status) ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
+    return { status: coded.status in PLAIN_STATUSES ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
   }
 
   /** Only the newest version has a word for a version that is not spoken. */
