@@ -10,10 +10,10 @@ import { nameOf } from './protocol/card-facts.js'
 import { cardRoutes } from './cards/routes.js'
 import { Cards } from './cards/cards.js'
 import { v03 } from './dialects/v0_3/index.js'
-import { toTask as toTask03 } from './dialects/v0_3/answers.js'
-import { toNotification } from './dialects/v1/answers.js'
 import { v1 } from './dialects/v1/index.js'
-import { toFrame } from './dialects/description/record.js'
+import { toNotification } from './dialects/description/record.js'
+import type { Dialect } from './protocol/dialect.js'
+import type { PushDialect } from './protocol/push-config.js'
 import { descriptionRoutes } from './bindings/description.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
 import { OWN_EXTENSIONS } from './protocol/extensions.js'
@@ -38,6 +38,9 @@ const MAX_RUN_MS = 3_660_000
 const DELIVERIES_AT_ONCE = 64
 /** The public versions that are spoken, the newest first. */
 const DIALECTS = [v1, v03]
+
+/** The dialects of push configs by their stored name. */
+const PUSH_DIALECTS: Readonly<Record<PushDialect, Dialect>> = { v1, v0_3: v03 }
 
 const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
 
@@ -145,14 +148,13 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   }
 }
 
-/** The body of a push notification: what the step is in the dialect that its config was made in. Undefined where the task is gone. */
+/** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
 async function payloadOf (tasks: TaskStore, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
   const task = await tasks.get(owner, taskId)
   const step = task === null ? undefined : await stepAt(tasks, task, event.seq, signal)
   if (step === undefined) return undefined
-  const { dialect } = config.settings as { dialect?: string }
-  if (dialect === 'v1') return { type: 'application/a2a+json', body: JSON.stringify(toNotification(step)) }
-  return { type: 'application/json', body: JSON.stringify(dialect === 'v0_3' ? toTask03(step.task) : toFrame(step.task, step.event)) }
+  const { dialect } = config.settings as { dialect?: PushDialect }
+  return dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)
 }
 
 /**
