@@ -12,6 +12,7 @@ import { paramsOf, requestSchema, responseSchema } from '../dialects/description
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushParams, type SendParams, type TaskParams } from '../dialects/description/methods.js'
 import { toNewPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
+import { parseJson } from './json-body.js'
 import { fromState, isStreaming, toFrame, toTask } from '../dialects/description/record.js'
 
 export interface DescriptionOptions {
@@ -31,9 +32,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  // the application around may read JSON in a way of its own
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  parseJson(app)
 
   answer('tasks/send', async (params, request, reply) => {
     const begun = await begin(params as SendParams, request)

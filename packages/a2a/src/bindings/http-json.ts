@@ -9,7 +9,7 @@ import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { acceptJson } from './json-body.js'
+import { parsePublicJson } from './json-body.js'
 import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
@@ -37,7 +37,7 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
-  acceptJson(app)
+  parsePublicJson(app)
 
   for (const tenant of ['', '/:tenant']) {
     route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')

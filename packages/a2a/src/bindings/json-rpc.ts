@@ -8,7 +8,7 @@ import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { acceptJson } from './json-body.js'
+import { parsePublicJson } from './json-body.js'
 import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
@@ -27,7 +27,7 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  acceptJson(app)
+  parsePublicJson(app)
 
   const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
   const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }
