@@ -87,7 +87,7 @@ export function codesOfSource () {
       if (!String(name).endsWith('.ts')) continue
       const text = read(`${folder}${name}`)
       for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
-        codes.set(code, Number(/(\d{3})\s*$/.exec(rest)?.[1] ?? 500))
+        codes.set(code, Number(/(\d{3})(?:, \{[^}]*\})?\s*$/.exec(rest)?.[1] ?? 500))
       }
       for (const [, code] of text.matchAll(/\bcode: '([A-Z][A-Z0-9_]+)'/g)) if (!codes.has(code)) codes.set(code, undefined)
     }
@@ -113,7 +113,7 @@ function errorIndex () {
 
 function limitsTable () {
   return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
-    const text = new RegExp(`\\b${name}\\s*[:=]\\s*([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\()?([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
     // a constant is a product of numbers
     const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
     if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)

@@ -1,9 +1,11 @@
 export { mcpGatewayPlugin, mcpGatewayPlugin as default } from './plugin.js'
 export type { McpGatewayOptions } from './plugin.js'
 export { createGateway } from './gateway.js'
-export type { Gateway, Listing, ServerItem } from './gateway.js'
-export type { GatewayToolSource, SourceItem, SourceResource, SourceTemplate, SourceTool } from './tool-source/tool-source.js'
-export type { SourceContext, SourceResult } from './tool-source/call.js'
+export type { Gateway } from './gateway.js'
+export type { Listing, ServerItem } from './servers.js'
+export type {
+  GatewayToolSource, SourceContext, SourceItem, SourceResource, SourceResult, SourceTemplate, SourceTool
+} from './tool-source/types.js'
 export { DEFAULTS } from './options.js'
 export type { GatewayOptions, Limits, Log } from './options.js'
 export { McpServerConfig } from '@polyvac/core'

@@ -2,33 +2,8 @@ import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/
 import { LATEST_PROTOCOL_VERSION, type JSONRPCMessage, type MessageExtraInfo } from '@modelcontextprotocol/sdk/types.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
-import type { CallOptions } from '../protocol/call-options.js'
-import { version } from '../version.js'
+import { ENVELOPE, META_PREFIX, MODERN_VERSION, UNSUPPORTED_VERSION } from '../protocol/revision.js'
 
-/** The revision without sessions: every request says who asks and what it can. */
-export const MODERN_VERSION = '2026-07-28'
-
-export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
-export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
-
-const META = 'io.modelcontextprotocol/'
-/** The extension for tasks. */
-export const TASKS_EXTENSION = `${META}tasks`
-
-/** Capabilities of a client that knows tasks. */
-export const KNOWS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } }
-
-const ENVELOPE = { [`${META}protocolVersion`]: MODERN_VERSION, [`${META}clientCapabilities`]: CLIENT_CAPABILITIES, [`${META}clientInfo`]: CLIENT_INFO }
-
-/** What goes with a request of this revision, beside the envelope that is the same for all. */
-export function metaOf ({ capabilities, logLevel }: CallOptions): object | undefined {
-  if (capabilities === undefined && logLevel === undefined) return undefined
-  return { ...capabilities !== undefined && { [`${META}clientCapabilities`]: capabilities }, ...logLevel !== undefined && { [`${META}logLevel`]: logLevel } }
-}
-
-/** JSON-RPC codes of this revision: the caller lacks what the server must ask it for; the server serves other revisions. */
-export const MISSING_CAPABILITY = -32021
-const UNSUPPORTED_VERSION = -32022
 const METHOD_NOT_FOUND = -32601
 
 /** Wait in ms before a subscription that ended is asked for again; it doubles with each time that it was not taken. */
@@ -157,7 +132,7 @@ export class ModernAdapter implements Transport {
 }
 
 function handshakeOf ({ capabilities, instructions, _meta: meta }: Record<string, unknown>): Record<string, unknown> {
-  const info = (meta as Record<string, unknown> | undefined)?.[`${META}serverInfo`] ?? { name: 'unnamed', version: '0' }
+  const info = (meta as Record<string, unknown> | undefined)?.[`${META_PREFIX}serverInfo`] ?? { name: 'unnamed', version: '0' }
   return {
     // the client takes no version that it does not know
     protocolVersion: LATEST_PROTOCOL_VERSION,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CallOptions, ServerRequest, ToolResult } from '../protocol/call-options.js'
 import { InvalidStateError } from '../errors.js'
-import type { Gateway } from '../gateway.js'
+import type { Servers } from '../servers.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
@@ -72,14 +72,14 @@ class Running implements CallOptions {
 
 /** Calls that may ask their caller something in between: the caller is answered with the question, the call waits here. */
 export class InteractiveCalls {
-  readonly #gateway: Gateway
+  readonly #servers: Servers
   readonly #states: RequestStates
-  readonly #hasRoom = (): boolean => this.#parked.size < this.#gateway.limits.maxQuestions
+  readonly #hasRoom = (): boolean => this.#parked.size < this.#servers.limits.maxQuestions
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
 
-  constructor (gateway: Gateway) {
-    this.#gateway = gateway
-    this.#states = new RequestStates(gateway.stateKey)
+  constructor (servers: Servers) {
+    this.#servers = servers
+    this.#states = new RequestStates(servers.stateKey)
   }
 
   /**
@@ -91,7 +91,7 @@ export class InteractiveCalls {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
       const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
-      running.done = this.#gateway.call(server, tool, args, running)
+      running.done = this.#start(server, tool, args, running)
       return await this.#outcome(running, body, owner)
     }
     const running = this.#resume(body, owner, requestState)
@@ -105,6 +105,10 @@ export class InteractiveCalls {
     } finally {
       signal.removeEventListener('abort', leave)
     }
+  }
+
+  async #start (server: string, tool: string, args: unknown, running: Running): Promise<ToolResult> {
+    return await this.#servers.get(server).call(tool, args, running)
   }
 
   /** The end of a call, or its next questions. */
@@ -155,7 +159,7 @@ export class InteractiveCalls {
   #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
     running.onQuestion = running.onProgress = running.onMessage = undefined
     const id = randomUUID()
-    const { questionTtlMs } = this.#gateway.limits
+    const { questionTtlMs } = this.#servers.limits
     const timer = setTimeout(() => this.#expire(id), questionTtlMs)
     timer.unref()
     this.#parked.set(id, { running, timer })

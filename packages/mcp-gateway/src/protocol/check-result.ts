@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from './call-options.js'
 import { isRecord } from '../is-record.js'
-import { TASKS_EXTENSION } from '../connections/modern-adapter.js'
+import { TASKS_EXTENSION } from './revision.js'
 
 /** Questions in one answer of revision 2026-07-28. */
 export const MAX_AT_ONCE = 20

@@ -1,4 +1,4 @@
-import type { ServerItem } from '../gateway.js'
+import type { ServerItem } from '../servers.js'
 import type { ListKind } from '../protocol/lists.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { isRecord } from '../is-record.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ServerItem } from '../gateway.js'
+import type { ServerItem } from '../servers.js'
 import type { ListKind } from '../protocol/lists.js'
 import { listBody } from './bodies.js'
 

@@ -1,7 +1,7 @@
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
-import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from '../connections/modern-adapter.js'
+import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from '../protocol/revision.js'
 import { answersTo } from './server-requests.js'
 
 /** How often a task is looked at, in ms, within what its server wishes. */

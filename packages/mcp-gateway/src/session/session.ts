@@ -5,7 +5,7 @@ import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { ListCache } from './list-cache.js'
 import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from '../connections/modern-adapter.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from '../protocol/revision.js'
 import type { Limits } from '../options.js'
 import { LinkedSet } from '@polyvac/core/plugin'
 import { answersTo, ServerRequests } from './server-requests.js'
@@ -106,7 +106,6 @@ export class Session {
   get open (): boolean { return this.#open }
   get calls (): number { return this.#calls.size }
   get serverInfo (): { name: string, version: string } | undefined { return this.#client.getServerVersion() }
-  get instructions (): string | undefined { return this.#client.getInstructions() }
 
   /** The handshake. */
   async connect (timeoutMs: number): Promise<void> {

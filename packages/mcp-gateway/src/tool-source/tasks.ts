@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { handedOn } from '../errors.js'
-import type { Gateway } from '../gateway.js'
-import { KNOWS_TASKS } from '../connections/modern-adapter.js'
-import type { SourceContext } from './call.js'
+import type { Servers } from '../servers.js'
+import { KNOWS_TASKS } from '../protocol/revision.js'
+import type { SourceContext } from './types.js'
 
 /** How long a task whose server names no time can be asked for, in ms. */
 const DEFAULT_TTL_MS = 24 * 3_600_000
@@ -30,13 +30,13 @@ type Task = Readonly<Record<string, unknown>>
  * are signed for them, which also say where the task is.
  */
 export class SourceTasks {
-  readonly #gateway: Gateway
+  readonly #servers: Servers
   readonly #ids: SignedStates
 
   /** @throws INVALID_STATE_KEY */
-  constructor (gateway: Gateway) {
-    this.#gateway = gateway
-    this.#ids = new SignedStates(gateway.stateKey, MAX_ID_CHARS)
+  constructor (servers: Servers) {
+    this.#servers = servers
+    this.#ids = new SignedStates(servers.stateKey, MAX_ID_CHARS)
   }
 
   /** A new task as its caller is told. */
@@ -95,10 +95,10 @@ export class SourceTasks {
     const read = this.#ids.read(id, identity(context))
     if ('fault' in read) return undefined
     const [server, taskId] = read.value as [string, string]
-    if (!this.#gateway.names.includes(server)) return undefined
+    if (!this.#servers.names.includes(server)) return undefined
     const { signal, principal } = context
     try {
-      return await this.#gateway.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
+      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
     } catch (err) {
       throw handedOn(err)
     }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
-import { connectionTo, type Connection, type ConnectionContext } from '../connections/connection.js'
+import type { Connection, KnownBinding } from '../connections/connection.js'
+import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
-import type { KnownBinding } from '../connections/http/http-connection.js'
 import { watchHealth } from './health.js'
-import type { ListKind } from '../protocol/lists.js'
+import { createConnection } from './open-connection.js'
 import { wordsOf } from '../session/rpc-channel.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
@@ -42,9 +42,7 @@ export interface UpstreamStatus {
   readonly stderr: readonly string[]
 }
 
-export interface UpstreamOptions extends Omit<ConnectionContext, 'onUpdated'> {
-  readonly onChange: (kinds: readonly ListKind[]) => void
-}
+export type UpstreamOptions = Omit<StdioContext, 'onUpdated'>
 
 /** Keeps one configured server running: starts it, waits for its end, starts it again. */
 export class Supervisor {
@@ -225,7 +223,7 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = await connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
       if (signal.aborted) break
       let wasReady = 0
       try {

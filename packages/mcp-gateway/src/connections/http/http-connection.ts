@@ -5,7 +5,7 @@ import { Agent, fetch, type RequestInit } from 'undici'
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { Connection, ConnectionContext, End } from '../connection.js'
+import type { Binding, Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
 import { requestFetch } from './request-fetch.js'
 import { ModernAdapter } from '../modern-adapter.js'
 import { redactor, type Redact } from '../redact.js'
@@ -19,15 +19,6 @@ const GOODBYE_MS = 200
 
 /** How long a server may take to say that it speaks the newer era, in ms, before the older one is tried. */
 const PROBE_MS = 5_000
-
-type Binding = 'streamable' | 'modern' | 'sse'
-
-/** What a server spoke last, so that it is not asked in vain again. */
-export interface KnownBinding {
-  binding?: Binding | undefined
-  /** What it said to the handshake of the era before, worth telling where it knows the other one neither. */
-  refusal?: Error | undefined
-}
 
 /** A connection to a server that is reached over HTTP: Streamable HTTP of either era, else HTTP with SSE of 2024. */
 export class HttpConnection implements Connection {

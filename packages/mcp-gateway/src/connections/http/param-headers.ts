@@ -1,4 +1,4 @@
-import { MODERN_VERSION } from '../modern-adapter.js'
+import { MODERN_VERSION } from '../../protocol/revision.js'
 
 /** The parameter whose value a request's `Mcp-Name` repeats. */
 const NAMED: Readonly<Record<string, string>> = {

@@ -1,17 +1,24 @@
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { resolve } from 'node:path'
-import { childEnvironment } from '../../config/child-environment.js'
-import type { Connection, ConnectionContext, End } from '../connection.js'
-import type { KnownBinding } from '../http/http-connection.js'
+import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
+import type { Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
 import { ModernAdapter } from '../modern-adapter.js'
 import { redactor, type Redact } from '../redact.js'
 import { describeExit } from './server-process.js'
 import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
+import type { OrphanWatchdog } from './orphan-watchdog.js'
 import { StdioTransport } from './stdio-transport.js'
 
 /** Lines that are no messages which are shown beside those of stderr. */
 const MAX_GARBAGE_LINES = 5
+
+/** The additional context of connections to child processes. */
+export interface StdioContext extends ConnectionContext, EnvironmentRule {
+  readonly watch: OrphanWatchdog
+  /** Working directory of commands. */
+  readonly folder: string
+}
 
 /** A connection to a server that is started here. */
 export class StdioConnection implements Connection {
@@ -28,7 +35,7 @@ export class StdioConnection implements Connection {
   #failure: Error | undefined
   #garbage = 0
 
-  constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
+  constructor (config: NamedServer, parts: StdioContext, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
     const { env, missing, inheritsAll } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)

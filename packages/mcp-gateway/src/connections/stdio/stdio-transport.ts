@@ -1,14 +1,8 @@
 import { idOfEdges, LineReader } from '@polyvac/core/plugin'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
-import { ServerProcess, type Command, type Exit } from './server-process.js'
+import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
-
-/** What the gateway adds to the SDK's transport. */
-export interface ConnectionEnd {
-  readonly exit?: Exit | undefined
-  readonly error?: Error | undefined
-}
 
 export interface StdioOptions {
   readonly maxMessageBytes: number
