@@ -58,7 +58,7 @@ export class McpContext {
     this.states = new SignedStates(stateKey, limits.maxStateChars)
     this.places = new StreamLimit(limits.maxStreams)
     this.watch = new ResourceSubscriptions(sources, log)
-    this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
+    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry: this.registry, limits, log, store: tasks })
   }
 
   /** Whether there are tasks of 2026-07-28: of our own, or of other servers. */

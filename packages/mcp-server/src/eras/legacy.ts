@@ -7,8 +7,8 @@ import { ResponseWriter } from '../http/response.js'
 import { whenOver } from '../http/sse-body.js'
 import { LegacyCall } from '../calls/legacy-call.js'
 import { legacyMethods } from '../methods/legacy.js'
-import type { Method } from '../methods/shared.js'
 import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
+import type { OpenCalls } from '../calls/open-calls.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
 import type { Session } from '../sessions/session.js'
@@ -119,10 +119,11 @@ export class Legacy {
   #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: ResponseWriter, revision: LegacyRevision, session: Session | undefined): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
-    const { leaving, limits, principalOf } = this.#server
+    const { calls, leaving, limits, principalOf } = this.#server
     const call = new LegacyCall({ request, answer, id, method, params, principal: principalOf(request), leaving, sessionId: session?.id }, revision, session, limits)
-    if (session === undefined) runCall(this.#server, call, handler)
-    else runInSession(this.#server, session, call, handler)
+    const work = (): Promise<string> => handler(this.#server, call)
+    if (session === undefined) runCall(calls, call, work)
+    else runInSession(calls, session, call, work)
   }
 
   /** A message that gets no response. */
@@ -157,14 +158,14 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
   return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: readCapabilities(capabilities) }
 }
 
-async function runInSession (server: McpContext, session: Session, call: LegacyCall, method: Method): Promise<void> {
+async function runInSession (openCalls: OpenCalls, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
   let place
   try {
     place = session.begin(call)
   } catch (err) {
     return call.fail(err as RpcError)
   }
-  await runCall(server, call, method)
+  await runCall(openCalls, call, work)
   session.end(place)
 }
 

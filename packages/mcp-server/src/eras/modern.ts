@@ -54,10 +54,11 @@ export class Modern {
     if (hasHeaders && named !== undefined) checkName(headers[HEADERS.name], params[named], named)
     const handler = modernMethods.get(method)
     if (handler === undefined) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`, undefined, 404)
-    const { leaving, principalOf } = this.#server
+    const server = this.#server
+    const { calls, leaving, principalOf } = server
     const answer = new ResponseWriter(reply)
-    const call = new ModernCall({ request, answer, id, method, params, principal: principalOf(request), leaving }, version, capabilities, level, this.#server)
-    runCall(this.#server, call, handler)
+    const call = new ModernCall({ request, answer, id, method, params, principal: principalOf(request), leaving }, version, capabilities, level, server)
+    runCall(calls, call, () => handler(server, call))
   }
 }
 

@@ -4,7 +4,7 @@ import { isRecord, RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import type { ToolSource } from '../tool-source.js'
 import { isTexts } from './prompts.js'
-import { shown } from './tools.js'
+import { shown } from './names.js'
 
 /** Values in one answer, by the specification. */
 const MAX_VALUES = 100

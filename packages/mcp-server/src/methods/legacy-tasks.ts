@@ -5,7 +5,7 @@ import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
-import type { Method } from './shared.js'
+import type { Method } from './method.js'
 
 /** The methods for tasks of revision 2025-11-25. */
 export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [

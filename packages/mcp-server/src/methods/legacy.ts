@@ -3,7 +3,8 @@ import type { LegacyCall } from '../calls/legacy-call.js'
 import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { legacyTaskMethods } from './legacy-tasks.js'
-import { sharedMethods, type Method } from './shared.js'
+import type { Method } from './method.js'
+import { sharedMethods } from './shared.js'
 
 type LegacyMethod = (server: McpContext, call: LegacyCall) => Promise<string>
 

@@ -2,7 +2,8 @@ import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import { checkTasks, follower } from './modern-tasks.js'
+import { follower } from './modern-tasks.js'
+import { checkTasks } from './task-capability.js'
 
 type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
 

@@ -1,4 +1,3 @@
-import { nearest } from '@polyvac/core/plugin'
 import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
@@ -8,10 +7,8 @@ import { failedResult, prepareTool, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
-import { missingTasks } from './modern-tasks.js'
-
-/** Names in messages to callers are cut after so many characters. */
-const MAX_SHOWN = 100
+import { shown, suggestion } from './names.js'
+import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
 export async function callTool (server: McpContext, call: Call): Promise<string> {
@@ -56,13 +53,4 @@ function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: T
 function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {
   const { times } = tasks!
   return era === 'modern' ? texts.other('task', taskOf(task, times)) : JSON.stringify({ task: legacyTaskOf(task, times) })
-}
-
-export function shown (name: string): string {
-  return JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name)
-}
-
-export function suggestion (name: string, names: readonly string[]): string {
-  const near = nearest(name, names)
-  return near === undefined ? '' : `; did you mean ${near}?`
 }

@@ -1,6 +1,7 @@
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-import { type ClientCapabilities, type Era, eraOf, type InputResponse, isResponseTo, missingCapabilities, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import { type ClientCapabilities, type Era, eraOf, type InputResponse, missingCapabilities, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import { askAgain } from '../calls/ask-again.js'
 import { CannotAskError } from '../errors.js'
 import type { CallContext } from '../tool-source.js'
 
@@ -16,9 +17,6 @@ export interface TaskCallParts {
   /** Of the run before. */
   readonly state: string | undefined
 }
-
-/** Ends a run that has to wait for its caller. */
-class InputRequired extends Error {}
 
 /** A call while it is a task: nobody listens, and its questions wait with it. */
 export class TaskCall implements CallContext {
@@ -54,15 +52,13 @@ export class TaskCall implements CallContext {
   message (): undefined {}
 
   async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
-    const asked = Object.entries(questions) as Array<[K, ServerRequest]>
-    for (const [, question] of asked) {
+    for (const question of Object.values<ServerRequest>(questions)) {
       if (missingCapabilities(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
     }
-    const open = asked.filter(([key, question]) => !isResponseTo(question, this.#answers[key]))
-    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, InputResponse>
-    if (state !== undefined) this.state = state
-    this.questions = { ...this.questions, ...Object.fromEntries(open) }
-    throw new InputRequired(`the task waits for ${open.map(([key]) => key).join(', ')}`)
+    return askAgain(questions, this.#answers, open => {
+      if (state !== undefined) this.state = state
+      this.questions = { ...this.questions, ...open }
+    })
   }
 
   disconnect (): void {}

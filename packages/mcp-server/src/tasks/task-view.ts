@@ -7,12 +7,12 @@ import { dialogueOf } from './task-questions.js'
 /** The artifact that holds the result of a tool. */
 export const RESULT = 'result'
 
-export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
 export interface TaskTimes { readonly ttlMs: number, readonly pollMs: number }
 
 /** The status of a task, in both dialects. A task that runs again to ask for the rest still asks. */
-export function statusOf (task: TaskRecord): TaskStatus {
+function statusOf (task: TaskRecord): TaskStatus {
   switch (task.state) {
     case 'completed': return 'completed'
     case 'canceled': return 'cancelled'
