@@ -10,7 +10,7 @@ const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
-    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'DEFAULT_MAX_CONCURRENT', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'maxConcurrent', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
@@ -27,7 +27,7 @@ export const limits = {
     ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
-    ['Longest pause without a byte', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
+    ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
     ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
     ['Text that is ready at once and written together', `${core}/send-stream.ts`, 'BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
