@@ -84,7 +84,6 @@ export const limits = {
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
-    ['Time that `GetTask` waits for a later generation', `${a2a}/tasks/task-service.ts`, 'LONG_POLL_MS', 'ms', 'It answers with the task as it stands.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts that one answer may bring', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
