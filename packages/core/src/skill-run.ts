@@ -1,5 +1,6 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox'
+import { isExposed } from './create-error.js'
 import { VacTimeoutError } from './errors.js'
 import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
@@ -60,9 +61,9 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
  * @param where what leads to it in the log, such as `the task id 7`
  */
 export function skillFailure (err: unknown, vac: string, where: string): { readonly code?: string, readonly message: string } {
-  // anything may be thrown, also nothing at all
+  // anything can be thrown, undefined too
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
-  const own = typeof code === 'string' && (code.startsWith('VAC_') || code === 'SHUTTING_DOWN')
+  const own = typeof code === 'string' && isExposed(err)
   if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
   return { ...own && { code }, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

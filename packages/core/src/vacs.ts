@@ -1,5 +1,5 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
-import { nearest } from './nearest.js'
+import { nearest } from './names.js'
 import { askInterpreter, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'

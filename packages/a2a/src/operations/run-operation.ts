@@ -3,11 +3,12 @@ import { eventText } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import type { Dialect, Operation, Telling } from '../protocol/dialect.js'
-import { activated, GENERATION, IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+import { GENERATION, IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
+import { activeExtensions, idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import type { TaskStep } from '../protocol/task-view.js'
 import type { Operations } from './operations.js'
 import type { SendRequest } from '../protocol/requests.js'
-import { idempotencyKey, lastEventId, placeOf, type OpenTaskStream, type StepEncoding, type TaskService } from '../tasks/task-service.js'
+import type { OpenTaskStream, StepEncoding, TaskService } from '../tasks/task-service.js'
 
 export interface OperationRunnerOptions {
   readonly operations: Operations
@@ -128,7 +129,7 @@ export class OperationRunner {
   }
 
   #activate ({ extensionsHeader }: Dialect, operation: Operation, request: FastifyRequest, reply: FastifyReply): readonly string[] {
-    const active = activated(request, extensionsHeader, this.#options.extensions, operation === 'send' || operation === 'stream')
+    const active = activeExtensions(request, extensionsHeader, this.#options.extensions, operation === 'send' || operation === 'stream')
     if (active.length > 0) reply.header(extensionsHeader, active.join(', '))
     return active
   }

@@ -1,6 +1,7 @@
 import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
+import type { PushPayload } from '../push/deliver.js'
 import type { CodedFailure } from './failure.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+import type { TaskStep } from './task-view.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 
 /** What a client may ask of an agent, whatever its version calls it. */
@@ -38,6 +39,8 @@ export interface Dialect {
   readonly toFirst: (task: TaskRecord, telling: Telling) => unknown
   /** The events of a stream that one step makes. `ends`: the stream ends with it. */
   readonly toEvents: (step: TaskStep, ends: boolean, telling: Telling) => unknown[]
+  /** The body of a push notification. */
+  readonly toNotification: (step: TaskStep) => PushPayload
   readonly toPushConfig: (config: PushConfig) => unknown
   readonly toPushConfigs: (configs: readonly PushConfig[], next: string) => unknown
   readonly deleted: unknown

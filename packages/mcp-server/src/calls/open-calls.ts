@@ -11,8 +11,6 @@ export class OpenCalls {
   #closing = false
   #idle: (() => void) | undefined
 
-  get size (): number { return this.#open.size }
-
   /** The call's place, to be given back. @throws SHUTTING_DOWN (503) */
   add (call: Call): LinkedNode<Call> {
     if (this.#closing) throw new ShuttingDownError()

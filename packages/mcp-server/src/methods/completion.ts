@@ -1,9 +1,10 @@
+import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import type { Completion, CompletionRef, ToolSource } from '../tool-source.js'
+import type { ToolSource } from '../tool-source.js'
 import { isTexts } from './prompts.js'
-import { shown } from './tools.js'
+import { shown } from './names.js'
 
 /** Values in one answer, by the specification. */
 const MAX_VALUES = 100

@@ -1,7 +1,7 @@
 import type { Call } from '../calls/call.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import { shown, suggestion } from './tools.js'
+import { shown, suggestion } from './names.js'
 
 /** `prompts/get`. */
 export async function getPrompt (server: McpContext, call: Call): Promise<string> {

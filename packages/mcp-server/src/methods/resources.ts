@@ -3,7 +3,7 @@ import { saysNotFound } from '../calls/failures.js'
 import { isRecord, RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
-import { shown } from './tools.js'
+import { shown } from './names.js'
 
 /** `resources/read`: the source that lists the resource is asked, else all in turn, since templates stand for more than is listed. */
 export async function readResource (server: McpContext, call: Call): Promise<string> {

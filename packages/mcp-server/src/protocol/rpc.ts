@@ -1,17 +1,4 @@
-/** The codes of JSON-RPC 2.0 and of the specification, by revision 2026-07-28; the last is of the revisions before it. */
-export const CODES = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
-  headerMismatch: -32020,
-  missingCapability: -32021,
-  unsupportedVersion: -32022,
-  legacyResourceNotFound: -32002
-} as const
-
-export type CodeName = keyof typeof CODES
+import { CODES, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of another server that are about what the caller said. */
 const HANDED_ON: readonly CodeName[] = ['invalidParams', 'missingCapability']

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { SseBody } from '../http/sse-body.js'
-import type { MessageStream } from './resumable-stream.js'
+import type { MessageStream } from '../http/message-stream.js'
 
 /**
  * The one stream of a session over HTTP+SSE (2024-11-05): all that its client is told comes here, the answers to its

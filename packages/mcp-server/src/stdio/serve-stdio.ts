@@ -1,10 +1,11 @@
 import { idOfEdges, LineReader } from '@polyvac/core/plugin'
+import { type CodeName, CODES } from '@polyvac/mcp-protocol'
 import type { FastifyInstance } from 'fastify'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Readable, Writable } from 'node:stream'
 import { isModernMessage } from '../eras/modern.js'
-import { CODES, errorText, isNumberId, isRecord, type CodeName, type RequestId } from '../protocol/rpc.js'
+import { errorText, isNumberId, isRecord, type RequestId } from '../protocol/rpc.js'
 import { innerRequest } from '../http/in-process.js'
 
 /** Longest line read, in bytes: what prints without end would take the memory. The plugin's own default for a body is the same. */

@@ -1,7 +1,7 @@
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { Telling } from '../../protocol/dialect.js'
-import type { TaskStep } from '../../tasks/follow-task.js'
-import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import type { PushPayload } from '../../push/deliver.js'
 import { isoTime } from '../../protocol/iso-time.js'
 import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
@@ -28,6 +28,11 @@ export function toEvents (step: TaskStep, ends: boolean, _telling: Telling = {})
   return viewStep(step).map(viewed => viewed.kind === 'status'
     ? Object.assign({ kind: 'status-update' }, of, { status: toStatus(step.task, viewed.status), final: ends }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata })
     : Object.assign({ kind: 'artifact-update' }, of, { artifact: toArtifact(viewed.artifact), append: viewed.append, lastChunk: viewed.lastChunk }))
+}
+
+/** The body of a push notification: the task. */
+export function toNotification ({ task }: TaskStep): PushPayload {
+  return { type: 'application/json', body: JSON.stringify(toTask(task)) }
 }
 
 /** A config without its secrets. */

@@ -1,8 +1,8 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { Telling } from '../../protocol/dialect.js'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
-import type { TaskStep } from '../../tasks/follow-task.js'
+import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import type { PushPayload } from '../../push/deliver.js'
 import { isoTime } from '../../protocol/iso-time.js'
 import { ROLES, STATES } from './names.js'
 
@@ -46,9 +46,9 @@ export function toEvents (step: TaskStep, _ends: boolean, { generation = false }
 }
 
 /** The body of a push notification: one event, or the task where the step is more than one. */
-export function toNotification (step: TaskStep): Json {
+export function toNotification (step: TaskStep): PushPayload {
   const events = toEvents(step, false, {})
-  return events.length === 1 ? events[0] as Json : toFirst(step.task, {})
+  return { type: 'application/a2a+json', body: JSON.stringify(events.length === 1 ? events[0] : toFirst(step.task, {})) }
 }
 
 /** A config without its secrets. */

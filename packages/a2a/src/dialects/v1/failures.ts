@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../../errors.js'
-import type { CodedFailure } from '../../protocol/failure.js'
+import { PLAIN_STATUSES, type CodedFailure } from '../../protocol/failure.js'
 
 /** What a kind of failure is on each wire (A2A 1.0.1, section 5.4). */
 interface Kind { readonly rpc: number, readonly http: number, readonly grpc: string }
@@ -64,9 +64,6 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** The fields behind failures that the engine tells without them. */
 const FIELDS: Readonly<Record<string, string>> = { TASK_INVALID_CURSOR: 'pageToken', PUSH_URL_REFUSED: 'url' }
 
-/** Statuses that say more than the table to what stands between: proxies, retrying clients, log watchers. */
-const PLAIN: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' }
-
 export interface V1Failure {
   readonly code: number
   readonly http: number
@@ -79,7 +76,7 @@ export interface V1Failure {
 export function toFailure ({ status, code, message, violations, requestId }: CodedFailure): V1Failure {
   const found = CODES[code] ?? (status < 500 ? REQUEST : INTERNAL)
   const kind = typeof found === 'string' ? REASONS[found] : found
-  const plain = PLAIN[status]
+  const plain = PLAIN_STATUSES[status]
   const told = MESSAGES[code] ?? message
   const field = FIELDS[code]
   const fields = violations ?? (field === undefined ? undefined : [{ field, description: told }])
@@ -103,7 +100,7 @@ function badRequest (fieldViolations: readonly FieldViolation[]): Record<string,
 /** The name of the gRPC status that a JSON-RPC error is; `status` is the HTTP status that came with it. */
 export function grpcStatusOf (rpc: number, status: number): string {
   const kinds: readonly Kind[] = [...Object.values(REASONS), PARSE, REQUEST, METHOD, PARAMS]
-  return PLAIN[status] ?? kinds.find(kind => kind.rpc === rpc)?.grpc ?? INTERNAL.grpc
+  return PLAIN_STATUSES[status] ?? kinds.find(kind => kind.rpc === rpc)?.grpc ?? INTERNAL.grpc
 }
 
 /** The body of a failed request over HTTP+JSON (section 11.6). */
