@@ -132,7 +132,7 @@ export const limits = {
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the state that goes with them', `${gateway}/protocol/check-result.ts`, 'MAX_STATE_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the id of a task of a server', `${gateway}/protocol/check-result.ts`, 'MAX_TASK_ID_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Ended streams that a server may go on with', `${gateway}/connections/http/request-fetch.ts`, 'MAX_BROKEN', 'streams', 'What is asked in one that ended before them is taken for a question of the only call, if there is one.'],
+    ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
