@@ -58,8 +58,8 @@ export const limits = {
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
-    ['Tasks that a worker executes at once', `${tasks}/sqlite/store.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
-    ['Time for one attempt', `${tasks}/sqlite/store.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
+    ['Tasks that a worker executes at once', `${tasks}/sqlite/options.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
+    ['Time for one attempt', `${tasks}/sqlite/options.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
     ['Time that a task stays with a process that is not heard of', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],
     ['Executors that a task may cost beyond the first', `${tasks}/sqlite/options.ts`, 'retries', '', 'The task fails with `TASK_EXECUTOR_LOST`.'],
     ['Events that a reader holds', `${tasks}/sqlite/task-log.ts`, 'PAGE', 'events', 'The rest stays in the store until the reader asks.'],
@@ -71,7 +71,7 @@ export const limits = {
     ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
-    ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
+    ['Time for one delivery', `${tasks}/sqlite/options.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   A2A: [
     ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],

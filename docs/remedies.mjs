@@ -103,7 +103,7 @@ export const remedies = {
   DOCUMENTS_INDEX_FILE: { seen: 'start', means: 'The index file cannot be opened or written.', remedy: 'Set `indexFile` to a path that can be written, or to `:memory:`.' },
   SQLITE_DRIVER_MISSING: { seen: 'start', means: 'There is no SQLite driver.', remedy: 'Run `npm i better-sqlite3@12`, or use Node.js 22.13 or newer.' },
   TASK_STORE_FILE: { seen: 'start', means: 'The file for tasks belongs to another program, or a newer version made it.', remedy: 'Set a path of its own, or install the newer version.' },
-  TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store is out of its range.', remedy: 'The message names the range.' },
+  TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store, of `work` or of `deliver` is out of its range.', remedy: 'Correct the option that `message` names; it gives the range.' },
   TASKS_UNAVAILABLE: { seen: 'start', means: 'Tasks cannot be kept where the configuration says. The host does not take another place instead.', remedy: 'Set `service.tasks.path` to a file that this process can write, or `service.tasks.store` to `memory`.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'The A2A plugin is given an option that it cannot use.', remedy: 'The message names it.' },
   A2A_GRPC_CANNOT_LISTEN: { seen: 'start', means: 'A2A over gRPC gets no port, since it is taken, or this machine has no such address.', remedy: 'Choose another `port` or `host` for `a2aGrpc`, or under `service.a2a.grpc`.' },
