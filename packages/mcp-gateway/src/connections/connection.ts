@@ -1,4 +1,4 @@
-import type { ListKind } from '../protocol/lists.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Limits, Log } from '../options.js'
 import type { Session } from '../session/session.js'
 

@@ -1,12 +1,12 @@
 import { serverToolName } from '@polyvac/core/plugin'
+import { LISTS, type CompletionRef } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
-import { LISTS } from '../protocol/lists.js'
 import type { Servers } from '../servers.js'
 import { shown, suggestion } from '../suggestion.js'
 import { callFor, requestFor } from './call.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
-import type { CompletionRef, GatewayToolSource, SourceItem } from './types.js'
+import type { GatewayToolSource, SourceItem } from './types.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 
 /** Where a name leads. */

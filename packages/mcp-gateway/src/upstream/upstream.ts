@@ -3,8 +3,9 @@ import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
   ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
-import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
-import { INVALID_PARAMS, RpcError } from '../protocol/json-rpc.js'
+import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import type { Item } from '../protocol/lists.js'
+import { RpcError } from '../protocol/json-rpc.js'
 import { redactedValue } from '../connections/redact.js'
 import { shown, suggestion } from '../suggestion.js'
 import type { Session } from '../session/session.js'
@@ -55,7 +56,7 @@ export class Upstream extends Supervisor {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === -32002 || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
         throw err
       }
     }, options)
@@ -140,5 +141,5 @@ function needsTask (tool: Item | undefined): boolean {
 }
 
 function isAbout (err: RpcError, uri: string): boolean {
-  return err.code === INVALID_PARAMS && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
+  return err.code === CODES.invalidParams && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
 }

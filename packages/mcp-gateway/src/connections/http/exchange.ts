@@ -1,8 +1,9 @@
+import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { isRecord } from '../../is-record.js'
-import { INTERNAL_ERROR, RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
+import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { tooLong } from '../../session/rpc-channel.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
@@ -101,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (isExpected) this.#deliver(text)
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
-    else this.#end(id === undefined ? undefined : new RpcError(INTERNAL_ERROR, 'the HTTP response does not answer the request'))
+    else this.#end(id === undefined ? undefined : new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
