@@ -10,7 +10,7 @@ const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
-    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'DEFAULT_MAX_CONCURRENT', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'maxConcurrent', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
@@ -27,7 +27,7 @@ export const limits = {
     ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
-    ['Longest pause without a byte', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
+    ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
     ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
     ['Text that is ready at once and written together', `${core}/send-stream.ts`, 'BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
@@ -84,7 +84,6 @@ export const limits = {
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
-    ['Time that `GetTask` waits for a later generation', `${a2a}/tasks/task-service.ts`, 'LONG_POLL_MS', 'ms', 'It answers with the task as it stands.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts that one answer may bring', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
@@ -133,7 +132,7 @@ export const limits = {
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the state that goes with them', `${gateway}/protocol/check-result.ts`, 'MAX_STATE_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the id of a task of a server', `${gateway}/protocol/check-result.ts`, 'MAX_TASK_ID_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Ended streams that a server may go on with', `${gateway}/connections/http/request-fetch.ts`, 'MAX_BROKEN', 'streams', 'What is asked in one that ended before them is taken for a question of the only call, if there is one.'],
+    ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']

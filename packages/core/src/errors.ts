@@ -22,6 +22,7 @@ export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
   '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)
+export const WorkerOptionsError = createError<[string]>('WORKER_OPTIONS', '%s', 500)
 export const InterpreterModuleError = createError<[string, string]>('INTERPRETER_MODULE',
   'the interpreter %s cannot be used: %s', 500)
 export const BodyTooDeepError = createError<[number]>('BODY_TOO_DEEP',

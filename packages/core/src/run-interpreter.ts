@@ -2,6 +2,7 @@ import { normaliseAnswer } from './answer.js'
 import { Deadline } from './deadline.js'
 import { isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
+import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
 import {
   CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
@@ -26,7 +27,14 @@ export interface RunLimits {
   readonly maxUnreadChars: number
 }
 
-export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxStreamedChars: 256 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
+/** Bounds and defaults of the limits. */
+export const RUN_LIMITS = {
+  maxAnswerChars: integer(16 * 1024 * 1024),
+  maxStreamedChars: integer(256 * 1024),
+  maxUnreadChars: integer(16 * 1024 * 1024)
+} satisfies OptionRules<RunLimits>
+
+const DEFAULT_LIMITS: RunLimits = readOptions(RUN_LIMITS, {} as Partial<RunLimits>, Error, 'runInterpreter')
 
 /** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
 const MAX_BURST_MS = 5
@@ -42,7 +50,8 @@ export interface Run {
   readonly config: VacConfig
   readonly interpreter: Interpreter
   readonly callTool?: CallTool | undefined
-  readonly limits?: Partial<RunLimits> | undefined
+  /** Default: those of `RUN_LIMITS`. */
+  readonly limits?: RunLimits | undefined
   /** Called when the run begins; may refuse by throwing. What it returns is called when the run is over. */
   readonly admit?: (() => () => void) | undefined
 }
@@ -164,7 +173,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   }
 
   get #limits (): RunLimits {
-    return this.#run.limits === undefined ? RUN_LIMITS : { ...RUN_LIMITS, ...this.#run.limits }
+    return this.#run.limits ?? DEFAULT_LIMITS
   }
 
   #begin (): void {

@@ -28,7 +28,7 @@ const ON_TASK: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation
 }
 
 /** Members of the query that are no text. */
-const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size', 'currentGeneration', 'current_generation']
+const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */

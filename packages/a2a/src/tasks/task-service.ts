@@ -9,9 +9,6 @@ import type { AddressGuard } from '../push/address-guard.js'
 import { checkSecrets } from '../push/push-secrets.js'
 import type { StreamQuota, StreamPlace } from './stream-quota.js'
 
-/** Longest time in ms that a request waits for a task to change; then it is answered with the task as it is. */
-const LONG_POLL_MS = 30_000
-
 export interface TaskServiceOptions {
   readonly tasks: TaskStore
   readonly streams: OpenStreams
@@ -20,8 +17,6 @@ export interface TaskServiceOptions {
   readonly guard: AddressGuard | undefined
   readonly sendTimeoutMs: number
   readonly stallMs: number
-  /** Default LONG_POLL_MS. */
-  readonly longPollMs?: number | undefined
 }
 
 /** A stream that is open. */
@@ -77,28 +72,13 @@ export class TaskService {
   async waitUntilSettled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = begun.task
     if (isTerminal(state) || isWaiting(state)) return begun.task
-    return await this.#whileAwaited(reply, this.#options.sendTimeoutMs, async stop => await settledTask(this.tasks, begun, stop))
-  }
-
-  /** The task once it is past event number `past`, or as it is after LONG_POLL_MS. */
-  async waitForChange (task: TaskRecord, past: number, reply: FastifyReply): Promise<TaskRecord> {
-    const { owner, id } = task
-    if (isTerminal(task.state)) return task
-    return await this.#whileAwaited(reply, this.#options.longPollMs ?? LONG_POLL_MS, async stop => {
-      await this.tasks.events(owner, id, { after: past, signal: stop })[Symbol.asyncIterator]().next()
-      return await this.tasks.get(owner, id) ?? task
-    })
-  }
-
-  /** Waits for what `wait` answers. It is told to stop waiting after `ms`, or when the caller leaves or the application closes. */
-  async #whileAwaited<T> (reply: FastifyReply, ms: number, wait: (stop: AbortSignalLike) => Promise<T>): Promise<T> {
     const { signal, end } = this.#options.streams.begin(reply)
     const stop = new LightAbort()
     const leave = (): void => { stop.abort(undefined) }
-    const late = setTimeout(leave, ms)
+    const late = setTimeout(leave, this.#options.sendTimeoutMs)
     signal.addEventListener('abort', leave)
     try {
-      return await wait(stop)
+      return await settledTask(this.tasks, begun, stop)
     } finally {
       clearTimeout(late)
       signal.removeEventListener('abort', leave)

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import { INTERNAL_ERROR, RpcError } from './json-rpc.js'
 import type { CallOptions, ToolResult } from './call-options.js'
 import { isRecord } from '../is-record.js'
 import { TASKS_EXTENSION } from './revision.js'
@@ -14,7 +14,7 @@ const MAX_TASK_ID_CHARS = 2_000
 
 /**
  * Whether a result of revision 2026-07-28 is one that the request can have, and whole (its section on results).
- * @throws McpError that says what is wrong
+ * @throws RpcError that says what is wrong
  */
 export function checkResult (result: ToolResult, { capabilities }: CallOptions): void {
   const { resultType = 'complete' } = result
@@ -34,7 +34,7 @@ export function isQuestion (method: unknown): boolean {
   return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
 }
 
-/** @throws McpError that says what is wrong with them */
+/** @throws RpcError that says what is wrong with them */
 export function checkQuestions ({ inputRequests, requestState }: ToolResult): void {
   if (requestState !== undefined && (typeof requestState !== 'string' || requestState.length > MAX_STATE_CHARS)) throw odd(`with a state that is no text of at most ${MAX_STATE_CHARS} characters`)
   if (inputRequests === undefined) return
@@ -46,6 +46,6 @@ export function checkQuestions ({ inputRequests, requestState }: ToolResult): vo
   }
 }
 
-function odd (what: string): McpError {
-  return new McpError(ErrorCode.InternalError, `it answered ${what}`)
+function odd (what: string): RpcError {
+  return new RpcError(INTERNAL_ERROR, `it answered ${what}`)
 }

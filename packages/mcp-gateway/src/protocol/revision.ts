@@ -4,6 +4,9 @@ import type { CallOptions } from './call-options.js'
 /** The revision without sessions: every request carries its version and the client's capabilities. */
 export const MODERN_VERSION = '2026-07-28'
 
+/** Revisions with a handshake, the newest first. */
+export const LEGACY_VERSIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07']
+
 export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
 export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
 

@@ -1,4 +1,4 @@
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
+import { INTERNAL_ERROR, RpcError } from '../protocol/json-rpc.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
 import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from '../protocol/revision.js'
@@ -42,12 +42,12 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
   return await untilEnded(parts, begun.taskId, async taskId => {
     const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
     if (status === 'completed') {
-      if (typeof result !== 'object' || result === null) throw new McpError(ErrorCode.InternalError, 'it answered with a completed task that has no result')
+      if (typeof result !== 'object' || result === null) throw new RpcError(INTERNAL_ERROR, 'it answered with a completed task that has no result')
       return result
     }
     if (status === 'failed' || status === 'cancelled') {
-      const { code = ErrorCode.InternalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
-      throw new McpError(code, message, data)
+      const { code = INTERNAL_ERROR, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
+      throw new RpcError(code, message, data)
     }
     const asked = Object.entries((inputRequests ?? {}) as object)
     const open = asked.filter(([key, question]) => answered.get(key) !== JSON.stringify(question))

@@ -6,7 +6,6 @@ import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
 import { watchHealth } from './health.js'
 import { createConnection } from './open-connection.js'
-import { wordsOf } from '../session/rpc-channel.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
@@ -137,7 +136,7 @@ export class Supervisor {
 
   #tellWatched (uri: string, isWatched: boolean): void {
     if (this.#session?.watches !== true) return
-    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(wordsOf(err)) }, 'changes of a resource cannot be watched') })
+    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(err instanceof Error ? err.message : String(err)) }, 'changes of a resource cannot be watched') })
   }
 
   /** Gives a connection up; another one is made. */

@@ -1,3 +1,4 @@
+import type { RpcMessage } from '../../protocol/json-rpc.js'
 import { MODERN_VERSION } from '../../protocol/revision.js'
 
 /** The parameter whose value a request's `Mcp-Name` repeats. */
@@ -8,11 +9,14 @@ const NAMED: Readonly<Record<string, string>> = {
 type Schema = { readonly properties?: Readonly<Record<string, Schema>>, readonly type?: unknown, readonly 'x-mcp-header'?: unknown }
 
 /** Headers that repeat parts of a request's body, as revision 2026-07-28 wants them over HTTP. */
-export function paramHeaders (method: string, params: Readonly<Record<string, unknown>>, schema?: unknown): Record<string, string> {
-  const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method }
-  const named = NAMED[method]
-  if (named !== undefined && typeof params[named] === 'string') headers['mcp-name'] = encoded(params[named])
-  if (method === 'tools/call') addParameters(headers, schema as Schema | undefined, params.arguments)
+export function paramHeaders ({ method, params }: RpcMessage, schemaOf: (tool: string) => unknown): Record<string, string> {
+  const headers: Record<string, string> = { 'mcp-protocol-version': MODERN_VERSION }
+  if (method === undefined) return headers
+  headers['mcp-method'] = method
+  const read = params as Readonly<Record<string, unknown>>
+  const named = read[NAMED[method] ?? '']
+  if (typeof named === 'string') headers['mcp-name'] = encoded(named)
+  if (method === 'tools/call') addParameters(headers, schemaOf(String(named)) as Schema | undefined, read.arguments)
   return headers
 }
 
