@@ -159,10 +159,10 @@ export const limits = {
     ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
     ['Time that a task waits for an answer', `${mcpServer}/options.ts`, 'taskInputMs', 'ms', 'The task fails with what `TASK_INPUT_TIMEOUT` says.'],
     ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
-    ['Unread messages of a stream', `${mcpServer}/http/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
-    ['Time that a reader may take nothing', `${mcpServer}/http/sse-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],
-    ['Longest silence of a stream', `${mcpServer}/http/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
-    ['Time for calls to end when the application closes', `${mcpServer}/calls/open-calls.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
+    ['Unread messages of a stream', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
+    ['Time that a reader may take nothing', `${core}/send-stream.ts`, 'MAX_STALL_MS', 'ms', 'It is disconnected.'],
+    ['Longest silence of a stream', `${core}/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
+    ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
