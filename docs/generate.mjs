@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
+import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
@@ -40,6 +41,7 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   'tasks: transitions': transitionsTable,
+  'mcp features': featuresTable,
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   routes: routesTable
 }
@@ -126,6 +128,13 @@ function transitionsTable () {
   }))
 }
 
+/** What each revision of MCP supports. */
+function featuresTable () {
+  const revisions = [...MODERN_REVISIONS, ...LEGACY_REVISIONS].reverse()
+  const shown = value => typeof value === 'boolean' ? (value ? 'yes' : 'no') : value
+  return table(['Feature', ...revisions], Object.keys(features[revisions[0]]).map(name => [`\`${name}\``, ...revisions.map(revision => shown(features[revision][name]))]))
+}
+
 function shown (value, unit) {
   if (unit === 'bytes' || unit === 'characters') {
     const [mebi, kibi] = [value / 1024 ** 2, value / 1024]
@@ -173,7 +182,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/a2a/README.md'
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

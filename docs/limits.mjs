@@ -84,11 +84,10 @@ export const limits = {
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
-    ['Time that `GetTask` waits for a later generation', `${a2a}/tasks/task-service.ts`, 'LONG_POLL_MS', 'ms', 'It answers with the task as it stands.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts that one answer may bring', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
-    ['Extensions that one request may name', `${a2a}/protocol/extensions.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
+    ['Extensions that one request may name', `${a2a}/protocol/request-headers.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_READY_CARDS', 'cards', 'All are made anew when they are asked for.'],
     ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `maxMessageBytes` of `a2aGrpc`.'],
     ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
@@ -133,7 +132,7 @@ export const limits = {
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the state that goes with them', `${gateway}/protocol/check-result.ts`, 'MAX_STATE_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the id of a task of a server', `${gateway}/protocol/check-result.ts`, 'MAX_TASK_ID_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Ended streams that a server may go on with', `${gateway}/connections/http/request-fetch.ts`, 'MAX_BROKEN', 'streams', 'What is asked in one that ended before them is taken for a question of the only call, if there is one.'],
+    ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
@@ -160,10 +159,10 @@ export const limits = {
     ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
     ['Time that a task waits for an answer', `${mcpServer}/options.ts`, 'taskInputMs', 'ms', 'The task fails with what `TASK_INPUT_TIMEOUT` says.'],
     ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
-    ['Unread messages of a stream', `${mcpServer}/http/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
-    ['Time that a reader may take nothing', `${mcpServer}/http/sse-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],
-    ['Longest silence of a stream', `${mcpServer}/http/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
-    ['Time for calls to end when the application closes', `${mcpServer}/calls/open-calls.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
+    ['Unread messages of a stream', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
+    ['Time that a reader may take nothing', `${core}/send-stream.ts`, 'MAX_STALL_MS', 'ms', 'It is disconnected.'],
+    ['Longest silence of a stream', `${core}/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
+    ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

@@ -72,7 +72,6 @@ export const remedies = {
   A2A_METHOD_NOT_FOUND: { seen: 'caller', means: 'The version of A2A that was asked for has no such method or path.', remedy: 'Compare its spelling: `SendMessage` in 1.0, `message/send` in 0.3.' },
   A2A_EXTENSION_REQUIRED: { seen: 'caller', means: 'The agent requires an extension that the request does not name.', remedy: 'Name it in the header `A2A-Extensions`; the agent card says what it means.' },
   A2A_EXTENDED_CARD_NOT_CONFIGURED: { seen: 'caller', means: 'There is no extended agent card for this caller.', remedy: 'Take the public one.' },
-  A2A_GENERATION_MISMATCH: { seen: 'caller', means: 'The task has changed since the generation that the message depends on.', remedy: 'Read the task again and decide anew.' },
   A2A_TOO_MANY_STREAMS: { seen: 'caller', means: 'The caller follows as many tasks at once as it may.', remedy: 'End a stream, or use push notifications.' },
   A2A_SKILL_NOT_FOUND: { seen: 'caller', status: 200, means: 'The task failed, as its `error` says. The agent has no skill of that name.', remedy: 'Take a name from the agent card.' },
   VAC_REJECTED: { seen: 'caller', status: 200, means: 'The task was rejected: the interpreter ended with `rejected: true`. `error.message` is its reason.', remedy: 'Ask for something else, or with what the reason names.' },

@@ -1,7 +1,7 @@
 import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import type { TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
-import type { SigningKeys } from './push/index.js'
+import type { SigningKeys } from './push/signing-keys.js'
 
 export interface A2aOptions {
   /** The VACs that answer. */

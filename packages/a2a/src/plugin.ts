@@ -1,25 +1,26 @@
 import type { Principal } from '@polyvac/core'
 import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core/plugin'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
-import { Type } from '@sinclair/typebox'
 import fp from 'fastify-plugin'
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { AgentCard, agentCard, nameOf } from './dialects/description/card.js'
-import { cardRoutes } from './cards/routes.js'
+import { nameOf } from './protocol/card-facts.js'
+import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
 import { Cards } from './cards/cards.js'
 import { v03 } from './dialects/v0_3/index.js'
-import { toTask as toTask03 } from './dialects/v0_3/answers.js'
-import { toNotification } from './dialects/v1/answers.js'
 import { v1 } from './dialects/v1/index.js'
-import { toFrame } from './dialects/description/record.js'
+import { toNotification } from './dialects/description/record.js'
+import type { Dialect } from './protocol/dialect.js'
+import type { PushDialect } from './protocol/push-config.js'
 import { descriptionRoutes } from './bindings/description.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
 import { OWN_EXTENSIONS } from './protocol/extensions.js'
 import { stepAt } from './tasks/follow-task.js'
 import { Operations } from './operations/operations.js'
 import { ANYONE, DEFAULTS, INPUT_MODES, type A2aOptions } from './options.js'
-import { AddressGuard, pushDeliverer, SigningKeys, type PushPayload } from './push/index.js'
+import { AddressGuard } from './push/address-guard.js'
+import { pushDeliverer, type PushPayload } from './push/deliver.js'
+import { SigningKeys } from './push/signing-keys.js'
 import { refuseField } from './protocol/read-params.js'
 import { restRoutes } from './bindings/http-json.js'
 import { rpcRoutes } from './bindings/json-rpc.js'
@@ -36,12 +37,13 @@ const DELIVERIES_AT_ONCE = 64
 /** The public versions that are spoken, the newest first. */
 const DIALECTS = [v1, v03]
 
-const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
+/** The dialects of push configs by their stored name. */
+const PUSH_DIALECTS: Readonly<Record<PushDialect, Dialect>> = { v1, v0_3: v03 }
 
 /** An A2A agent over VACs: card, task routes, push notifications. Tasks are executed here as long as the application runs. */
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
-    vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, agent = {}, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
+    vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
     concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {},
     defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], grpcUrl, unnamedCard = 'both', extendedCard
   } = options
@@ -50,6 +52,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
   if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
   const { log, prefix } = app
+  const agent = { ...options.agent, version: options.agent?.version ?? ownVersion }
   // as the card tells it, which receivers of notifications compare it with
   const publicUrl = givenUrl?.replace(/\/+$/, '')
   const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
@@ -77,30 +80,13 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     await deliverer?.close()
   })
 
-  app.get('/.well-known/agent.json', {
-    schema: { summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } },
-    serializerCompiler: () => JSON.stringify
-  }, async (request, reply) => {
-    reply.header('cache-control', 'no-cache')
-    const url = baseUrl(request)
-    return agentCard({ ...agent, vacs: exposed.list(), url, version: agent.version ?? ownVersion, jwksUrl: keys === undefined ? undefined : `${url}/.well-known/jwks.json` })
-  })
-  if (keys !== undefined) {
-    app.get('/.well-known/jwks.json', {
-      schema: { summary: 'Keys that sign push notifications', tags: ['a2a'], response: { 200: KeySet } },
-      serializerCompiler: () => JSON.stringify
-    }, async (_request, reply) => {
-      reply.header('cache-control', 'public, max-age=300')
-      return keys.publicJwks()
-    })
-  }
+  descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
   const extensions = [...OWN_EXTENSIONS, ...ownExtensions]
   const { signCards = push !== false && push.keys !== undefined, rootRpc = prefix !== '' } = options
   const cards = new Cards({
     exposed,
     keys: signCards ? keys : undefined,
     ...agent,
-    version: agent.version ?? ownVersion,
     streaming,
     push: push !== false,
     extendedCard: extendedCard !== undefined,
@@ -142,14 +128,13 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   }
 }
 
-/** The body of a push notification: what the step is in the dialect that its config was made in. Undefined where the task is gone. */
+/** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
 async function payloadOf (tasks: TaskStore, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
   const task = await tasks.get(owner, taskId)
   const step = task === null ? undefined : await stepAt(tasks, task, event.seq, signal)
   if (step === undefined) return undefined
-  const { dialect } = config.settings as { dialect?: string }
-  if (dialect === 'v1') return { type: 'application/a2a+json', body: JSON.stringify(toNotification(step)) }
-  return { type: 'application/json', body: JSON.stringify(dialect === 'v0_3' ? toTask03(step.task) : toFrame(step.task, step.event)) }
+  const { dialect } = config.settings as { dialect?: PushDialect }
+  return dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)
 }
 
 /**

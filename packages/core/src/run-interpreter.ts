@@ -41,6 +41,9 @@ const MAX_BURST_MS = 5
 /** The clock is looked at once in this many chunks. */
 const CLOCK_EVERY = 16
 
+/** Characters of a block of kept text. */
+const BLOCK_CHARS = 16 * 1024
+
 /** What all runs of an interpreter for a VAC share. */
 export interface Run {
   readonly vac: string
@@ -108,7 +111,10 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #pulling = false
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
   #onError: ((err: unknown) => void) | undefined
-  #streamed = ''
+  /** The text kept for an interpreter that gives no answer: complete blocks, and the chunks since the last one. */
+  #blocks = ''
+  #pieces: string[] = []
+  #kept = 0
   #collected = 0
   #outcome: unknown
   #last: Answer | undefined
@@ -285,10 +291,19 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
       const { maxAnswerChars, maxStreamedChars } = this.#limits
-      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#streamed.length
-      if (room > 0) this.#streamed += room < chunk.length ? chunk.slice(0, room) : chunk
+      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
+      if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
+  }
+
+  /** Joins chunks block by block: a string that grows by `+=` keeps an object for every chunk until it is read. */
+  #keep (text: string): void {
+    this.#kept += text.length
+    this.#pieces.push(text)
+    if (this.#kept - this.#blocks.length < BLOCK_CHARS) return
+    this.#blocks += this.#pieces.join('')
+    this.#pieces = []
   }
 
   #settle (item: Item): void {
@@ -300,11 +315,11 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #finish (value: unknown): void {
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#pushed?.ended
-    const truncated = this.#collected > this.#streamed.length && !hasAnswer(outcome)
+    const truncated = this.#collected > this.#kept && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
-    const answer = normaliseAnswer(vac, outcome, this.#streamed)
+    const answer = normaliseAnswer(vac, outcome, this.#blocks + this.#pieces.join(''))
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     // an answer that came whole still reaches readers of text
     if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {

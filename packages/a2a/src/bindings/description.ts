@@ -6,11 +6,13 @@ import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelab
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
 import { taskProblem } from '../tasks/run-skill.js'
-import { idempotencyKey, lastEventId, placeOf, type OpenTaskStream, type TaskService } from '../tasks/task-service.js'
+import { idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import type { OpenTaskStream, TaskService } from '../tasks/task-service.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushParams, type SendParams, type TaskParams } from '../dialects/description/methods.js'
 import { toNewPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
+import { parseJson } from './json-body.js'
 import { fromState, isStreaming, toFrame, toTask } from '../dialects/description/record.js'
 
 export interface DescriptionOptions {
@@ -30,9 +32,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  // the application around may read JSON in a way of its own
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  parseJson(app)
 
   answer('tasks/send', async (params, request, reply) => {
     const begun = await begin(params as SendParams, request)

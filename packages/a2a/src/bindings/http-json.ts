@@ -9,8 +9,8 @@ import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { acceptJson } from './json-body.js'
-import { unsupported, versionOf } from '../protocol/versions.js'
+import { parsePublicJson } from './json-body.js'
+import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
   readonly runner: OperationRunner
@@ -28,7 +28,7 @@ const ON_TASK: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation
 }
 
 /** Members of the query that are no text. */
-const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size', 'currentGeneration', 'current_generation']
+const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
@@ -37,7 +37,7 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
-  acceptJson(app)
+  parsePublicJson(app)
 
   for (const tenant of ['', '/:tenant']) {
     route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')
@@ -58,7 +58,7 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
   }
 
   async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: (path: Record<string, string>, method: string) => Operation): Promise<unknown> {
-    if (versionOf(request) !== dialect.version) throw unsupported([dialect])
+    if (versionOf(request) !== dialect.version) throw unsupportedVersion([dialect.version])
     if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
     const path = { ...request.params as Record<string, string> }
     const operation = operationOf(path, request.method)

@@ -3,7 +3,7 @@ import { findSkill, inputProblems, nearestSkill, SKILLS, type Skill, type SkillK
 import { isTerminal, isWaiting, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { isDeepStrictEqual } from 'node:util'
-import { ContentTypeNotSupportedError, GenerationMismatchError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from '../errors.js'
+import { ContentTypeNotSupportedError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from '../errors.js'
 import { isObject } from '../is-object.js'
 import { matchesMediaType } from '../protocol/media-type.js'
 import { pushPage, type PushPage } from './push-pages.js'
@@ -40,12 +40,12 @@ export class Operations {
   }
 
   /** Begins a task, finds the one of the same key, or answers the question of one. */
-  async begin (caller: Principal, { tenant, said, push, generation }: SendRequest, key: string | undefined): Promise<CreatedTask> {
+  async begin (caller: Principal, { tenant, said, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
     const { service } = this.#options
     if (said.taskId !== undefined) {
       const answered = key === undefined ? undefined : await this.#answered(caller.owner, tenant, said)
       if (answered !== undefined) return { task: answered, created: false }
-      const before = await this.#mayAnswer(caller.owner, tenant, said, generation)
+      const before = await this.#mayAnswer(caller.owner, tenant, said)
       if (push !== undefined) await service.checkPush(push)
       return { task: await service.continueTask(before, messageOf(said), push, ({ state }) => state), created: false }
     }
@@ -131,11 +131,10 @@ export class Operations {
     return before === undefined ? undefined : task
   }
 
-  async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: IncomingMessage, generation: number | undefined): Promise<TaskRecord> {
+  async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: IncomingMessage): Promise<TaskRecord> {
     const task = await this.get(owner, { tenant, id })
-    const { state, seq } = task
+    const { state } = task
     if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
-    if (generation !== undefined && generation !== seq) throw new GenerationMismatchError(String(generation), seq)
     if (isTerminal(state)) throw new UnsupportedOperationError(`the task is ${state} already and takes no more messages; begin another one in its context`)
     if (!isWaiting(state)) throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input or an authorization`)
     this.#checkTypes(parts)

@@ -2,12 +2,13 @@ import type { Principal } from '@polyvac/core'
 import { eventText } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
-import type { Dialect, Operation, Telling } from '../protocol/dialect.js'
-import { activated, GENERATION, IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+import type { Dialect, Operation } from '../protocol/dialect.js'
+import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
+import { activeExtensions, idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import type { TaskStep } from '../protocol/task-view.js'
 import type { Operations } from './operations.js'
 import type { SendRequest } from '../protocol/requests.js'
-import { idempotencyKey, lastEventId, placeOf, type OpenTaskStream, type StepEncoding, type TaskService } from '../tasks/task-service.js'
+import type { OpenTaskStream, StepEncoding, TaskService } from '../tasks/task-service.js'
 
 export interface OperationRunnerOptions {
   readonly operations: Operations
@@ -56,24 +57,21 @@ export class OperationRunner {
     const active = this.#activate(dialect, operation, request, reply)
     const caller = principalOf(request)
     const { owner } = caller
-    const telling: Telling = { generation: active.includes(GENERATION) }
     switch (operation) {
       case 'send': {
         const send = dialect.readSend(params)
         const task = await operations.send(caller, send, keyOf(send, active, request), reply)
-        return dialect.toSent(task, { ...telling, historyLength: send.historyLength })
+        return dialect.toSent(task, send.historyLength)
       }
       case 'get': {
-        const { past, ...get } = dialect.readGet(params)
-        let task = await operations.get(owner, get)
-        if (past !== undefined && telling.generation === true && task.seq <= past) task = await this.#options.service.waitForChange(task, past, reply)
-        return dialect.toTask(task, { ...telling, historyLength: get.historyLength })
+        const get = dialect.readGet(params)
+        return dialect.toTask(await operations.get(owner, get), get.historyLength)
       }
       case 'list': {
         const list = dialect.readList(params)
-        return dialect.toPage(await operations.list(owner, list), list, telling)
+        return dialect.toPage(await operations.list(owner, list), list)
       }
-      case 'cancel': return dialect.toTask(await operations.cancel(owner, dialect.readTask(params)), telling)
+      case 'cancel': return dialect.toTask(await operations.cancel(owner, dialect.readTask(params)))
       case 'setPush': return dialect.toPushConfig(await operations.setPush(owner, dialect.readSetPush(params)))
       case 'getPush': return dialect.toPushConfig(await operations.getPush(owner, dialect.readPushId(params)))
       case 'listPush': {
@@ -96,31 +94,30 @@ export class OperationRunner {
     operations.checkStreaming()
     const active = this.#activate(dialect, operation, request, reply)
     const caller = principalOf(request)
-    const generation = active.includes(GENERATION)
     const send = operation === 'stream' ? dialect.readSend(params) : undefined
     const subscribe = operation === 'subscribe' ? dialect.readTask(params) : undefined
     const seen = subscribe === undefined ? undefined : lastEventId(request)
     await service.withStream(caller.owner, reply, async (open: OpenTaskStream) => {
       if (send !== undefined) {
         const { task } = await operations.begin(caller, send, keyOf(send, active, request))
-        return await operations.follow(task, open, reply, this.#encoding(dialect, { generation, historyLength: send.historyLength }, 0, wrap))
+        return await operations.follow(task, open, reply, this.#encoding(dialect, send.historyLength, 0, wrap))
       }
       const task = await operations.subscribable(caller.owner, subscribe ?? { id: '' }, seen)
       // one that asks already is followed to what comes of the answer; a question that is new to the reader ends the stream, as after a send
       const asksFrom = seen === undefined ? task.seq + 1 : task.seq
-      await service.follow(task, placeOf(seen, task), open, reply, this.#encoding(dialect, { generation }, asksFrom, wrap))
+      await service.follow(task, placeOf(seen, task), open, reply, this.#encoding(dialect, undefined, asksFrom, wrap))
     })
   }
 
   /** @param asksFrom number of the first event that ends the stream where it is a question */
-  #encoding (dialect: Dialect, telling: Telling, asksFrom: number, wrap: EventWrap): StepEncoding {
+  #encoding (dialect: Dialect, historyLength: number | undefined, asksFrom: number, wrap: EventWrap): StepEncoding {
     const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= asksFrom
     return {
       isLast,
       encode: (step, fresh) => {
         const { seq } = step.event
         const ends = step.task.completedAt !== null || isLast(step)
-        const events = fresh ? [dialect.toFirst(step.task, telling)] : dialect.toEvents(step, ends, telling)
+        const events = fresh ? [dialect.toFirst(step.task, historyLength)] : dialect.toEvents(step, ends)
         return events.map((event, index) => eventText({ ...(index === events.length - 1 ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
       },
       onFailure: err => eventText({ data: wrap.failure(err) })
@@ -128,7 +125,7 @@ export class OperationRunner {
   }
 
   #activate ({ extensionsHeader }: Dialect, operation: Operation, request: FastifyRequest, reply: FastifyReply): readonly string[] {
-    const active = activated(request, extensionsHeader, this.#options.extensions, operation === 'send' || operation === 'stream')
+    const active = activeExtensions(request, extensionsHeader, this.#options.extensions, operation === 'send' || operation === 'stream')
     if (active.length > 0) reply.header(extensionsHeader, active.join(', '))
     return active
   }

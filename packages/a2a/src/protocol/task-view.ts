@@ -1,6 +1,8 @@
-import { isTerminal, isWaiting, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+
+/** A task as it stands after an event, without its input. */
+export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
 /** A message with the id that A2A wants of each. */
 export interface ViewedMessage extends Omit<TaskMessage, 'timestamp'> { readonly id: string }

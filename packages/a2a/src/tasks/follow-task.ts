@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
-import { isWaiting, TaskFold, type CreatedTask, type AbortSignalLike, type TaskEvent, type TaskRecord, type TaskStore } from '@polyvac/tasks'
-
-/** A task as it stood after an event, without its input. */
-export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
+import { isWaiting, TaskFold, type CreatedTask, type AbortSignalLike, type TaskRecord, type TaskStore } from '@polyvac/tasks'
+import type { TaskStep } from '../protocol/task-view.js'
 
 /**
  * Every step of a task after event number `after`, then live, until it ends, `signal` fires or the store closes.

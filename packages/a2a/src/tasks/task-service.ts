@@ -1,14 +1,13 @@
 import { sendEvents, LightAbort, streamSettings, type EventEncoding, type OpenStreams, type AbortSignalLike } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskRecord, type TaskStore, type UserMessage } from '@polyvac/tasks'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
-import { followTask, settledTask, type TaskStep } from './follow-task.js'
+import type { FastifyReply } from 'fastify'
+import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
+import { followTask, settledTask } from './follow-task.js'
+import type { TaskStep } from '../protocol/task-view.js'
 import { DEFAULTS } from '../options.js'
-import { checkSecrets, type AddressGuard } from '../push/index.js'
+import type { AddressGuard } from '../push/address-guard.js'
+import { checkSecrets } from '../push/push-secrets.js'
 import type { StreamQuota, StreamPlace } from './stream-quota.js'
-
-/** Longest time in ms that a request waits for a task to change; then it is answered with the task as it is. */
-const LONG_POLL_MS = 30_000
 
 export interface TaskServiceOptions {
   readonly tasks: TaskStore
@@ -18,8 +17,6 @@ export interface TaskServiceOptions {
   readonly guard: AddressGuard | undefined
   readonly sendTimeoutMs: number
   readonly stallMs: number
-  /** Default LONG_POLL_MS. */
-  readonly longPollMs?: number | undefined
 }
 
 /** A stream that is open. */
@@ -75,28 +72,13 @@ export class TaskService {
   async waitUntilSettled (begun: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
     const { state } = begun.task
     if (isTerminal(state) || isWaiting(state)) return begun.task
-    return await this.#whileAwaited(reply, this.#options.sendTimeoutMs, async stop => await settledTask(this.tasks, begun, stop))
-  }
-
-  /** The task once it is past event number `past`, or as it is after LONG_POLL_MS. */
-  async waitForChange (task: TaskRecord, past: number, reply: FastifyReply): Promise<TaskRecord> {
-    const { owner, id } = task
-    if (isTerminal(task.state)) return task
-    return await this.#whileAwaited(reply, this.#options.longPollMs ?? LONG_POLL_MS, async stop => {
-      await this.tasks.events(owner, id, { after: past, signal: stop })[Symbol.asyncIterator]().next()
-      return await this.tasks.get(owner, id) ?? task
-    })
-  }
-
-  /** Waits for what `wait` answers. It is told to stop waiting after `ms`, or when the caller leaves or the application closes. */
-  async #whileAwaited<T> (reply: FastifyReply, ms: number, wait: (stop: AbortSignalLike) => Promise<T>): Promise<T> {
     const { signal, end } = this.#options.streams.begin(reply)
     const stop = new LightAbort()
     const leave = (): void => { stop.abort(undefined) }
-    const late = setTimeout(leave, ms)
+    const late = setTimeout(leave, this.#options.sendTimeoutMs)
     signal.addEventListener('abort', leave)
     try {
-      return await wait(stop)
+      return await settledTask(this.tasks, begun, stop)
     } finally {
       clearTimeout(late)
       signal.removeEventListener('abort', leave)
@@ -173,27 +155,4 @@ async function * until (steps: AsyncIterable<TaskStep>, isLast: (step: TaskStep)
     yield step
     if (isLast(step)) return
   }
-}
-
-/** Number of the last event that a client has, if it says so. */
-export function lastEventId ({ headers }: FastifyRequest): number | undefined {
-  const { 'last-event-id': given } = headers
-  if (given === undefined || given === '') return undefined
-  if (typeof given !== 'string' || !/^\d{1,15}$/.test(given)) throw new InvalidParamsError('Last-Event-ID: give the number of an event, as the `id` of a frame has it')
-  return Number(given)
-}
-
-/** Where a reader goes on. One that has all of an ended task is told its end once more, since an empty stream says nothing. */
-export function placeOf (seen: number | undefined, { seq, state }: TaskRecord): number | undefined {
-  if (seen === undefined) return undefined
-  if (seen > seq) throw new InvalidParamsError(`Last-Event-ID: the last event so far is ${seq}`)
-  return isTerminal(state) ? Math.min(seen, seq - 1) : seen
-}
-
-/** The name under which a client may send the same request again. */
-export function idempotencyKey ({ headers }: FastifyRequest): string | undefined {
-  const { 'idempotency-key': key } = headers
-  if (key === undefined) return undefined
-  if (typeof key !== 'string' || key === '' || key.length > 256) throw new InvalidParamsError('Idempotency-Key: give 1 to 256 characters')
-  return key
 }
