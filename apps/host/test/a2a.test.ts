@@ -10,7 +10,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createHost, type HostOptions } from '../src/index.js'
 import { listen } from '../src/listen.js'
-import { start, until, words, workspace, type Frame } from './task-service.js'
+import { until } from '../../../test/fixtures/until.js'
+import { start, words, workspace, type Frame } from './task-service.js'
 
 // leases of a killed process last 10 s, and processes are slow to start on a busy machine
 t.setTimeout(170_000)
@@ -59,7 +60,7 @@ test('SIGTERM ends a host with a running task: exit 0, and the next start takes 
     for await (const frame of first.follow('tasks/resubscribe', { taskId }, { after: 0 })) frames.push(frame)
     return frames
   })()
-  await until(async () => (await attempts()).length === 2)
+  await until(async () => (await attempts()).length === 2, 'both interpreters run')
   first.kill('SIGTERM')
   const left = await waiting
   t.match(left, { state: 'working', completedAt: null }, 'who waits for the end is given the record, whose id leads to it')
@@ -72,12 +73,12 @@ test('SIGTERM ends a host with a running task: exit 0, and the next start takes 
   const record = await until(async () => {
     const record = await second.call('tasks/get', { taskId })
     return record.state === 'completed' && record
-  })
+  }, 'the next host completes the streaming task', { ms: 30_000 })
   t.match(record, { error: null, artifacts: [{ content: { final_answer: words(25) } }] })
   t.match(await until(async () => {
     const other = await second.call('tasks/get', { taskId: left.taskId })
     return other.state === 'completed' && other
-  }), { artifacts: [{ name: 'response', content: { answer: words(30) } }] })
+  }, 'the next host completes the other task', { ms: 30_000 }), { artifacts: [{ name: 'response', content: { answer: words(30) } }] })
   t.equal((await attempts()).length, 6, 'each was begun once more')
   const rest: Frame[] = []
   for await (const frame of second.follow('tasks/resubscribe', { taskId }, { after: seen.length })) rest.push(frame)
@@ -100,7 +101,7 @@ test('two hosts on one file: a task sent to one is read, followed and canceled t
   t.strictSame(numbers(frames), upTo(frames.length))
   t.match(await other.call('tasks/cancel', { taskId }), { taskId, state: 'canceled' })
   t.match(await one.call('tasks/get', { taskId }), { state: 'canceled' })
-  await until(async () => (await attempts()).includes('600 words, 100 ms: stopped'))
+  await until(async () => (await attempts()).includes('600 words, 100 ms: stopped'), 'the interpreter is stopped')
   t.pass('the interpreter is stopped, whichever host it runs in')
   t.match(await one.call('tasks/cancel', { taskId }), { error: { code: -32002, data: { code: 'A2A_TASK_NOT_CANCELABLE' } } })
 })
@@ -127,7 +128,7 @@ test('a receiver that fails twice gets every update in order, signed with the ke
   const { taskId } = await host.call('tasks/send', { ...ask('3 words, 50 ms'), pushNotificationConfig: { url: `${origin}/hook`, token: 'known to both' } })
   t.strictSame(await host.call('tasks/pushNotification/get', { taskId }),
     { taskId, pushNotificationConfig: { id: 'default', url: `${origin}/hook` } }, 'the token is not read back')
-  await until(() => received.some(({ body }) => JSON.parse(body).data.state === 'completed'))
+  await until(() => received.some(({ body }) => JSON.parse(body).data.state === 'completed'), 'the webhook receives the completed task', { ms: 30_000 })
 
   const ids: string[] = []
   for (const { headers, body } of received) {
@@ -301,6 +302,6 @@ test('readiness names a task store that cannot write, and recovers with it', asy
   t.equal(busy.statusCode, 503)
   t.match(busy.json(), { status: 'not ready', reasons: [{ part: 'tasks', reason: /^the task store cannot write: ./ }] })
   other.exec('ROLLBACK')
-  await until(async () => (await app.inject('/ready')).statusCode === 200)
+  await until(async () => (await app.inject('/ready')).statusCode === 200, 'the host is ready again')
   t.equal((await readFile(join(folder, 'kept', 'push-keys.json'), 'utf8')).includes('"d"'), true, 'the signing keys are beside the tasks')
 })

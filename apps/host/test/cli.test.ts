@@ -1,14 +1,15 @@
 import { test } from 'tap'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, writeFile, mkdir, readdir } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { readArguments } from '../src/arguments.js'
 import { isLoopback } from '../src/listen.js'
 import { folderConfig } from '../src/load-config.js'
+import { until } from '../../../test/fixtures/until.js'
 
 // the built command line, as people run it; `npm test` builds first
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
@@ -24,14 +25,6 @@ function run (args: string[], cwd: string, env: Record<string, string> = {}) {
   return { child, out, ended }
 }
 
-async function until<T> (look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
-  for (const end = Date.now() + 15_000; Date.now() < end; await delay(20)) {
-    const seen = await look()
-    if (seen !== undefined && seen !== false) return seen
-  }
-  throw new Error('waited 15 s in vain')
-}
-
 async function workspace (t: { teardown: (end: () => unknown) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-cli-'))
   await cp(fixtures, folder, { recursive: true })
@@ -45,24 +38,29 @@ const post = async (url: string, question: string): Promise<{ answer: string }> 
 test('start serves, follows the configuration, and stops on SIGTERM when its answers are done', async t => {
   const folder = await workspace(t)
   const file = join(folder, 'vac_config.yaml')
-  await writeFile(join(folder, 'interpreter.mjs'), 'export default async function * (question) { yield "slow "; await new Promise(resolve => setTimeout(resolve, Number(question))); yield "answer" }')
+  await writeFile(join(folder, 'interpreter.mjs'), `export default async function * (question) {
+    console.error("asked " + question)
+    yield "slow "
+    await new Promise(resolve => setTimeout(resolve, Number(question)))
+    yield "answer"
+  }`)
   const { child, out, ended } = run(['start', '--watch'], folder)
   t.teardown(() => child.kill('SIGKILL'))
-  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0])
+  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address')
   t.match(out.stdout, new RegExp(`^ {2}config {3}${file}\n`), 'the banner begins with the configuration in force')
   t.match(out.stdout, /vac {6}tides {2}\(documents, 1 file, 2 passages, indexed in 0\.\d s\)/)
   t.match(await post(`${url}/vac/tides`, 'When does a spring tide occur?'), { answer: /twice each month/ })
 
   await writeFile(file, (await readFile(file, 'utf8')).replace('own:', 'renamed:'))
-  await until(async () => (await fetch(`${url}/vac`).then(response => response.text())).includes('renamed'))
+  await until(async () => (await fetch(`${url}/vac`).then(response => response.text())).includes('renamed'), 'the changed configuration is in force')
   t.pass('a changed configuration is taken over')
   await writeFile(file, 'kind: vacConfig\nvac: { a: 1 }\nservice: { async_steam: true }\n')
-  await until(() => out.stderr.includes('did you mean "async_stream"?'))
+  await until(() => out.stderr.includes('did you mean "async_stream"?'), 'the error of the configuration is printed')
   t.match(out.stderr, /the configuration in force stays as it was/)
   t.match(await post(`${url}/vac/renamed`, '0'), { answer: 'slow answer' })
 
   const last = post(`${url}/vac/renamed`, '700')
-  await delay(200)
+  await until(() => out.stderr.includes('asked 700'), 'the interpreter runs')
   child.kill('SIGTERM')
   t.match(await last, { answer: 'slow answer' }, 'an answer in progress is finished')
   t.strictSame(await ended, { code: 0, signal: null })
@@ -70,12 +68,12 @@ test('start serves, follows the configuration, and stops on SIGTERM when its ans
 
 test('a stop waits no longer than the grace time', async t => {
   const folder = await workspace(t)
-  await writeFile(join(folder, 'interpreter.mjs'), 'export default () => new Promise(() => {})')
+  await writeFile(join(folder, 'interpreter.mjs'), 'export default () => { console.error("asked"); return new Promise(() => {}) }')
   const { child, out, ended } = run(['start', '--grace', '2'], folder)
   t.teardown(() => child.kill('SIGKILL'))
-  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0])
+  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address')
   const waiting = post(`${url}/vac/own`, 'x')
-  await delay(200)
+  await until(() => out.stderr.includes('asked'), 'the interpreter runs')
   const start = Date.now()
   child.kill('SIGTERM')
   t.match(await waiting, { error: { code: 'SHUTTING_DOWN' } })
@@ -114,7 +112,7 @@ test('start on a folder of documents needs no configuration', async t => {
   const folder = await workspace(t)
   const { child, out, ended } = run(['./docs'], folder)
   t.teardown(() => child.kill('SIGKILL'))
-  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0])
+  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address')
   t.match(await post(`${url}/vac/docs`, 'When does a spring tide occur?'), { answer: /twice each month/ })
   child.kill('SIGINT')
   t.match(await ended, { code: 0 })
@@ -143,7 +141,7 @@ test('what cannot be done is told in one line with the remedy, never as a stack'
   const folder = await workspace(t)
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => { taken.close() })
-  await until(() => taken.listening)
+  await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo
   const wrong: Array<[string[], number, RegExp]> = [
     [['start', '--port', String(port)], 1, new RegExp(`port 127.0.0.1:${port} is in use; .*--port`)],

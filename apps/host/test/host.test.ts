@@ -1,4 +1,5 @@
 import { test, type Test } from 'tap'
+import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
@@ -13,6 +14,7 @@ import { createHost, openApiOf, type HostOptions } from '../src/index.js'
 import { missingProtocols, registerProtocols, type LoadPlugin } from '../src/protocols.js'
 import { registerReadiness } from '../src/readiness.js'
 import { toSettings } from '../src/host-options.js'
+import { until } from '../../../test/fixtures/until.js'
 
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
 const ask = async (app: FastifyInstance, vac: string, question = 'hello') =>
@@ -182,13 +184,21 @@ test('a reload takes over what is good and keeps the old one where it is not', a
 
 test('an answer in progress outlives a reload that takes its interpreter away', async t => {
   const { app, folder } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), async_stream: false }))
-  await writeFile(join(folder, 'interpreter.mjs'), 'export default async function * () { yield "begun "; await new Promise(resolve => setTimeout(resolve, 500)); yield "and ended" }')
+  // the interpreter runs in a worker thread: files are what it shares with the test
+  await writeFile(join(folder, 'interpreter.mjs'), `import { existsSync, writeFileSync } from 'node:fs'
+export default async function * () {
+  yield "begun "
+  writeFileSync(new URL('begun', import.meta.url), '')
+  while (!existsSync(new URL('go-on', import.meta.url))) await new Promise(resolve => setTimeout(resolve, 10))
+  yield "and ended"
+}`)
   await app.polyvac.reload(await readConfig(join(folder, 'vac_config.yaml')))
   const running = ask(app, 'own')
-  await new Promise(resolve => { setTimeout(resolve, 250) })
+  await until(() => existsSync(join(folder, 'begun')), 'the interpreter runs')
   await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nservice: { stream_interpreter: echo }\nvac: { own: {} }\n')
   await app.polyvac.reload(await readConfig(join(folder, 'vac_config.yaml')))
   t.equal((await ask(app, 'own', 'new')).answer, 'new')
+  await writeFile(join(folder, 'go-on'), '')
   t.match(await running, { answer: 'begun and ended' })
 })
 

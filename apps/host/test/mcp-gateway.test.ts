@@ -6,10 +6,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { banner } from '../src/banner.js'
 import { createHost, type HostOptions } from '../src/index.js'
+import { until } from '../../../test/fixtures/until.js'
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
@@ -22,14 +22,6 @@ async function host (t: Test, options: HostOptions) {
   const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', server: { logger: false }, ...options })
   t.teardown(() => app.close())
   return app
-}
-
-async function until<T> (look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await delay(30)) {
-    const seen = await look()
-    if (seen !== undefined && seen !== false) return seen
-  }
-  throw new Error('waited 20 s in vain')
 }
 
 test('mcp_servers offers the tools of the configured servers, and interpreters call them', async t => {
@@ -84,7 +76,7 @@ vac:
   const app = await createHost({ config, server: { logger: false } })
   t.teardown(() => app.close())
   await app.ready()
-  await until(() => app.polyvac.gateway?.get('everything').status().state === 'ready')
+  await until(() => app.polyvac.gateway?.get('everything').status().state === 'ready', 'the server "everything" is ready')
   t.match((await app.inject('/mcp/servers')).json().servers, [{ name: 'github', state: 'failed', missingEnv: ['POLYVAC_TEST_NO_SUCH_TOKEN'] }, { name: 'everything', state: 'ready' }])
   t.match(banner(app, config, 'http://host'), /^ {2}server {3}github {2}\(.*POLYVAC_TEST_NO_SUCH_TOKEN.*\)\n {2}server {3}everything {2}\(is ready\)$/m)
   const ready = await app.inject('/ready')
@@ -150,7 +142,7 @@ test('polyvac tools and polyvac call use the servers of the configuration', asyn
 test('a server killed by hand is back by itself; another configuration is taken over; nothing is left at the end', async t => {
   const folder = await workspace(t, JSON.stringify([published('filesystem', '.')]))
   const { child, out, ended } = run(t, ['start'], folder)
-  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+(?=\/mcp\/tools)/.exec(out.stdout)?.[0])
+  const url = await until(() => /http:\/\/127\.0\.0\.1:\d+(?=\/mcp\/tools)/.exec(out.stdout)?.[0], 'the banner shows the address')
   t.match(out.stdout, /^ {2}server {3}filesystem {2}\(is (?:ready|starting)\)$/m)
   const get = async (path: string): Promise<any> => await (await fetch(url + path, { headers: { connection: 'close' } })).json()
   const read = async (): Promise<any> => await (await fetch(`${url}/mcp/call`, {
@@ -159,10 +151,10 @@ test('a server killed by hand is back by itself; another configuration is taken 
   t.match(await read(), { result: { content: [{ text: /The tide turns/ }] } })
   const pid = (await get('/mcp/servers')).servers[0].pid
   process.kill(pid, 'SIGKILL')
-  await until(async () => (await get('/mcp/servers')).servers[0].pid !== pid)
+  await until(async () => (await get('/mcp/servers')).servers[0].pid !== pid, 'the killed server has a new process')
   t.match(await read(), { result: { content: [{ text: /The tide turns/ }] } })
   await writeFile(join(folder, 'vac_config.yaml'), configuration(JSON.stringify([published('filesystem', '.'), published('memory')])))
-  await until(async () => (await get('/mcp/servers')).servers[1]?.state === 'ready')
+  await until(async () => (await get('/mcp/servers')).servers[1]?.state === 'ready', 'the added server is ready')
   const servers = (await get('/mcp/servers')).servers
   child.kill('SIGTERM')
   t.equal(await ended, 0)

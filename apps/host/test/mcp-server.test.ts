@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test, type Test } from 'tap'
 import { createHost, type HostOptions } from '../src/index.js'
+import { until } from '../../../test/fixtures/until.js'
 
 const require = createRequire(import.meta.url)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -123,8 +124,8 @@ test('progress, failure and cancel of another server pass through in both eras',
     const stop = new AbortController()
     const cancelled = caller.call('everything__trigger-long-running-operation', { duration: 30, steps: 300 }, { signal: stop.signal, onprogress: () => { stop.abort(new Error('enough')) } })
     await t.rejects(cancelled)
-    for (let i = 0; i < 100 && app.polyvac.gateway?.get('everything').status().callsInFlight !== 0; i++) await new Promise(resolve => setTimeout(resolve, 20))
-    t.equal(app.polyvac.gateway?.get('everything').status().callsInFlight, 0, `${revision}: the call has ended at the server`)
+    const everything = app.polyvac.gateway?.get('everything')
+    await until(() => everything?.status().callsInFlight === 0, `${revision}: the call has ended at the server`)
   }
 })
 
@@ -179,11 +180,10 @@ async function ofTasks (app: Awaited<ReturnType<typeof createHost>>, method: str
 }
 
 async function untilStatus (app: Awaited<ReturnType<typeof createHost>>, taskId: string, owner: string, ...wanted: string[]): Promise<Record<string, any>> {
-  for (;;) {
+  return await until(async () => {
     const task = await ofTasks(app, 'tasks/get', { taskId }, owner)
-    if (wanted.includes(task.status)) return task
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+    return wanted.includes(task.status) && task
+  }, `the task is ${wanted.join(' or ')}`)
 }
 
 const byHeader: HostOptions['authenticate'] = ({ headers }) => headers.authorization === undefined ? undefined : { owner: headers.authorization }

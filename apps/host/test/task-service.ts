@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 
 // the built command line, as people run it; `npm test` builds first
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
@@ -81,7 +81,8 @@ export async function start (t: Test, folder: string, ...args: string[]): Promis
     child.on('close', (code, signal) => { gone = true; resolve({ code, signal }) })
   })
   t.teardown(async () => { child.kill('SIGKILL'); await ended })
-  const url = await until(() => gone ? '' : /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 60_000)
+  const banner = (): string[] | null => gone ? [''] : /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)
+  const [url = ''] = await until(banner, 'the banner shows the address', { ms: 60_000 })
 
   const post = (method: string, params: object, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> => fetch(`${url}/a2a/${method}`, {
     method: 'POST',
@@ -118,14 +119,6 @@ export async function start (t: Test, folder: string, ...args: string[]): Promis
       }
     }
   }
-}
-
-export async function until<T> (look: () => T | undefined | false | Promise<T | undefined | false>, ms = 30_000): Promise<T> {
-  for (const end = Date.now() + ms; Date.now() < end; await delay(20)) {
-    const seen = await look()
-    if (seen !== undefined && seen !== false) return seen
-  }
-  throw new Error(`waited ${ms / 1000} s in vain`)
 }
 
 /** The words that the interpreter of the workspace says to "n words, …". */

@@ -6,7 +6,7 @@ import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type
 import { ConfigError, frameProblem, type ConfigProblem } from './config-problem.js'
 import { VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
 import { interpolate } from './interpolate.js'
-import { nearest } from './nearest.js'
+import { nearest } from './names.js'
 
 /** A checked configuration file. */
 export interface Config {

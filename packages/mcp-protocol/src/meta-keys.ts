@@ -13,5 +13,5 @@ export const MODERN_META = {
 /** Names the task of a result in revision 2025-11-25. */
 export const RELATED_TASK = `${PREFIX}related-task`
 
-/** The extension for tasks of revision 2026-07-28. */
+/** The tasks extension of revision 2026-07-28. */
 export const TASKS_EXTENSION = `${PREFIX}tasks`

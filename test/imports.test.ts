@@ -1,0 +1,45 @@
+import { test } from 'tap'
+import { root } from './fixtures/pages.js'
+
+interface Import { from: string, to: string, type: boolean }
+
+const { cycles, forbiddenArrows, importsOfSources, packageArrows } = await import(`${root}/scripts/imports.mjs`) as {
+  cycles: (imports: Import[]) => string[]
+  forbiddenArrows: (imports: Import[]) => string[]
+  importsOfSources: () => Import[]
+  packageArrows: (imports: Import[]) => Array<{ from: string, to: string, type: boolean }>
+}
+const src = 'packages/x/src'
+const importOf = (from: string, to: string): Import => ({ from: `${src}/${from}`, to: `${src}/${to}`, type: true })
+
+test('a cycle of files and a cycle of folders are found, and a file at the root is not a folder', t => {
+  t.strictSame(cycles([importOf('a.ts', 'b.ts'), importOf('b.ts', 'c.ts'), importOf('c.ts', 'a.ts')]),
+    ['packages/x/src: a.ts imports b.ts; b.ts imports c.ts; c.ts imports a.ts'])
+  t.strictSame(cycles([importOf('a/1.ts', 'b/1.ts'), importOf('b/2.ts', 'a/2.ts')]),
+    ['packages/x/src: a/1.ts imports b/1.ts; b/2.ts imports a/2.ts'], 'no file imports itself, the folders do')
+  t.strictSame(cycles([importOf('index.ts', 'a/1.ts'), importOf('a/1.ts', 'errors.ts')]), [])
+  t.strictSame(cycles([importOf('a/open.ts', 'a/b/1.ts'), importOf('a/b/1.ts', 'a/types.ts')]), [],
+    'a subfolder may use the files of its parent')
+  t.end()
+})
+
+test('an arrow between packages needs its line in the table and in the manifest', t => {
+  const arrow = (from: string, to: string, type = false) =>
+    forbiddenArrows([{ from: `packages/${from}/src/a.ts`, to: `@polyvac/${to}`, type }])
+  t.strictSame(arrow('vac', 'core'), [])
+  t.strictSame(arrow('tasks', 'core'), [
+    'packages/tasks/src/a.ts: tasks may not import values of core',
+    'packages/tasks/src/a.ts: core is neither a dependency nor a peer dependency of tasks'
+  ])
+  t.match(arrow('mcp-gateway', 'mcp-server', true), [/may not import types of mcp-server/])
+  t.match(arrow('core', 'mcp-protocol'), [/may not import values of mcp-protocol/])
+  t.end()
+})
+
+test('types that are imported dynamically or by import type are read, comments are not', t => {
+  const arrows = packageArrows(importsOfSources())
+  for (const [from, to, type] of [['host', 'mcp-server', false], ['vac', 'core', false], ['mcp-server', 'tasks', true]]) {
+    t.match(arrows.find(arrow => arrow.from === from && arrow.to === to), { type })
+  }
+  t.end()
+})
