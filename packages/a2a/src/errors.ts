@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 /** The envelope is no JSON-RPC 2.0 request. Argument: what is wrong with it. */
 export const InvalidEnvelopeError = createError<[string]>('A2A_INVALID_REQUEST', '%s', 400)
@@ -36,9 +36,6 @@ export const UnsupportedOperationError = createError<[string]>('A2A_UNSUPPORTED_
 
 /** The request's body, or a part of its message, is of a type that is not taken. Argument: which, and which are. */
 export const ContentTypeNotSupportedError = createError<[string]>('A2A_CONTENT_TYPE_NOT_SUPPORTED', '%s', 400)
-
-/** The body is no text (RFC 8259, section 8.1). No argument. */
-export const NotUtf8Error = createError('INVALID_JSON', 'the body is not UTF-8; encode it as that', 400)
 
 /** The version is not spoken here, or not with this method. Argument: what to send. */
 export const VersionNotSupportedError = createError<[string]>('A2A_VERSION_NOT_SUPPORTED', '%s', 400)
