@@ -1,7 +1,6 @@
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core/plugin'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, registerStreams } from '@polyvac/core/plugin'
 import type { Delivery, TaskStore } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
-import { readFileSync } from 'node:fs'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { nameOf } from './protocol/card-facts.js'
 import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
@@ -26,8 +25,6 @@ import { skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
 import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
 
-const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
 const MAX_RUN_MS = 3_660_000
 const DELIVERIES_AT_ONCE = 64
@@ -49,7 +46,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
   if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
   const { log, prefix } = app
-  const agent = { ...options.agent, version: options.agent?.version ?? ownVersion }
+  const agent = { ...options.agent, version: options.agent?.version ?? packageVersion(import.meta.url) }
   // as the card tells it, which receivers of notifications compare it with
   const publicUrl = givenUrl?.replace(/\/+$/, '')
   const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
