@@ -113,7 +113,7 @@ function errorIndex () {
 
 function limitsTable () {
   return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
-    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\()?([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
     // a constant is a product of numbers
     const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
     if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)

@@ -58,8 +58,8 @@ export const limits = {
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
-    ['Tasks that a worker executes at once', `${tasks}/sqlite/store.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
-    ['Time for one attempt', `${tasks}/sqlite/store.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
+    ['Tasks that a worker executes at once', `${tasks}/sqlite/options.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
+    ['Time for one attempt', `${tasks}/sqlite/options.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
     ['Time that a task stays with a process that is not heard of', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],
     ['Executors that a task may cost beyond the first', `${tasks}/sqlite/options.ts`, 'retries', '', 'The task fails with `TASK_EXECUTOR_LOST`.'],
     ['Events that a reader holds', `${tasks}/sqlite/task-log.ts`, 'PAGE', 'events', 'The rest stays in the store until the reader asks.'],
@@ -71,7 +71,7 @@ export const limits = {
     ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
-    ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
+    ['Time for one delivery', `${tasks}/sqlite/options.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   A2A: [
     ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],
@@ -79,8 +79,8 @@ export const limits = {
     ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
-    ['Characters that the frames of all streams have together', `${a2a}/tasks/stream-quota.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
+    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -159,10 +159,10 @@ export const limits = {
     ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
     ['Time that a task waits for an answer', `${mcpServer}/options.ts`, 'taskInputMs', 'ms', 'The task fails with what `TASK_INPUT_TIMEOUT` says.'],
     ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
-    ['Unread messages of a stream', `${mcpServer}/http/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
-    ['Time that a reader may take nothing', `${mcpServer}/http/sse-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],
-    ['Longest silence of a stream', `${mcpServer}/http/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
-    ['Time for calls to end when the application closes', `${mcpServer}/calls/open-calls.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
+    ['Unread messages of a stream', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
+    ['Time that a reader may take nothing', `${core}/send-stream.ts`, 'MAX_STALL_MS', 'ms', 'It is disconnected.'],
+    ['Longest silence of a stream', `${core}/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
+    ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

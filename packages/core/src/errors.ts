@@ -27,6 +27,8 @@ export const InterpreterModuleError = createError<[string, string]>('INTERPRETER
   'the interpreter %s cannot be used: %s', 500)
 export const BodyTooDeepError = createError<[number]>('BODY_TOO_DEEP',
   'the body is nested more than %s levels deep; send a flatter one', 400)
+export const NotUtf8Error = createError('INVALID_JSON',
+  'the body is not UTF-8; encode it as UTF-8', 400)
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',
   '%s; a turn is {role, content}, {name: Human|AI, content}, {human} and/or {ai}, or [human, ai]', 400)
 export const UnauthenticatedError = createError('UNAUTHENTICATED',

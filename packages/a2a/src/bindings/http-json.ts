@@ -8,12 +8,12 @@ import { NoSuchPathError } from '../errors.js'
 import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
 import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   readonly dialect: Dialect
   readonly bodyLimit: number
 }
@@ -32,7 +32,7 @@ const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
-export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyLimit }: RestOptions): Promise<void> {
+export async function restRoutes (app: FastifyInstance, { operations, dialect, bodyLimit }: RestOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
@@ -62,12 +62,12 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
     if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
     const path = { ...request.params as Record<string, string> }
     const operation = operationOf(path, request.method)
-    const asked = { dialect, operation, params: paramsOf(request, path), request, reply }
+    const call = { dialect, params: paramsOf(request, path), request, reply }
     if (!isStreamed(operation)) {
-      const body = await runner.answer(asked)
+      const body = await operations.answer(operation, call)
       return await reply.type(typeOf(request)).send(body)
     }
-    await runner.stream(asked, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
+    await operations.stream(operation, call, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
   }
 
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {

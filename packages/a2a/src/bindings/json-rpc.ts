@@ -7,12 +7,12 @@ import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
 import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
 import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   /** The newest one first: it tells failures that come before the version is known. */
   readonly dialects: readonly Dialect[]
   /** Whether the scope's root takes requests, too: clients of 0.2 send them to the card's `url`. */
@@ -23,7 +23,7 @@ export interface RpcOptions {
 const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
 
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
-export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
+export async function rpcRoutes (app: FastifyInstance, { operations, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
@@ -43,9 +43,9 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     const { id, method, params } = readEnvelope(request.body)
     const { dialect, operation } = methodOf(dialects, versionOf(request), method)
     const { vac } = request.params as { vac?: string }
-    const asked = { dialect, operation, params: vac === undefined ? params : withTenant(params, vac), request, reply }
-    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await runner.answer(asked) }
-    await runner.stream(asked, {
+    const call = { dialect, params: vac === undefined ? params : withTenant(params, vac), request, reply }
+    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await operations.answer(operation, call) }
+    await operations.stream(operation, call, {
       event: result => ({ jsonrpc: '2.0', id, result }),
       failure: err => failure(err, request).body
     })

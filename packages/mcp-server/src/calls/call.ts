@@ -1,10 +1,10 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, LightAbort, type Disconnects, type AbortSignalLike } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type Disconnects } from '@polyvac/core/plugin'
 import { type CallProgress, type ClientCapabilities, type Era, type InputResponse, LOG_LEVELS, type LogLevel, type LogMessage, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
-import { errorText, isRecord, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
 /** What a call is made of. */

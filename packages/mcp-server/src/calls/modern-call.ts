@@ -1,13 +1,12 @@
-import type { SignedStates } from '@polyvac/core/plugin'
+import { isInner, isRecord, type SignedStates } from '@polyvac/core/plugin'
 import { argumentAt, type ClientCapabilities, headerMatches, type InputResponse, type LogLevel, missingCapabilities, type ModernRevision, type ServerRequest } from '@polyvac/mcp-protocol'
 import { askAgain, InputRequired } from './ask-again.js'
 import { Call, type CallParts } from './call.js'
 import type { Entry } from '../lists/catalog.js'
 import { CannotAskError } from '../errors.js'
 import type { Limits } from '../options.js'
-import { isRecord, resultText, RpcError, type Params } from '../protocol/rpc.js'
+import { resultText, RpcError, type Params } from '../protocol/rpc.js'
 import type { ResultTexts } from '../protocol/result-text.js'
-import { isInner } from '../http/in-process.js'
 import type { Relay, ToolDefinition } from '../tool-source.js'
 
 /** The methods whose callers can be asked. */

@@ -1,9 +1,9 @@
+import type { OpenCalls } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
 import { rpcErrorOf, spokenError } from './failures.js'
-import type { OpenCalls } from './open-calls.js'
 
 /** Answers a request with the JSON text that `work` resolves to. It never rejects: a failure is answered with an error. */
-export async function runCall (openCalls: OpenCalls, call: Call, work: () => Promise<string>): Promise<void> {
+export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<string>): Promise<void> {
   let place
   try {
     place = openCalls.add(call)

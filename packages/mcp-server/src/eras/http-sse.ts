@@ -1,7 +1,7 @@
 import { HEADERS } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
-import { whenOver } from '../http/sse-body.js'
+import { whenOver } from '../http/message-stream.js'
 import type { Legacy } from './legacy.js'
 import { messageKind, RpcError, type Notification, type Request, type Response } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'

@@ -1,14 +1,14 @@
-import { CallAbortedError } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities, type ClientCapabilities, type LegacyRevision, type ListKind
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
-import { whenOver } from '../http/sse-body.js'
+import { whenOver } from '../http/message-stream.js'
 import { LegacyCall } from '../calls/legacy-call.js'
 import { legacyMethods } from '../methods/legacy.js'
-import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
-import type { OpenCalls } from '../calls/open-calls.js'
+import { errorText, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
+import type { Call } from '../calls/call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
 import type { Session } from '../sessions/session.js'
@@ -158,7 +158,7 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
   return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: readCapabilities(capabilities) }
 }
 
-async function runInSession (openCalls: OpenCalls, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
+async function runInSession (openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
   let place
   try {
     place = session.begin(call)

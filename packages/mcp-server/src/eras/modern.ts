@@ -1,3 +1,4 @@
+import { isInner, isRecord } from '@polyvac/core/plugin'
 import {
   decodeHeader, HEADERS, isLogLevel, isModern, LOG_LEVELS, MODERN_META, MODERN_REVISIONS, NAME_PARAMETERS, namesModern, type ClientCapabilities, type LogLevel
 } from '@polyvac/mcp-protocol'
@@ -5,10 +6,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
 import { modernMethods } from '../methods/modern.js'
 import { ModernCall } from '../calls/modern-call.js'
-import { isRecord, messageKind, RpcError, type Params, type Request } from '../protocol/rpc.js'
+import { messageKind, RpcError, type Params, type Request } from '../protocol/rpc.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
-import { isInner } from '../http/in-process.js'
 
 /** Whether a message is of revision 2026-07-28 or later: each says so itself. */
 export function isModernMessage (body: unknown): boolean {

@@ -1,5 +1,5 @@
+import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import { SseBody } from './sse-body.js'
 
 /** Where the messages of one call, or those that belong to no call, go. */
 export interface MessageStream {
@@ -23,7 +23,7 @@ export class PlainStream implements MessageStream {
   get isFull (): boolean { return this.#body.isFull }
 
   send (text: string): Promise<void> | undefined {
-    return this.#body.message(text)
+    return this.#body.event('message', text)
   }
 
   end (): void {
@@ -31,4 +31,10 @@ export class PlainStream implements MessageStream {
   }
 
   disconnect (): void {}
+}
+
+/** Calls `then` once a response is over; at once if its reader left before it began. */
+export function whenOver ({ raw }: FastifyReply, then: () => void): void {
+  if (raw.destroyed) then()
+  else raw.once('close', then)
 }

@@ -1,6 +1,7 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
+import { RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { follower } from './modern-tasks.js'
 import { checkTasks } from './task-capability.js'

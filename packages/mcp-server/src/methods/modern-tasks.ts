@@ -1,5 +1,6 @@
+import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
+import { RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
 import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'

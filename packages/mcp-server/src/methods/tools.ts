@@ -1,13 +1,13 @@
+import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { projectResult } from '../protocol/projection.js'
-import { isRecord, RpcError } from '../protocol/rpc.js'
+import { RpcError } from '../protocol/rpc.js'
 import { failedResult, prepareTool, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
-import { shown, suggestion } from './names.js'
 import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
@@ -17,7 +17,7 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
   if (!isRecord(args)) throw new RpcError('invalidParams', '`arguments` must be an object')
   const tools = await server.registry.catalog('tools')
   const entry = tools.get(name)
-  if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${shown(name)}${suggestion(name, tools.ids)}`)
+  if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${quoteName(name)}; ${suggestion(name, tools.ids, 'the tools')}`)
   call.checkTool(entry)
   const becomesTask = taskWanted(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')

@@ -1,5 +1,5 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { definitionFields, features, LISTS, type Features, type ListKind, type Revision } from '@polyvac/mcp-protocol'
-import { isRecord } from './rpc.js'
 import type { Definitions, ToolDefinition, ToolResult } from '../tool-source.js'
 
 /** The fields of a definition that a revision has. `withTasks` is whether the server has core tasks. */

@@ -1,5 +1,6 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { features, MODERN_META, type Revision } from '@polyvac/mcp-protocol'
-import { isRecord, type Params } from './rpc.js'
+import type { Params } from './rpc.js'
 
 /** How long, in ms, and for whom an answer may be kept. */
 export interface CacheHint { readonly ttlMs: number, readonly cacheScope: 'public' | 'private' }

@@ -1,3 +1,4 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { CODES, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of another server that are about what the caller said. */
@@ -34,10 +35,6 @@ export function resultText (id: RequestId, result: string): string {
 
 export function errorText (id: RequestId | null, { code, message, data }: { readonly code: number, readonly message: string, readonly data?: unknown }): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
-}
-
-export function isRecord (value: unknown): value is Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a number is an id: a larger one was changed when it was read, and its response would be that of another request. */

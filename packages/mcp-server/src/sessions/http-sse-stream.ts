@@ -1,5 +1,5 @@
+import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import { SseBody } from '../http/sse-body.js'
 import type { MessageStream } from '../http/message-stream.js'
 
 /**
@@ -20,7 +20,7 @@ export class HttpSseStream implements MessageStream {
   get isFull (): boolean { return this.#body.isFull }
 
   send (text: string): Promise<void> | undefined {
-    return this.#body.message(text)
+    return this.#body.event('message', text)
   }
 
   /** The end of one call among others. */

@@ -1,5 +1,5 @@
+import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import { SseBody } from '../http/sse-body.js'
 import type { MessageStream } from '../http/message-stream.js'
 import type { EventStore } from './event-store.js'
 
@@ -32,8 +32,8 @@ export class ResumableStream implements MessageStream {
     const body = this.#body = new SseBody(reply)
     body.once('close', () => { if (this.#body === body) this.#body = undefined })
     if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
-    else body.open()
-    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.message(text, this.#eventId(seq))
+    else body.comment('open')
+    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.event('message', text, this.#eventId(seq))
     if (this.#ended) body.finish()
   }
 
@@ -45,7 +45,7 @@ export class ResumableStream implements MessageStream {
   send (text: string): Promise<void> | undefined {
     if (this.#ended) return undefined
     this.#store.add(this.#key, ++this.#seq, text)
-    return this.#body?.message(text, this.#eventId(this.#seq))
+    return this.#body?.event('message', text, this.#eventId(this.#seq))
   }
 
   end (): void {

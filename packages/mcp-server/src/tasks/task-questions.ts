@@ -1,6 +1,6 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { type InputResponse, isResponseTo, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
-import { isRecord } from '../protocol/rpc.js'
 
 /** The artifact that holds what a task asked in one turn, a `Turn`. */
 export const QUESTIONS = 'questions'

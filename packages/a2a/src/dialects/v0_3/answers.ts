@@ -1,7 +1,6 @@
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
-import { contextOf, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, isoTime, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
-import { isoTime } from '../../protocol/iso-time.js'
 import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
 
