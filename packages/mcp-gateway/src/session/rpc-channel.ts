@@ -1,6 +1,5 @@
-import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { isRecord, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
-import { isRecord } from '../is-record.js'
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
 import type { Transport, TransportEvents } from './transport.js'
 

@@ -2,7 +2,7 @@ import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord } from '../../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { tooLong } from '../../session/rpc-channel.js'
 
