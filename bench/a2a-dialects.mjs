@@ -67,7 +67,7 @@ async function fire ({ port, kind }, { path, headers, body, method, completed })
     duration: SECONDS
   }))
   if (non2xx + errors + mismatches > 0) throw new Error(`${kind}: ${non2xx} answers were not 2xx, ${mismatches} of another body, ${errors} requests failed`)
-  return { perSecond: requests.average, times: [latency.p50, latency.p99] }
+  return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }
 }
 
 async function stream ({ port, kind }) {

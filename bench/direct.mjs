@@ -14,8 +14,8 @@ export const title = 'One whole answer, 32 connections'
 
 export async function run () {
   const { ratio, ...rest } = await withServers(['bare', 'polyvac'], (bare, polyvac) => inPairs(bare, polyvac, ROUNDS, load))
-  const { p50, p99 } = rest.polyvac
-  return [figure('requests/s, share of a bare Fastify route', ratio * 100, '%', { atLeast: 80 }, { p50, p99, ...rest })]
+  const { p50, p99, cpuUs } = rest.polyvac
+  return [figure('requests/s, share of a bare Fastify route', ratio * 100, '%', { atLeast: 80 }, { p50, p99, cpuUs, ...rest })]
 }
 
 async function load ({ port }) {
@@ -29,5 +29,5 @@ async function load ({ port }) {
     duration: SECONDS
   }))
   if (non2xx + errors + mismatches > 0) throw new Error(`${non2xx} answers were not 2xx, ${mismatches} wrong, ${errors} requests failed`)
-  return { perSecond: requests.average, times: [latency.p50, latency.p99] }
+  return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }
 }

@@ -39,7 +39,7 @@ export async function run () {
     return [
       // the peer that is nearest is the one that a bar was set for
       ...peers.map(({ kind }) => figure(`calls/s, multiple of ${kind}`, median(ratiosOf(gateway, taken[kind])), '×', { atLeast: 1.8 }, { ...summary(gateway), rss: gateway.rss, peer: summary(taken[kind]) })),
-      figure('calls/s, share of a bare Fastify route', median(ratiosOf(gateway, taken['gateway-bare'])) * 100, '%', { atLeast: 55 }, { bare: summary(taken['gateway-bare']) }),
+      figure('calls/s, share of a bare Fastify route', median(ratiosOf(gateway, taken['gateway-bare'])) * 100, '%', { atLeast: 55 }, { ...summary(gateway), bare: summary(taken['gateway-bare']) }),
       figure('one call at a time, share of mcp-hub\'s median time', median(single.gateway) / median(single['mcp-hub']) * 100, '%', { atMost: 45 }, { p50: median(single.gateway), single }),
       figure('a result of 3 MB', median([await large(ours, LARGE), await large(ours, LARGE), await large(ours, LARGE)]), 'ms', { atMost: 150 }),
       figure('p99 of a neighbour beside a result of 8 MB, more than alone', Math.max(0, beside - alone), 'ms', { atMost: 50 }, { alone, beside }),
@@ -52,7 +52,7 @@ export async function run () {
 async function load (call) {
   const { requests, non2xx, errors, latency } = await autocannon({ ...call, connections: CONNECTIONS, duration: SECONDS })
   if (non2xx + errors > 0 || requests.total === 0) throw new Error(`${non2xx} answers were not 2xx, ${errors} requests failed, ${requests.total} were answered`)
-  return { perSecond: requests.average, times: [latency.p50, latency.p99] }
+  return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }
 }
 
 /** Times in ms of calls one after the other on one raw socket, which costs less than any client. */

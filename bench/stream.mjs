@@ -15,9 +15,9 @@ export async function run () {
     for (const form of FORMS) {
       for (const readers of [1, 10]) {
         const { ratio, ...rest } = await inPairs(bare, polyvac, ROUNDS, server => read(server, form, readers))
-        const { p50, p99 } = rest.polyvac
+        const { p50, p99, cpuUs } = rest.polyvac
         const what = `chunks/s, share of a bare stream: ${form}, ${readers === 1 ? 'one reader' : `${readers} readers`}`
-        figures.push(figure(what, ratio * 100, '%', { atLeast: 70 }, { p50, p99, ...rest }))
+        figures.push(figure(what, ratio * 100, '%', { atLeast: 70 }, { p50, p99, cpuUs, ...rest }))
       }
     }
     return figures
@@ -33,5 +33,5 @@ async function read ({ port, kind }, form, readers) {
   for (const { chunks } of reads) {
     if (chunks !== each) throw new Error(`${kind}, ${form}: ${chunks} of ${each} chunks arrived`)
   }
-  return { perSecond: CHUNKS / seconds, times: reads.map(({ ms }) => ms) }
+  return { perSecond: CHUNKS / seconds, times: reads.map(({ ms }) => ms), count: CHUNKS }
 }

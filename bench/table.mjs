@@ -1,6 +1,6 @@
 import { toMb } from './parts/figure.mjs'
 
-const HEAD = ['figure', 'measured', 'bar', '', 'p50', 'p99', 'RSS']
+const HEAD = ['figure', 'measured', 'bar', '', 'p50', 'p99', 'CPU', 'RSS']
 
 /** The figures as a person reads them in a terminal. */
 export function printTable (results, where) {
@@ -29,10 +29,10 @@ export function barText ({ atLeast, atMost }, unit) {
   return atLeast === undefined ? `<= ${atMost} ${unit}` : `>= ${atLeast} ${unit}`
 }
 
-function cells ({ what, value, unit, bar, met, p50, p99, rss }) {
+function cells ({ what, value, unit, bar, met, p50, p99, cpuUs, rss }) {
   const ms = time => time === undefined ? '' : withUnit(time, 'ms')
   return [
     what, withUnit(value, unit), barText(bar, unit), met ? 'met' : 'not met',
-    ms(p50), ms(p99), rss === undefined ? '' : `${toMb(rss).toFixed(0)} MB`
+    ms(p50), ms(p99), cpuUs === undefined ? '' : withUnit(cpuUs, 'µs'), rss === undefined ? '' : `${toMb(rss).toFixed(0)} MB`
   ]
 }

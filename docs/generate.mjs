@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
+import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
@@ -40,6 +41,7 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   'tasks: transitions': transitionsTable,
+  'mcp features': featuresTable,
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   routes: routesTable
 }
@@ -85,7 +87,7 @@ export function codesOfSource () {
       if (!String(name).endsWith('.ts')) continue
       const text = read(`${folder}${name}`)
       for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
-        codes.set(code, Number(/(\d{3})\s*$/.exec(rest)?.[1] ?? 500))
+        codes.set(code, Number(/(\d{3})(?:, \{[^}]*\})?\s*$/.exec(rest)?.[1] ?? 500))
       }
       for (const [, code] of text.matchAll(/\bcode: '([A-Z][A-Z0-9_]+)'/g)) if (!codes.has(code)) codes.set(code, undefined)
     }
@@ -111,7 +113,7 @@ function errorIndex () {
 
 function limitsTable () {
   return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
-    const text = new RegExp(`\\b${name}\\s*[:=]\\s*([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
     // a constant is a product of numbers
     const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
     if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)
@@ -124,6 +126,13 @@ function transitionsTable () {
     const ways = Object.entries(next).map(([verb, to]) => `${verb}: \`${to}\``)
     return [`\`${state}\``, ways.join(', ') || 'nothing; it is an end']
   }))
+}
+
+/** What each revision of MCP supports. */
+function featuresTable () {
+  const revisions = [...MODERN_REVISIONS, ...LEGACY_REVISIONS].reverse()
+  const shown = value => typeof value === 'boolean' ? (value ? 'yes' : 'no') : value
+  return table(['Feature', ...revisions], Object.keys(features[revisions[0]]).map(name => [`\`${name}\``, ...revisions.map(revision => shown(features[revision][name]))]))
 }
 
 function shown (value, unit) {
@@ -173,7 +182,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/a2a/README.md'
+  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

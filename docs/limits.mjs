@@ -10,7 +10,7 @@ const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
-    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'DEFAULT_MAX_CONCURRENT', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'maxConcurrent', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
@@ -27,7 +27,7 @@ export const limits = {
     ['Problems told about one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
-    ['Longest pause without a byte', `${vac}/options.ts`, 'streamWaitTime', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
+    ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
     ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
     ['Text that is ready at once and written together', `${core}/send-stream.ts`, 'BATCH_CHARS', 'characters', 'It is written, and the rest follows.'],
     ['Time for the last event when the application closes', `${core}/open-streams.ts`, 'CLOSE_GRACE_MS', 'ms', 'The socket is destroyed.'],
@@ -58,8 +58,8 @@ export const limits = {
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
-    ['Tasks that a worker executes at once', `${tasks}/sqlite/store.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
-    ['Time for one attempt', `${tasks}/sqlite/store.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
+    ['Tasks that a worker executes at once', `${tasks}/sqlite/options.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
+    ['Time for one attempt', `${tasks}/sqlite/options.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
     ['Time that a task stays with a process that is not heard of', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],
     ['Executors that a task may cost beyond the first', `${tasks}/sqlite/options.ts`, 'retries', '', 'The task fails with `TASK_EXECUTOR_LOST`.'],
     ['Events that a reader holds', `${tasks}/sqlite/task-log.ts`, 'PAGE', 'events', 'The rest stays in the store until the reader asks.'],
@@ -71,7 +71,7 @@ export const limits = {
     ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
-    ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
+    ['Time for one delivery', `${tasks}/sqlite/options.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   A2A: [
     ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],
@@ -79,16 +79,15 @@ export const limits = {
     ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
-    ['Characters that the frames of all streams have together', `${a2a}/tasks/stream-quota.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
+    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
-    ['Time that `GetTask` waits for a later generation', `${a2a}/tasks/task-service.ts`, 'LONG_POLL_MS', 'ms', 'It answers with the task as it stands.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts that one answer may bring', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
-    ['Extensions that one request may name', `${a2a}/protocol/extensions.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
+    ['Extensions that one request may name', `${a2a}/protocol/request-headers.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
     ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_READY_CARDS', 'cards', 'All are made anew when they are asked for.'],
     ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `maxMessageBytes` of `a2aGrpc`.'],
     ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
@@ -133,7 +132,7 @@ export const limits = {
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the state that goes with them', `${gateway}/protocol/check-result.ts`, 'MAX_STATE_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Length of the id of a task of a server', `${gateway}/protocol/check-result.ts`, 'MAX_TASK_ID_CHARS', 'characters', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Ended streams that a server may go on with', `${gateway}/connections/http/request-fetch.ts`, 'MAX_BROKEN', 'streams', 'What is asked in one that ended before them is taken for a question of the only call, if there is one.'],
+    ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
     ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
@@ -160,10 +159,10 @@ export const limits = {
     ['Tasks executed at once', `${mcpServer}/options.ts`, 'taskConcurrency', 'tasks', 'The others wait in the store.'],
     ['Time that a task waits for an answer', `${mcpServer}/options.ts`, 'taskInputMs', 'ms', 'The task fails with what `TASK_INPUT_TIMEOUT` says.'],
     ['Time for one run of a task', `${mcpServer}/options.ts`, 'taskTimeoutMs', 'ms', 'The task fails.'],
-    ['Unread messages of a stream', `${mcpServer}/http/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
-    ['Time that a reader may take nothing', `${mcpServer}/http/sse-body.ts`, 'STALL_MS', 'ms', 'It is disconnected.'],
-    ['Longest silence of a stream', `${mcpServer}/http/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
-    ['Time for calls to end when the application closes', `${mcpServer}/calls/open-calls.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
+    ['Unread messages of a stream', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress and log messages are left out; the result never is. A stream of changes ends, and its client comes back.'],
+    ['Time that a reader may take nothing', `${core}/send-stream.ts`, 'MAX_STALL_MS', 'ms', 'It is disconnected.'],
+    ['Longest silence of a stream', `${core}/sse-body.ts`, 'KEEP_ALIVE_MS', 'ms', 'A comment goes out.'],
+    ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are answered that it does.']
   ],
   Configuration: [
     ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']

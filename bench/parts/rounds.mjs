@@ -3,18 +3,22 @@ import { max, median, quantile } from './statistics.mjs'
 /**
  * Measures several servers in turn, A B C A B C, so that on a machine that others use too, all of one round suffer
  * alike. The first round only warms up.
- * @param measure one short run against one server; resolves to `{ perSecond, times }`
- * @returns by kind: the rate of each round, every time, the largest memory
+ * @param measure one short run against one server; resolves to `{ perSecond, times, count }`
+ * @returns by kind: the rate of each round, every time, the CPU time of the server per request in µs, the largest memory
  */
 export async function inRounds (servers, rounds, measure) {
-  const taken = Object.fromEntries(servers.map(({ kind }) => [kind, { rates: [], times: [], rss: 0 }]))
+  const taken = Object.fromEntries(servers.map(({ kind }) => [kind, { rates: [], times: [], cpus: [], rss: 0 }]))
   for (let round = 0; round <= rounds; round++) {
     for (const server of servers) {
-      const { perSecond, times } = await measure(server)
+      // unlike a rate, CPU time hardly depends on what else the machine does
+      const before = await server.ask('cpuMs')
+      const { perSecond, times, count } = await measure(server)
+      const cpuUs = (await server.ask('cpuMs') - before) * 1000 / count
       if (round === 0) continue
       const { [server.kind]: into } = taken
       into.rates.push(perSecond)
       into.times.push(...times)
+      into.cpus.push(cpuUs)
       into.rss = max([into.rss, await server.ask('rss')])
     }
   }
@@ -26,8 +30,8 @@ export function ratiosOf (taken, beside) {
   return taken.rates.map((rate, i) => rate / beside.rates[i])
 }
 
-export function summary ({ rates, times }) {
-  return { perSecond: median(rates), p50: median(times), p99: quantile(times, 0.99) }
+export function summary ({ rates, times, cpus }) {
+  return { perSecond: median(rates), p50: median(times), p99: quantile(times, 0.99), cpuUs: median(cpus) }
 }
 
 /** Bare Fastify and Polyvac in turn. */

@@ -30,7 +30,7 @@ export function toolCaller (gateway: Gateway | undefined): CallTool | undefined 
     ? undefined
     : async (server, tool, args, options) => {
       gateway.start()
-      return await gateway.callTool(server, tool, args, options)
+      return await gateway.call(server, tool, args, options)
     }
 }
 

@@ -59,10 +59,6 @@ export const ExtensionRequiredError = createError<[string]>('A2A_EXTENSION_REQUI
 export const ExtendedCardNotConfiguredError = createError('A2A_EXTENDED_CARD_NOT_CONFIGURED',
   'there is no extended agent card for you; the public one has all', 400)
 
-/** The task has changed since. Arguments: the generation that was named, the one it has. */
-export const GenerationMismatchError = createError<[string, number]>('A2A_GENERATION_MISMATCH',
-  'the task is not of generation %s any more but of %s; read it again', 409)
-
 /** One thing wrong with the params, where the protocol names fields. */
 export interface FieldViolation { readonly field: string, readonly description: string }
 

@@ -5,7 +5,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { taskStates, type TaskRecord } from '@polyvac/tasks'
-import { idOf, paramsOf } from '../src/dialects/description/envelope.js'
+import { paramsOf } from '../src/dialects/description/envelope.js'
+import { idOf } from '../src/protocol/json-rpc.js'
 import { toFrame, toTask } from '../src/dialects/description/record.js'
 import { Task } from '../src/index.js'
 import { methodNames, serve, type Answered, type MethodName, type Served } from './fixtures/app.js'
@@ -46,6 +47,7 @@ test('a body that is no JSON-RPC 2.0 request is refused by every method, and mak
       ['single quotes', "{'jsonrpc':'2.0'}", { code: -32700 }],
       ['NUL', '\0', { code: -32700 }],
       ['not UTF-8', Buffer.from([0x22, 0xff, 0xfe]), { code: -32700 }],
+      ['valid JSON in latin-1', Buffer.from(envelope({ params: { ...fine, input: { query: 'café' } } }), 'latin1'), { code: -32700, dataCode: 'INVALID_JSON' }],
       ['__proto__', `{"__proto__":{"polluted":1},${envelope({}).slice(1)}`, { code: -32700 }],
       ['__proto__ below', envelope({}).replace('"query"', '"__proto__":{"polluted":1},"query"'), { code: -32700 }],
       ['__proto__ escaped', envelope({}).replace('"query"', '"\\u005f_proto__":{"polluted":1},"query"'), { code: -32700 }],

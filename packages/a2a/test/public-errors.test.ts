@@ -37,12 +37,7 @@ const ROWS: readonly Row[] = [
   { reason: 'CONTENT_TYPE_NOT_SUPPORTED', rpc: served => rpc(served, 'SendMessage', { message: message('echo', { parts: [{ raw: 'dGNr', mediaType: 'application/x-unknown' }] }) }), rest: served => rest(served, 'POST', '/message:send', { message: message('echo', { parts: [{ raw: 'dGNr', mediaType: 'application/x-unknown' }] }) }) },
   { reason: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED', plugin: PRINCIPAL, rpc: served => rpc(served, 'GetExtendedAgentCard', {}), rest: served => rest(served, 'GET', '/extendedAgentCard') },
   { reason: 'EXTENSION_SUPPORT_REQUIRED', plugin: REQUIRED, rpc: served => rpc(served, 'SendMessage', { message: message('echo') }), rest: served => rest(served, 'POST', '/message:send', { message: message('echo') }) },
-  { reason: 'VERSION_NOT_SUPPORTED', rpc: served => rpc(served, 'SendMessage', { message: message('echo') }, { version: '99.0' }), rest: served => rest(served, 'GET', '/tasks', undefined, { 'a2a-version': '99.0' }) },
-  {
-    reason: 'TASK_GENERATION_MISMATCH',
-    rpc: async served => await rpc(served, 'SendMessage', { message: message('echo', { taskId: (await result(served, 'SendMessage', { message: message('ask') })).task.id }), configuration: { ifGenerationMatch: '1' } }),
-    rest: async served => await rest(served, 'POST', '/message:send', { message: message('echo', { taskId: (await result(served, 'SendMessage', { message: message('ask') })).task.id }), configuration: { ifGenerationMatch: 1 } })
-  }
+  { reason: 'VERSION_NOT_SUPPORTED', rpc: served => rpc(served, 'SendMessage', { message: message('echo') }, { version: '99.0' }), rest: served => rest(served, 'GET', '/tasks', undefined, { 'a2a-version': '99.0' }) }
 ]
 
 test('every error of the protocol has its code, status and reason on both bindings', async t => {

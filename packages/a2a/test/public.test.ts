@@ -1,14 +1,12 @@
 import { test, type Test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
-import Fastify from 'fastify'
-import { OpenStreams } from '@polyvac/core/plugin'
+import type { LightMyRequestResponse } from 'fastify'
 import type { TaskRecord } from '@polyvac/tasks'
 import { MAX_ARTIFACTS } from '../src/tasks/artifacts.js'
-import { StreamQuota } from '../src/tasks/stream-quota.js'
-import { TaskService } from '../src/tasks/task-service.js'
 import { MAX_EARLIER_CHARS, MAX_EARLIER_TASKS } from '../src/tasks/conversation.js'
-import { GENERATION, IDEMPOTENT_SEND, MAX_EXTENSIONS } from '../src/protocol/extensions.js'
+import { IDEMPOTENT_SEND } from '../src/protocol/extensions.js'
+import { MAX_EXTENSIONS } from '../src/protocol/request-headers.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served, type ServeOptions } from './fixtures/app.js'
 import { events, message, message03, result, rpc, type Json } from './fixtures/public.js'
@@ -231,34 +229,12 @@ test('a message sent again is the same task, for those who ask for it', async t 
   t.equal((await sent(keyed)).result.task.id, (await sent(keyed)).result.task.id)
 })
 
-test('generations are told to those who ask: tasks carry them, GetTask waits for the next', async t => {
-  const served = await agent(t)
-  const named = { headers: { 'a2a-extensions': GENERATION } }
-  const { task } = await result(served, 'SendMessage', { message: message('ask') })
-  t.notOk('generation' in task)
-  const response = await rpc(served, 'GetTask', { id: task.id }, named)
-  t.equal(response.headers['a2a-extensions'], GENERATION, 'what is active is said')
-  const { generation } = (response.json() as Json).result
-  t.match(generation, /^\d+$/)
-  const waiting = result(served, 'GetTask', { id: task.id, currentGeneration: generation }, named)
-  await result(served, 'SendMessage', { message: message('echo', { taskId: task.id }), configuration: { ifGenerationMatch: generation } })
-  t.ok(Number((await waiting).generation) > Number(generation))
-  const stream = events((await rpc(served, 'SendStreamingMessage', { message: message('echo') }, named)).payload).map(({ data }) => Object.values(data.result as Json)[0] as Json)
-  const numbers = stream.map(({ generation }) => Number(generation))
-  t.strictSame(numbers, [...numbers].sort((a, b) => a - b))
-  t.match((await rpc(served, 'GetTask', { id: task.id }, { headers: { 'a2a-extensions': Array(MAX_EXTENSIONS + 1).fill('urn:x').join() } })).json(), { error: { code: -32602 } })
-})
-
-test('a wait for a generation that does not come ends with the task as it is', async t => {
+test('the active extensions are named in the response, and a request names at most 64', async t => {
   const served = await agent(t)
   const { task } = await result(served, 'SendMessage', { message: message('ask') })
-  const record = await served.tasks.get('anyone', task.id)
-  const streams = new OpenStreams()
-  const service = new TaskService({ tasks: served.tasks, streams, streamCount: new StreamQuota(1), guard: undefined, sendTimeoutMs: 1, stallMs: 1, longPollMs: 20 })
-  const probe = Fastify()
-  t.teardown(() => probe.close())
-  probe.get('/', async (_request, reply) => await service.waitForChange(record as TaskRecord, record?.seq as number, reply))
-  t.match((await probe.inject('/')).json(), { id: task.id, seq: record?.seq })
+  const get = async (extensions: string[]): Promise<LightMyRequestResponse> => await rpc(served, 'GetTask', { id: task.id }, { headers: { 'a2a-extensions': extensions.join() } })
+  t.equal((await get([IDEMPOTENT_SEND, 'urn:x'])).headers['a2a-extensions'], IDEMPOTENT_SEND)
+  t.match((await get(Array<string>(MAX_EXTENSIONS + 1).fill('urn:x'))).json(), { error: { code: -32602 } })
 })
 
 test('an answer brings at most so many artifacts, and none of another shape', async t => {

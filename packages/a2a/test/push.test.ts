@@ -11,7 +11,9 @@ import { importJWK, SignJWT, UnsecuredJWT, type JWK } from 'jose'
 import { test } from 'tap'
 import { request } from 'undici'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
-import { AddressGuard, checkSecrets, openSigningKeys, SigningKeys, verifyNotification } from '../src/push/index.js'
+import { openSigningKeys, SigningKeys, verifyNotification } from '../src/index.js'
+import { AddressGuard } from '../src/push/address-guard.js'
+import { checkSecrets } from '../src/push/push-secrets.js'
 import { receiver } from './push/receiver.js'
 import { deliveryTo, ISSUER, never, sender } from './push/sender.js'
 import { privateAnswers, privateHosts } from './push/vectors.js'
@@ -294,7 +296,7 @@ test('a receiver that hangs, drips or answers without end costs its own delivery
 
 test('no token, credential, body, signature or query reaches the log, whatever goes wrong', async t => {
   const target = await receiver(t, (request, response) => { request.url?.startsWith('/reset') === true ? response.destroy() : response.writeHead(500).end('echo hunter2') })
-  const { handler, logged } = await sender(t, { allow: [target.host] }, { timeoutMs: 300, payload: async () => '"hunter2 body"' })
+  const { handler, logged } = await sender(t, { allow: [target.host] }, { timeoutMs: 300, payload: async () => ({ type: 'application/json', body: '"hunter2 body"' }) })
   const secrets = { token: 'hunter2', authentication: { scheme: 'Bearer', credentials: 'hunter2' } }
   for (const url of [
     `http://${target.host}/ok?key=hunter2#hunter2`, `http://${target.host}/reset/hunter2`, `http://hunter2:hunter2@${target.host}/`, 'http://127.0.0.1:1/hunter2',

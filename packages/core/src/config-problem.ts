@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from './create-error.js'
 
 /** One thing wrong with a configuration file. Line and column count from 1. */
 export interface ConfigProblem {

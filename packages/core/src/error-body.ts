@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyRequest } from 'fastify'
+import { isExposed } from './create-error.js'
 import { InvalidRequestError } from './validation.js'
 import type { ErrorBody } from './schemas.js'
 
@@ -35,18 +36,13 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
   }
   const known = code === undefined ? undefined : FASTIFY_CODES[code]
   if (known !== undefined) return { status: statusCode ?? 400, body: { error: { ...known, requestId } } }
-  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isOwn(err))) {
+  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err) || /^MCP_/.test(code))) {
     return { status: statusCode, body: { error: { code, message, requestId } } }
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return { status: statusCode, body: { error: { code: 'REQUEST_REFUSED', message: message ?? 'the request was refused', requestId } } }
   }
   return { status: 500, body: { error: { code: 'INTERNAL_ERROR', message: 'the request failed; the log has the cause under the request id', requestId } } }
-}
-
-/** Whether an error's text was written for callers: a coded error of this project, not one that merely has a status. */
-function isOwn (err: unknown): boolean {
-  return err instanceof Error && /^(VAC_|MCP_|SHUTTING_DOWN$|INVALID_HISTORY$|BODY_TOO_DEEP$)/.test((err as Partial<FastifyError>).code ?? '')
 }
 
 /** Seconds to wait, for the `Retry-After` header, where trying again is worth it. */

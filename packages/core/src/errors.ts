@@ -1,31 +1,34 @@
-import createError from '@fastify/error'
+import { createError } from './create-error.js'
 
-/** Every coded error of this room: code, text, HTTP status. Texts name the thing, the reason and the remedy. */
+/** Every coded error of this package: code, text, HTTP status. Texts name the thing, the reason and the remedy. */
 export const VacNotFoundError = createError<[string, string]>('VAC_NOT_FOUND',
   'no VAC is named %s; %s', 404)
 export const VacTimeoutError = createError<[string, number]>('VAC_TIMEOUT',
-  'the VAC %s did not finish within %s s and was stopped; ask for less or raise the timeout', 504)
+  'the VAC %s did not finish within %s s and was stopped; ask for less or raise the timeout', 504, { expose: true })
 export const VacInterpreterFailedError = createError<[string]>('VAC_INTERPRETER_FAILED',
-  'the interpreter of the VAC %s failed; the log has the cause under the request id', 500)
+  'the interpreter of the VAC %s failed; the log has the cause under the request id', 500, { expose: true })
 export const VacInvalidResultError = createError<[string, string]>('VAC_INVALID_RESULT',
-  'the interpreter of the VAC %s gave %s; it must give text, or an object with a string `answer`', 500)
+  'the interpreter of the VAC %s gave %s; it must give text, or an object with a string `answer`', 500, { expose: true })
 export const VacBufferFullError = createError<[string, number]>('VAC_BUFFER_FULL',
-  'the interpreter of the VAC %s pushed more than %s characters that nobody has read yet; await on_llm_new_token()', 500)
+  'the interpreter of the VAC %s pushed more than %s characters that nobody has read yet; await on_llm_new_token()', 500, { expose: true })
 export const VacBusyError = createError<[number]>('VAC_BUSY',
-  'all %s places for answers in progress are taken; try again shortly', 503)
+  'all %s places for answers in progress are taken; try again shortly', 503, { expose: true })
 export const CallAbortedError = createError<[string]>('CALL_ABORTED',
   'the call was aborted: %s', 499)
 export const ShuttingDownError = createError('SHUTTING_DOWN',
-  'the service is shutting down; ask again in a moment', 503)
+  'the service is shutting down; ask again in a moment', 503, { expose: true })
 export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
   'a VAC cannot be named %s; use 1 to 64 letters, digits, "_", "-" or "."', 500)
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
   '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)
+export const WorkerOptionsError = createError<[string]>('WORKER_OPTIONS', '%s', 500)
 export const InterpreterModuleError = createError<[string, string]>('INTERPRETER_MODULE',
   'the interpreter %s cannot be used: %s', 500)
 export const BodyTooDeepError = createError<[number]>('BODY_TOO_DEEP',
   'the body is nested more than %s levels deep; send a flatter one', 400)
+export const NotUtf8Error = createError('INVALID_JSON',
+  'the body is not UTF-8; encode it as UTF-8', 400)
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',
   '%s; a turn is {role, content}, {name: Human|AI, content}, {human} and/or {ai}, or [human, ai]', 400)
 export const UnauthenticatedError = createError('UNAUTHENTICATED',

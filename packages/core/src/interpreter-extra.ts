@@ -1,6 +1,7 @@
 import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import type { CallTool, Log, VacCall } from './vac.js'
+import { silentLog } from './log.js'
+import type { CallTool, VacCall } from './vac.js'
 
 /** What is made for an interpreter only if it asks for it. */
 export interface OnDemand {
@@ -19,7 +20,7 @@ const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { retu
 /** The last argument of an interpreter: the caller's fields, and over them the reserved names. */
 export function makeExtra (call: VacCall, vac: VacConfig, callTool: CallTool | undefined, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
-  extra.log = call.log ?? silent
+  extra.log = call.log ?? silentLog
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
@@ -35,5 +36,3 @@ function copyOf (fields: VacCall['extra']): Record<string | symbol, unknown> {
   if (fields === undefined) return {}
   return Object.hasOwn(fields, '__proto__') ? { ...fields } : Object.assign({}, fields)
 }
-
-const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }

@@ -3,7 +3,8 @@ import type { MessagePort } from 'node:worker_threads'
 import { loadInterpreters, type Interpreters } from './interpreter-module.js'
 import { runInterpreter } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import type { CallTool, Chunk, ChatTurn, Log, Principal, Protocol } from './vac.js'
+import type { Log } from './log.js'
+import type { CallTool, Chunk, ChatTurn, Principal, Protocol } from './vac.js'
 
 /** One call, as it is handed to the thread. Without a port only the module's exports are asked for. */
 export interface WorkerJob {

@@ -1,4 +1,5 @@
-import type { CallTool, ChatTurn, Log, Principal, Progress, Protocol } from './vac.js'
+import type { Log } from './log.js'
+import type { CallTool, ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from './config-schema.js'
 import type { AnswerArtifact } from './schemas.js'
 

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { CallAbortedError, ShuttingDownError } from './errors.js'
 import { Disconnects } from './client-disconnect.js'
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 import { LightAbort, type AbortSignalLike } from './light-abort.js'
+import { within } from './within.js'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
@@ -64,12 +64,7 @@ export class OpenStreams {
     const open = this.#open.values().filter(({ raw }) => !raw.destroyed)
     const left = Promise.all(open.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
     for (const { signal } of open) signal.abort(new ShuttingDownError())
-    const late = new AbortController()
-    try {
-      await Promise.race([left, delay(CLOSE_GRACE_MS, undefined, { signal: late.signal })])
-    } finally {
-      late.abort()
-      for (const { raw } of open) if (!raw.writableFinished) raw.destroy()
-    }
+    await within(left, CLOSE_GRACE_MS)
+    for (const { raw } of open) if (!raw.writableFinished) raw.destroy()
   }
 }

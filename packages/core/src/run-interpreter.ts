@@ -2,6 +2,7 @@ import { normaliseAnswer } from './answer.js'
 import { Deadline } from './deadline.js'
 import { isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
+import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
 import {
   CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
@@ -26,12 +27,22 @@ export interface RunLimits {
   readonly maxUnreadChars: number
 }
 
-export const RUN_LIMITS: RunLimits = { maxAnswerChars: 16 * 1024 * 1024, maxStreamedChars: 256 * 1024, maxUnreadChars: 16 * 1024 * 1024 }
+/** Bounds and defaults of the limits. */
+export const RUN_LIMITS = {
+  maxAnswerChars: integer(16 * 1024 * 1024),
+  maxStreamedChars: integer(256 * 1024),
+  maxUnreadChars: integer(16 * 1024 * 1024)
+} satisfies OptionRules<RunLimits>
+
+const DEFAULT_LIMITS: RunLimits = readOptions(RUN_LIMITS, {} as Partial<RunLimits>, Error, 'runInterpreter')
 
 /** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
 const MAX_BURST_MS = 5
 /** The clock is looked at once in this many chunks. */
 const CLOCK_EVERY = 16
+
+/** Characters of a block of kept text. */
+const BLOCK_CHARS = 16 * 1024
 
 /** What all runs of an interpreter for a VAC share. */
 export interface Run {
@@ -39,7 +50,8 @@ export interface Run {
   readonly config: VacConfig
   readonly interpreter: Interpreter
   readonly callTool?: CallTool | undefined
-  readonly limits?: Partial<RunLimits> | undefined
+  /** Default: those of `RUN_LIMITS`. */
+  readonly limits?: RunLimits | undefined
   /** Called when the run begins; may refuse by throwing. What it returns is called when the run is over. */
   readonly admit?: (() => () => void) | undefined
 }
@@ -99,7 +111,10 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #pulling = false
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
   #onError: ((err: unknown) => void) | undefined
-  #streamed = ''
+  /** The text kept for an interpreter that gives no answer: complete blocks, and the chunks since the last one. */
+  #blocks = ''
+  #pieces: string[] = []
+  #kept = 0
   #collected = 0
   #outcome: unknown
   #last: Answer | undefined
@@ -158,7 +173,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   }
 
   get #limits (): RunLimits {
-    return this.#run.limits === undefined ? RUN_LIMITS : { ...RUN_LIMITS, ...this.#run.limits }
+    return this.#run.limits ?? DEFAULT_LIMITS
   }
 
   #begin (): void {
@@ -276,10 +291,19 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
       const { maxAnswerChars, maxStreamedChars } = this.#limits
-      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#streamed.length
-      if (room > 0) this.#streamed += room < chunk.length ? chunk.slice(0, room) : chunk
+      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
+      if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
+  }
+
+  /** Joins chunks block by block: a string that grows by `+=` keeps an object for every chunk until it is read. */
+  #keep (text: string): void {
+    this.#kept += text.length
+    this.#pieces.push(text)
+    if (this.#kept - this.#blocks.length < BLOCK_CHARS) return
+    this.#blocks += this.#pieces.join('')
+    this.#pieces = []
   }
 
   #settle (item: Item): void {
@@ -291,11 +315,11 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #finish (value: unknown): void {
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#pushed?.ended
-    const truncated = this.#collected > this.#streamed.length && !hasAnswer(outcome)
+    const truncated = this.#collected > this.#kept && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
-    const answer = normaliseAnswer(vac, outcome, this.#streamed)
+    const answer = normaliseAnswer(vac, outcome, this.#blocks + this.#pieces.join(''))
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     // an answer that came whole still reaches readers of text
     if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {

@@ -26,7 +26,8 @@ export interface EventEncoding<T> extends Encoding<T> {
   readonly keepAliveMs?: number | undefined
 }
 
-const DEFAULT_STALL_MS = 60_000
+/** Longest time in ms that a reader may take nothing, where the application sets none. */
+export const MAX_STALL_MS = 60_000
 
 /** Ready-made items are written together, up to about so many characters. */
 const BATCH_CHARS = 16 * 1024
@@ -182,7 +183,7 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
 }
 
 /** Waits for what `listen` reports, for the reader to leave, or for its patience to end: then it is disconnected. */
-function waitFor ({ raw }: FastifyReply, { signal, stallMs = DEFAULT_STALL_MS }: Encoding<never>, listen: (done: () => void) => () => void): Promise<void> {
+function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Encoding<never>, listen: (done: () => void) => () => void): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
       clearTimeout(timer)

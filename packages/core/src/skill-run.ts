@@ -1,11 +1,13 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox'
+import { isExposed } from './create-error.js'
 import { VacTimeoutError } from './errors.js'
 import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
 import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
 import type { AbortSignalLike } from './light-abort.js'
+import { unlessAborted } from './within.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
 
@@ -42,11 +44,10 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
   const abort = (): void => { stop.abort(signal.reason) }
   const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
   signal.addEventListener('abort', abort)
-  const aborted = new Promise<never>((_resolve, reject) => { stop.signal.addEventListener('abort', () => { reject(stop.signal.reason) }, { once: true }) })
   let hits: Hit[]
   try {
     if (signal.aborted) abort()
-    hits = await Promise.race([vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? [], aborted])
+    hits = await unlessAborted(vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? Promise.resolve([]), stop.signal)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
@@ -60,9 +61,9 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
  * @param where what leads to it in the log, such as `the task id 7`
  */
 export function skillFailure (err: unknown, vac: string, where: string): { readonly code?: string, readonly message: string } {
-  // anything may be thrown, also nothing at all
+  // anything can be thrown, undefined too
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
-  const own = typeof code === 'string' && (code.startsWith('VAC_') || code === 'SHUTTING_DOWN')
+  const own = typeof code === 'string' && isExposed(err)
   if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
   return { ...own && { code }, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

@@ -2,6 +2,7 @@ import type { SourceDocument, Answer } from './schemas.js'
 import type { VacConfig } from './config-schema.js'
 import type { Memory } from './memory.js'
 import type { AbortSignalLike } from './light-abort.js'
+import type { Log } from './log.js'
 
 /** One earlier turn of a conversation, in the one form every interpreter sees. */
 export interface ChatTurn {
@@ -16,14 +17,6 @@ export type Protocol = 'direct' | 'openai' | 'a2a' | 'mcp' | 'code'
 export interface Principal {
   readonly owner: string
   readonly scopes?: readonly string[] | undefined
-}
-
-/** The part of a pino logger that interpreters are given. */
-export interface Log {
-  debug (obj: object, message?: string): void
-  info (obj: object, message?: string): void
-  warn (obj: object, message?: string): void
-  error (obj: object, message?: string): void
 }
 
 /** Calls a tool of an external MCP server; present when the application has a gateway. */

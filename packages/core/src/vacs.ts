@@ -1,6 +1,8 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
-import { nearest } from './nearest.js'
-import { askInterpreter, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
+import { isRecord } from './is-record.js'
+import { nearest } from './names.js'
+import { callback, integer, optional, readOptions, required, type OptionRules } from './options.js'
+import { askInterpreter, RUN_LIMITS, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
@@ -50,7 +52,17 @@ export interface Vacs {
   onReplace (listener: () => void): () => void
 }
 
-const DEFAULT_MAX_CONCURRENT = 10_000
+/** Types, bounds and defaults of the options. */
+export const VACS_OPTIONS = {
+  vacs: required(optional('names, such as [\'docs\'], or entries by name', value => isRecord(value) || Array.isArray(value))),
+  streamInterpreter: callback(),
+  vacInterpreter: callback(),
+  parts: optional('an object, with the names of VACs as keys', isRecord),
+  callTool: callback(),
+  maxConcurrent: integer(10_000),
+  limits: optional('an object', isRecord)
+} satisfies OptionRules<VacsOptions>
+
 const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
 
 /**
@@ -102,10 +114,9 @@ class Generation {
 }
 
 function build (options: VacsOptions, busy: { now: number }, generation: Generation): Map<string, Vac> {
-  if (typeof options?.vacs !== 'object' || options.vacs === null) {
-    throw new InvalidVacsError('createVacs needs `vacs`: names, such as [\'docs\'], or entries by name')
-  }
-  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent = DEFAULT_MAX_CONCURRENT } = options
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, limits: given = {} } =
+    readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
+  const limits = readOptions(RUN_LIMITS, given, InvalidVacsError, 'createVacs', 'limits.')
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
     ? vacs.map((name: string) => [name, {}])
     : Object.entries(vacs as Record<string, VacConfig>)
@@ -133,7 +144,7 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
     }
     // a VAC's own stream interpreter outranks the shared static one, which knows nothing of it
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool: options.callTool, limits: options.limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, limits, admit })
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
       name,

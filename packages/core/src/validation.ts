@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from './create-error.js'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'

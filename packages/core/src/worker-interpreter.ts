@@ -1,10 +1,11 @@
 import { on } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { InterpreterModuleError, VacBusyError, VacInvalidResultError } from './errors.js'
+import { InterpreterModuleError, VacBusyError, VacInvalidResultError, WorkerOptionsError } from './errors.js'
 import { RESERVED_EXTRA } from './interpreter.js'
 import type { FromWorker, ToWorker, WorkerJob } from './interpreter-worker.js'
 import type { Interpreters } from './interpreter-module.js'
+import { integer, readOptions, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
 
 /** The interpreters of a module, run in worker threads. */
@@ -20,13 +21,19 @@ export interface WorkerOptions {
   readonly maxQueue?: number | undefined
 }
 
+/** Types, bounds and defaults of the options. */
+export const WORKER_OPTIONS = {
+  maxThreads: integer(Math.max(2, availableParallelism()), { max: 10_000 }),
+  maxQueue: integer(256, { min: 0 })
+} satisfies OptionRules<WorkerOptions>
+
 /**
  * Runs an interpreter module in worker threads, so that its blocking code cannot stall the server. Chunks stream out
  * while the thread is busy; aborting a call ends its thread. Functions cannot cross over: the module loads anew there.
- * @throws INTERPRETER_MODULE
+ * @throws INTERPRETER_MODULE, WORKER_OPTIONS
  */
 export async function workerInterpreter (module: string, folder: string, options: WorkerOptions = {}): Promise<WorkerInterpreter> {
-  const { maxThreads = Math.max(2, availableParallelism()), maxQueue = 256 } = options
+  const { maxThreads, maxQueue } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
   const pool = new Piscina<WorkerJob, string[]>({
     filename: new URL('./interpreter-worker.js', import.meta.url).href,

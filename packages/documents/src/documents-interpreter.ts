@@ -1,7 +1,10 @@
 import type { ChatTurn, Hit, Interpreter, InterpreterChunk, InterpreterExtra, FinalAnswer, Memory } from '@polyvac/core'
+import { integer, milliseconds, number, readOptions, type OptionRules } from '@polyvac/core/plugin'
 import { extract, type Extract } from './extraction.js'
 import { answerWithModel, type ModelAnswer } from './model-answer.js'
-import { findModel, wantsModel, type ModelServer } from './model-server.js'
+import { InvalidOptionError } from './errors.js'
+import { FOLDER_OPTIONS } from './folder-options.js'
+import { findModel, PORT, wantsModel, type ModelServer } from './model-server.js'
 import { readQuestion, type Question } from './question.js'
 import { retrieve, type Retrieval } from './retrieval.js'
 
@@ -21,6 +24,15 @@ export interface DocumentsInterpreterOptions {
   readonly modelTimeoutMs?: number | undefined
 }
 
+/** Types, bounds and defaults of the options. */
+export const DOCUMENTS_OPTIONS = {
+  k: integer(undefined, { max: 100 }),
+  threshold: number(0, 1, 0.5),
+  maxSentences: integer(4),
+  ownPort: PORT,
+  modelTimeoutMs: milliseconds(60_000)
+} satisfies OptionRules<DocumentsInterpreterOptions>
+
 /** How an answer was made: the value of `metadata.mode`. */
 export type AnswerMode = 'extractive' | 'model' | 'extractive-fallback'
 
@@ -33,8 +45,8 @@ const MODEL_THRESHOLD = 0.3
  * sentences step in (`metadata.mode` says which). `[n]` in the text is `source_documents[n - 1]`.
  */
 export function documentsInterpreter (memory: Memory, options: DocumentsInterpreterOptions = {}): Interpreter {
-  const { threshold = 0.5, maxSentences = 4, modelTimeoutMs = 60_000 } = options
-  const k = options.k ?? ('k' in memory && typeof memory.k === 'number' ? memory.k : 6)
+  const { threshold, maxSentences, modelTimeoutMs, ownPort, k = kOf(memory) } =
+    readOptions(DOCUMENTS_OPTIONS, options, InvalidOptionError, 'documentsInterpreter')
 
   return async function * documents (text: string, vectorName: string, history: ChatTurn[], extra: InterpreterExtra):
   AsyncGenerator<InterpreterChunk, void> {
@@ -49,7 +61,7 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
     yield { progress: 0.3, message: `searched: ${found.hits.length} passages answer` }
     let fallback: { reason: string } | undefined
     if (wantsModel(vac) && (found.nearest?.score ?? 0) >= MODEL_THRESHOLD) {
-      const server = await findModel(vac, { ownPort: options.ownPort, signal })
+      const server = await findModel(vac, { ownPort, signal })
       if ('reason' in server) {
         fallback = vac.model === 'auto' ? undefined : server
       } else {
@@ -75,6 +87,11 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
       return undefined
     }
   }
+}
+
+/** Passages an answer is made from, as the memory has it. */
+function kOf (memory: Memory): number {
+  return 'k' in memory && typeof memory.k === 'number' ? memory.k : FOLDER_OPTIONS.k.default
 }
 
 /** A model gets every passage of some relevance; what does not answer by itself may still help. */

@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 /** The folder to index is not there, or is not a folder. Arguments: path, what is wrong. */
 export const FolderNotFoundError = createError<[string, string]>('DOCUMENTS_FOLDER_NOT_FOUND',
@@ -8,9 +8,8 @@ export const FolderNotFoundError = createError<[string, string]>('DOCUMENTS_FOLD
 export const InvalidSearchError = createError<[string, string, string]>('DOCUMENTS_INVALID_SEARCH',
   "search argument '%s' is %s; give %s", 400)
 
-/** An option is out of its range. Arguments: name, value, range. */
-export const InvalidOptionError = createError<[string, string, string]>('DOCUMENTS_INVALID_OPTION',
-  "option '%s' is %s; give %s", 500)
+/** An option is unknown, has the wrong type or is out of its range. Argument: which and why. */
+export const InvalidOptionError = createError<[string]>('DOCUMENTS_INVALID_OPTION', '%s', 500)
 
 /** The index file cannot be opened or written. Arguments: path, reason. */
 export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',

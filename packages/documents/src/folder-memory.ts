@@ -1,5 +1,6 @@
 import { isCorrupt } from '@polyvac/sqlite'
 import { join } from 'node:path'
+import { unlessAborted } from '@polyvac/core/plugin'
 import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from './errors.js'
 import { mimeTypeOf } from './split-document.js'
@@ -8,7 +9,6 @@ import { folderSettings, type FolderOptions, type FolderSettings } from './folde
 import { refreshIndex } from './folder-refresh.js'
 import { watchFolder } from './folder-watch.js'
 import { moveAside, openIndex } from './index-file.js'
-import { waitFor } from './time-slices.js'
 import type { PassageIndex } from './passage-index.js'
 import { searchArguments } from './search-arguments.js'
 import type { WeightedMemory } from './term-weights.js'
@@ -208,7 +208,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   /** A first index that failed is no matter once a later refresh has succeeded. */
   async #whenReady (signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (!this.#isReady) await waitFor(this.ready, signal)
+    if (!this.#isReady) await (signal === undefined ? this.ready : unlessAborted(this.ready, signal))
     this.#assertOpen()
   }
 

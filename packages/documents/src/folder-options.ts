@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { Log } from '@polyvac/core'
+import {
+  callback, flag, integer, milliseconds, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRules
+} from '@polyvac/core/plugin'
 import { FolderNotFoundError, InvalidOptionError } from './errors.js'
 
 /** How far the first index, or a refresh, has come. `files` and `passages` are totals so far. */
@@ -59,22 +62,32 @@ export interface FolderSettings {
   readonly log: Log
 }
 
-export const FOLDER_DEFAULTS = {
-  extensions: ['.md', '.mdx', '.txt', '.html'], k: 6, watch: true, pollMs: 3_000, maxFileBytes: 4 * 1024 * 1024, maxFiles: 50_000
-} as const
+/** Types, bounds and defaults of the options. */
+export const FOLDER_OPTIONS = {
+  path: required(text()),
+  extensions: optional('a list of extensions with their dot, such as [".md"]', isExtensions, ['.md', '.mdx', '.txt', '.html']),
+  ignore: texts([]),
+  indexFile: text(),
+  k: integer(6, { max: 100 }),
+  watch: flag(true),
+  pollMs: milliseconds(3_000, { min: 100, max: 3_600_000 }),
+  maxFileBytes: integer(4 * 1024 * 1024, { max: 64 * 1024 * 1024 }),
+  maxFiles: integer(50_000, { max: 1_000_000 }),
+  log: withMethod('warn', 'a log, such as that of Fastify'),
+  signal: withMethod('addEventListener', 'an AbortSignal'),
+  onProgress: callback()
+} satisfies OptionRules<FolderOptions>
 
-const SILENT: Log = { debug () {}, info () {}, warn () {}, error () {} }
+function isExtensions (value: unknown): boolean {
+  return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^\.[^./\\]+$/.test(extension))
+}
 
 /** Checks the options and the folder; fails at once, since nothing can be answered from a folder that is not there. */
 export async function folderSettings (options: FolderOptions): Promise<FolderSettings> {
-  const { extensions = FOLDER_DEFAULTS.extensions, ignore = [], indexFile } = options
-  const root = await realFolder(options.path)
-  for (const extension of extensions) {
-    if (!/^\.[^./\\]+$/.test(extension)) throw new InvalidOptionError('extensions', JSON.stringify(extension), 'extensions with their dot, such as ".md"')
-  }
+  const { path, extensions, ignore, indexFile, k, watch, pollMs, maxFileBytes, maxFiles, log = silentLog } =
+    readOptions(FOLDER_OPTIONS, options, InvalidOptionError, 'openFolder')
+  const root = await realFolder(path)
   const lower = [...new Set(extensions.map(extension => extension.toLowerCase()))].sort()
-  const maxFileBytes = wholeNumber(options, 'maxFileBytes', 1, 64 * 1024 * 1024)
-  const maxFiles = wholeNumber(options, 'maxFiles', 1, 1_000_000)
   const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles])).digest('hex').slice(0, 16)
   return {
     root,
@@ -83,17 +96,16 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     indexFile: indexFile === ':memory:' ? indexFile : resolve(indexFile ?? defaultIndexFile(root, key)),
     indexFileGiven: indexFile !== undefined,
     key,
-    k: wholeNumber(options, 'k', 1, 100),
-    watch: options.watch ?? FOLDER_DEFAULTS.watch,
-    pollMs: wholeNumber(options, 'pollMs', 100, 3_600_000),
+    k,
+    watch,
+    pollMs,
     maxFileBytes,
     maxFiles,
-    log: options.log ?? SILENT
+    log
   }
 }
 
 async function realFolder (path: string): Promise<string> {
-  if (typeof path !== 'string' || path === '') throw new InvalidOptionError('path', JSON.stringify(path), 'the path of a folder')
   const absolute = resolve(path)
   try {
     if ((await stat(absolute)).isDirectory()) return await realpath(absolute)
@@ -102,14 +114,6 @@ async function realFolder (path: string): Promise<string> {
     throw new FolderNotFoundError(absolute, code === 'ENOENT' ? 'there is nothing of that name' : `it cannot be read (${code ?? 'unknown error'})`)
   }
   throw new FolderNotFoundError(absolute, 'it is a file, not a folder')
-}
-
-function wholeNumber (options: FolderOptions, name: 'k' | 'pollMs' | 'maxFileBytes' | 'maxFiles', min: number, max: number): number {
-  const value = options[name] ?? FOLDER_DEFAULTS[name]
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new InvalidOptionError(name, String(value), `a whole number from ${min} to ${max}`)
-  }
-  return value
 }
 
 function defaultIndexFile (root: string, key: string): string {

@@ -1,4 +1,5 @@
 import type { VacConfig } from '@polyvac/core'
+import { integer, type OptionRule } from '@polyvac/core/plugin'
 
 /** A model on an OpenAI-compatible server. */
 export interface ModelServer {
@@ -11,6 +12,15 @@ export interface ModelServer {
 export interface FindOptions {
   readonly ownPort?: number | (() => number | undefined) | undefined
   readonly signal: AbortSignal
+}
+
+const PORT_NUMBER = integer(undefined, { min: 0, max: 65_535 })
+
+/** The option `ownPort`: a number, or a function for a port that is not known yet. */
+export const PORT: OptionRule<undefined> = {
+  ...PORT_NUMBER,
+  expected: `${PORT_NUMBER.expected}, or a function that returns it`,
+  accepts: value => typeof value === 'function' || PORT_NUMBER.accepts(value)
 }
 
 /** Where `model: auto` looks on this machine: Ollama, LM Studio, llama.cpp, vLLM. */

@@ -1,6 +1,7 @@
 import type { ChatTurn, Interpreter, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
-import { ModelFailedError, ModelNotFoundError } from './errors.js'
-import { findModel } from './model-server.js'
+import { integer, milliseconds, readOptions, type OptionRules } from '@polyvac/core/plugin'
+import { InvalidOptionError, ModelFailedError, ModelNotFoundError } from './errors.js'
+import { findModel, PORT } from './model-server.js'
 import { ModelStreamError, streamModel } from './model-stream.js'
 
 export interface OpenaiInterpreterOptions {
@@ -12,16 +13,23 @@ export interface OpenaiInterpreterOptions {
   readonly ownPort?: number | (() => number | undefined) | undefined
 }
 
+/** Types, bounds and defaults of the options. */
+export const OPENAI_OPTIONS = {
+  timeoutMs: milliseconds(60_000),
+  retries: integer(2, { min: 0, max: 100 }),
+  ownPort: PORT
+} satisfies OptionRules<OpenaiInterpreterOptions>
+
 /**
  * Hands a conversation on to an OpenAI-compatible server, as it is: `openai: { base_url, api_key, model }` of the VAC's
  * entry, else OPENAI_BASE_URL and OPENAI_API_KEY. A stream that is cut off fails (DOCUMENTS_MODEL_FAILED); it is never
  * taken for a whole answer.
  */
 export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Interpreter {
-  const { timeoutMs = 60_000, retries = 2 } = options
+  const { timeoutMs, retries, ownPort } = readOptions(OPENAI_OPTIONS, options, InvalidOptionError, 'openaiInterpreter')
   return async function * openai (question: string, vectorName: string, history: ChatTurn[], { signal, vac }: InterpreterExtra):
   AsyncGenerator<InterpreterChunk, void> {
-    const server = await findModel(vac, { ownPort: options.ownPort, signal })
+    const server = await findModel(vac, { ownPort, signal })
     if ('reason' in server) throw new ModelNotFoundError(server.reason)
     let answer = ''
     try {

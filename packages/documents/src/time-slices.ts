@@ -28,19 +28,3 @@ export async function inSlices (steps: Iterator<unknown>, slice: (work: () => bo
     await nextTurn()
   }
 }
-
-/** Waits for a promise, but no longer than the signal allows; the promise itself goes on. */
-export async function waitFor<T> (promise: Promise<T>, signal?: AbortSignal): Promise<T> {
-  if (signal === undefined) return await promise
-  signal.throwIfAborted()
-  let stop: (() => void) | undefined
-  const aborted = new Promise<never>((resolve, reject) => {
-    stop = () => { reject(signal.reason) }
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
-  }
-}

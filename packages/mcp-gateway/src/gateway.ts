@@ -2,28 +2,21 @@ import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
 import type { CallOptions, ToolResult } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
-import type { Item, ListKind } from './protocol/lists.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import type { Listing, ServerItem, Servers } from './servers.js'
 import { shown, suggestion } from './suggestion.js'
 import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
-import { toolSource, type GatewayToolSource } from './tool-source/tool-source.js'
+import { toolSource } from './tool-source/tool-source.js'
+import type { GatewayToolSource } from './tool-source/types.js'
 import type { UpstreamStatus } from './upstream/supervisor.js'
 import { Upstream } from './upstream/upstream.js'
-
-/** One entry of a list, with the server that it is of. */
-export interface ServerItem { readonly server: string, readonly item: Item }
-
-/** A list over several servers, and those that could not be asked. */
-export interface Listing {
-  readonly items: readonly ServerItem[]
-  readonly unavailable: ReadonlyArray<{ readonly server: string, readonly error: unknown }>
-}
 
 const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }
 
 /** The configured servers, kept running: what the plugin, interpreters and the MCP server share. */
-export class Gateway {
+export class Gateway implements Servers {
   readonly limits: Limits
   readonly log: Log
   readonly stateKey: Buffer | string | undefined
@@ -112,14 +105,12 @@ export class Gateway {
     return upstream
   }
 
-  /** Calls a tool and gives the server's whole result. Fails as `Upstream.call` does. */
-  async call (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> {
-    return await this.get(server).call(tool, args, options)
-  }
-
-  /** The tool caller that interpreters get as `extra.callTool`. */
-  readonly callTool = async (server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ToolResult> =>
-    await this.call(server, tool, args, options)
+  /**
+   * Calls a tool and returns the server's whole result. Fails as `Upstream.call` does. It is bound to the gateway, since
+   * interpreters get it as `extra.callTool`.
+   */
+  readonly call = async (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> =>
+    await this.get(server).call(tool, args, options)
 
   /** Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter. */
   toolSource (): GatewayToolSource {

@@ -196,5 +196,5 @@ test('a long error of a server is shortened, and arguments may be left out', asy
   const { status, body } = await call('bad', 'verbose')
   t.equal(status, 500)
   t.ok(body.error.length < 2_500)
-  t.match(await gateway.callTool('bad', 'cwd', undefined as never), { content: [{ type: 'text' }] })
+  t.match(await gateway.call('bad', 'cwd', undefined as never), { content: [{ type: 'text' }] })
 })

@@ -37,11 +37,11 @@ test('names are the same at every start, and two long ones are not alike', t => 
 })
 
 test('an interpreter calls a tool, and its signal cancels', async t => {
-  const { gateway: { callTool } } = await started(t, [bad()])
-  t.match(await callTool('bad', 'echo', { message: 'x' }), { content: [{ text: 'x' }] })
-  await t.rejects(callTool('bad', 'fail', {}), { code: 'MCP_TOOL_FAILED' })
-  await t.rejects(callTool('bad', 'hang', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
-  await t.rejects(callTool('bad', 'hang', {}, { signal: AbortSignal.abort(new Error('too late')) }), { message: 'too late' })
+  const { gateway: { call } } = await started(t, [bad()])
+  t.match(await call('bad', 'echo', { message: 'x' }), { content: [{ text: 'x' }] })
+  await t.rejects(call('bad', 'fail', {}), { code: 'MCP_TOOL_FAILED' })
+  await t.rejects(call('bad', 'hang', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+  await t.rejects(call('bad', 'hang', {}, { signal: AbortSignal.abort(new Error('too late')) }), { message: 'too late' })
 })
 
 test('the plugin starts and ends its servers itself, keeps to its prefix and leaves the app alone', async t => {

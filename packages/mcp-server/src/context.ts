@@ -1,19 +1,21 @@
 import type { Log, Principal } from '@polyvac/core'
-import { Disconnects, SignedStates } from '@polyvac/core/plugin'
+import { Disconnects, OpenCalls, ShuttingDownError, SignedStates } from '@polyvac/core/plugin'
+import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
-import { LISTS } from './lists/catalog.js'
-import { TASKS_EXTENSION } from './protocol/meta-keys.js'
 import { ListPages } from './lists/list-pages.js'
-import { OpenCalls } from './calls/open-calls.js'
+import type { Call } from './calls/call.js'
 import type { Limits } from './options.js'
 import { Registry } from './lists/registry.js'
 import { ResourceSubscriptions } from './lists/resource-watch.js'
 import { ResultTexts, type CacheHint } from './protocol/result-text.js'
-import type { Revision } from './protocol/revisions.js'
+import { RpcError } from './protocol/rpc.js'
 import { StreamLimit } from './calls/stream-limit.js'
 import { ToolTasks } from './tasks/tool-tasks.js'
-import type { ListKind, ToolSource } from './tool-source.js'
+import type { ToolSource } from './tool-source.js'
+
+/** Time in ms that calls have to end once the application closes; then they are answered with an error. */
+const CLOSE_GRACE_MS = 300
 
 export interface McpContextOptions {
   readonly sources: readonly ToolSource[]
@@ -42,7 +44,7 @@ export class McpContext {
   readonly listHint: CacheHint
   readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
   readonly leaving = new Disconnects()
-  readonly calls = new OpenCalls()
+  readonly calls = new OpenCalls<Call>()
   readonly places: StreamLimit
   readonly watch: ResourceSubscriptions
   readonly tasks: ToolTasks | undefined
@@ -60,7 +62,7 @@ export class McpContext {
     this.states = new SignedStates(stateKey, limits.maxStateChars)
     this.places = new StreamLimit(limits.maxStreams)
     this.watch = new ResourceSubscriptions(sources, log)
-    this.tasks = tasks === undefined ? undefined : new ToolTasks(this, tasks)
+    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry: this.registry, limits, log, store: tasks })
   }
 
   /** Whether there are tasks of 2026-07-28: of our own, or of other servers. */
@@ -71,16 +73,23 @@ export class McpContext {
   /** What the server declares. */
   capabilities (revision: Revision): Record<string, unknown> {
     const { sources } = this.registry
+    const { coreTasks, tasksExtension } = features[revision]
     const changes = sources.some(({ onChange }) => onChange !== undefined)
     const capabilities: Record<string, Record<string, unknown>> = { logging: {} }
-    for (const kind of Object.keys(LISTS) as ListKind[]) {
+    for (const kind of LIST_KINDS) {
       if (this.registry.offers(kind)) capabilities[LISTS[kind].capability] = { listChanged: changes }
     }
     if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
-    if (this.tasks !== undefined && revision === '2025-11-25') capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
-    if (this.hasTasks && revision >= '2026-07-28') capabilities.extensions = { [TASKS_EXTENSION]: {} }
+    if (this.tasks !== undefined && coreTasks) capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+    if (this.hasTasks && tasksExtension) Object.assign(capabilities, TASKS_CAPABILITY)
     return capabilities
+  }
+
+  /** Aborts the calls in progress, and answers those that do not end in time. May be called twice. */
+  async endCalls (): Promise<void> {
+    const reason = new ShuttingDownError()
+    for (const call of await this.calls.close(CLOSE_GRACE_MS)) call.cancel(reason, new RpcError('internalError', reason.message, undefined, 503))
   }
 
   close (): void {

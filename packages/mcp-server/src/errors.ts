@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 /** The plugin is given something that it cannot use. Argument: what and why. */
 export const McpServerOptionsError = createError<[string]>('MCP_SERVER_OPTIONS', '%s', 500)

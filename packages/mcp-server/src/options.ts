@@ -1,4 +1,7 @@
 import type { Authenticate } from '@polyvac/core'
+import {
+  callback, flag, integer, isRecord, milliseconds, optional, packageVersion, required, text, texts, withMethod, type OptionRules
+} from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { ProtectedResource } from './protected-resource.js'
 import type { ToolSource } from './tool-source.js'
@@ -89,30 +92,47 @@ export interface Limits {
   readonly listTtlMs: number
 }
 
-export const DEFAULTS = {
-  name: 'polyvac',
-  bodyLimit: 4 * 1024 * 1024
-}
+export const LIMITS = {
+  maxSessions: integer(10_000),
+  sessionTtlMs: integer(30 * 60_000),
+  maxStreams: integer(1_000),
+  maxStreamEvents: integer(500),
+  maxEvents: integer(20_000),
+  maxEventChars: integer(32 * 1024 * 1024),
+  maxBatch: integer(50),
+  maxSessionCalls: integer(100),
+  maxQuestions: integer(20),
+  questionTtlMs: milliseconds(10 * 60_000),
+  maxSubscriptions: integer(100),
+  stateTtlMs: integer(15 * 60_000),
+  maxStateChars: integer(256 * 1024),
+  taskConcurrency: integer(16),
+  taskTimeoutMs: milliseconds(60 * 60_000),
+  taskInputMs: integer(60 * 60_000),
+  taskTtlMs: integer(60 * 60_000),
+  taskPollMs: integer(1_000),
+  pageSize: integer(500),
+  listTtlMs: integer(60_000)
+} satisfies OptionRules<Limits>
 
-export const DEFAULT_LIMITS: Limits = {
-  maxSessions: 10_000,
-  sessionTtlMs: 30 * 60_000,
-  maxStreams: 1_000,
-  maxStreamEvents: 500,
-  maxEvents: 20_000,
-  maxEventChars: 32 * 1024 * 1024,
-  maxBatch: 50,
-  maxSessionCalls: 100,
-  maxQuestions: 20,
-  questionTtlMs: 10 * 60_000,
-  maxSubscriptions: 100,
-  stateTtlMs: 15 * 60_000,
-  maxStateChars: 256 * 1024,
-  taskConcurrency: 16,
-  taskTimeoutMs: 60 * 60_000,
-  taskInputMs: 60 * 60_000,
-  taskTtlMs: 60 * 60_000,
-  taskPollMs: 1_000,
-  pageSize: 500,
-  listTtlMs: 60_000
+export const OPTIONS = {
+  sources: required(optional('a list of tool sources, such as [vacTools(vacs)]', areSources)),
+  name: text('polyvac'),
+  title: text(),
+  version: text(packageVersion(import.meta.url)),
+  instructions: text(),
+  authenticate: callback(),
+  protectedResource: optional('an object with a list of `authorizationServers`', value => isRecord(value) && Array.isArray(value.authorizationServers)),
+  allowedHosts: texts(),
+  publicUrl: text(),
+  allowedOrigins: texts(),
+  sessions: flag(true),
+  stateKey: optional('a text or a Buffer of 32 bytes or more', value => typeof value === 'string' || Buffer.isBuffer(value)),
+  tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
+  bodyLimit: integer(4 * 1024 * 1024),
+  limits: optional<Partial<Limits>>('an object of limits', isRecord, {})
+} satisfies OptionRules<McpServerOptions>
+
+function areSources (value: unknown): boolean {
+  return Array.isArray(value) && value.every(source => typeof (source as Partial<ToolSource> | undefined)?.list === 'function')
 }

@@ -1,6 +1,7 @@
 import type { Principal } from '@polyvac/core'
-import { authenticateCallers, failureOf, isTooDeep, MAX_BODY_DEPTH, ownTime, retryAfter } from '@polyvac/core/plugin'
-import type { TaskStore } from '@polyvac/tasks'
+import {
+  authenticateCallers, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, retryAfter, type ReadOptions
+} from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
@@ -8,18 +9,17 @@ import { originGuard } from './http/host-origin-guard.js'
 import { Legacy } from './eras/legacy.js'
 import { LegacySse, legacySseSession, opensLegacySse } from './eras/http-sse.js'
 import { Modern, speaksModern } from './eras/modern.js'
-import { DEFAULT_LIMITS, DEFAULTS, type Limits, type McpServerOptions } from './options.js'
+import { LIMITS, OPTIONS, type Limits, type McpServerOptions } from './options.js'
 import { challenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
-import { errorText, isNumberId, isRecord, RpcError } from './protocol/rpc.js'
+import { errorText, isNumberId, RpcError } from './protocol/rpc.js'
 import { McpContext } from './context.js'
 import { Sessions } from './sessions/sessions.js'
-import type { ToolSource } from './tool-source.js'
-import { version as ownVersion } from './version.js'
+
+const OWNER = 'the mcp-server plugin'
 
 /** An MCP server of both eras at /mcp. Errors leave as JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { sources, tasks, authenticate, protectedResource, allowedHosts, allowedOrigins, publicUrl, bodyLimit = DEFAULTS.bodyLimit } = options
-  checkOptions(options)
+  const { authenticate, protectedResource, bodyLimit, limits, sessions: hasSessions, ...others } = read(options)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
 
   await app.register(async scope => {
@@ -28,25 +28,23 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       if (statusCode === 401 || (statusCode === 403 && authenticate !== undefined)) challenge(app, request, reply, statusCode, protectedResource)
       sendFailure(err, request, reply)
     })
-    // a page can send forms and plain text to other sites without asking; JSON it cannot
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'))
-    const guard = originGuard(scope, { allowedHosts, allowedOrigins, publicUrl })
+    // browsers send forms and plain text to other sites without a preflight request, JSON not
+    parseJson(scope)
+    const guard = originGuard(scope, others)
     scope.addHook('onRequest', async request => { guard(request) })
     const principalOf = authenticateCallers(scope, authenticate)
     if (protectedResource?.scopes !== undefined) scope.addHook('onRequest', async request => { checkScopes(principalOf(request), protectedResource) })
 
-    const { name = DEFAULTS.name, title, version = ownVersion, instructions, stateKey } = options
-    const limits = limitsOf(options.limits)
+    const { name, title, version } = others
     const info = { name, ...title !== undefined && { title }, version }
-    const server = new McpContext({ sources, info, instructions, log: app.log, limits, stateKey, tasks, isPrivate: authenticate !== undefined, principalOf })
-    const sessions = options.sessions === false ? undefined : new Sessions(limits)
+    const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate: authenticate !== undefined, principalOf })
+    const sessions = hasSessions ? new Sessions(limits) : undefined
     const legacy = new Legacy(server, sessions)
     const sse = sessions === undefined ? undefined : new LegacySse(server, sessions, legacy)
     const modern = new Modern(server)
     scope.addHook('onReady', async () => { server.tasks?.start() })
     scope.addHook('preClose', async () => {
-      await Promise.all([server.calls.close(), server.tasks?.stop()])
+      await Promise.all([server.endCalls(), server.tasks?.stop()])
       sessions?.close()
       server.close()
     })
@@ -88,19 +86,6 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   })
 }
 
-/** @throws MCP_SERVER_OPTIONS */
-function checkOptions ({ sources, tasks, authenticate, protectedResource }: McpServerOptions): void {
-  if (!Array.isArray(sources) || sources.some(source => typeof (source as ToolSource | undefined)?.list !== 'function')) {
-    throw new McpServerOptionsError('the mcp-server plugin needs `sources`: a list of tool sources, such as [vacTools(vacs)]')
-  }
-  if (tasks !== undefined && typeof (tasks as Partial<TaskStore>).create !== 'function') {
-    throw new McpServerOptionsError('`tasks` must be an open task store, such as sqliteTaskStore({ path })')
-  }
-  if (protectedResource?.scopes !== undefined && authenticate === undefined) {
-    throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which says what scopes a caller has')
-  }
-}
-
 /** @throws MCP_INSUFFICIENT_SCOPE (403) */
 function checkScopes (principal: Principal | undefined, { scopes = [] }: ProtectedResource): void {
   const missing = scopes.filter(scope => principal?.scopes?.includes(scope) !== true)
@@ -131,14 +116,13 @@ function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(errorText(typeof id === 'string' || isNumberId(id) ? id : null, err))
 }
 
-/** @throws MCP_SERVER_OPTIONS */
-function limitsOf (given: Partial<Limits> = {}): Limits {
-  for (const [key, value] of Object.entries(given)) {
-    if (!(key in DEFAULT_LIMITS)) throw new McpServerOptionsError(`limits has no ${key}; there are ${Object.keys(DEFAULT_LIMITS).join(', ')}`)
-    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0)) throw new McpServerOptionsError(`limits.${key} must be a whole number above 0`)
+/** The options and limits with their defaults. @throws MCP_SERVER_OPTIONS */
+function read (given: McpServerOptions): ReadOptions<McpServerOptions, typeof OPTIONS> & { readonly limits: Limits } {
+  const options = readOptions(OPTIONS, given, McpServerOptionsError, OWNER)
+  if (options.protectedResource?.scopes !== undefined && options.authenticate === undefined) {
+    throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which returns the scopes of a caller')
   }
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
-  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
+  return { ...options, limits: readOptions(LIMITS, options.limits, McpServerOptionsError, OWNER, 'limits.') }
 }
 
 /**

@@ -1,5 +1,8 @@
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
+import type {
+  CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, InputResponse, ListKind, LogLevel, LogMessage, ServerRequest
+} from '@polyvac/mcp-protocol'
 
 /** What a server offers: its tools, and where it has them resources and prompts. The seam to VACs, to a gateway, to tools of your own. */
 export interface ToolSource {
@@ -26,8 +29,6 @@ export interface ToolSource {
   /** Tells when a list has changed. What it returns ends that. A source without it never changes. */
   onChange? (listener: (kinds: readonly ListKind[]) => void): () => void
 }
-
-export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
 
 export interface ToolDefinition {
   /** 1 to 128 of `A-Za-z0-9_.-`; language models take 64. */
@@ -125,17 +126,6 @@ export interface PromptResult {
   readonly _meta?: object | undefined
 }
 
-export type CompletionRef = { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
-
-export interface CompletionArgument {
-  readonly name: string
-  readonly value: string
-  /** Arguments that have a value already. */
-  readonly given: Readonly<Record<string, string>>
-}
-
-export interface Completion { readonly values: readonly string[], readonly total?: number | undefined, readonly hasMore?: boolean | undefined }
-
 /** What a call has from the wire. What costs something is made when it is first used. */
 export interface CallContext {
   /** Fires when the caller leaves or cancels, and when the application closes. */
@@ -158,7 +148,7 @@ export interface CallContext {
    * run after has as `context.state`, and go on from there. The caller holds it meanwhile, signed, and can read it.
    * @throws MCP_CANNOT_ASK where the caller did not declare the capability, or its session cannot be asked
    */
-  ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>>
+  ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>>
   /** In a run after `ask`: the state it was given. */
   readonly state?: string | undefined
   /** For a source that stands before another server; there from 2026-07-28 on, where the caller of this method can be asked. */
@@ -182,38 +172,10 @@ export interface Relay {
   ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
 }
 
-/** `modern` is revision 2026-07-28 and later: each request stands alone. `legacy` is what was before. */
-export type Era = 'legacy' | 'modern'
-
-export interface ClientCapabilities {
-  readonly elicitation?: { readonly form?: object | undefined, readonly url?: object | undefined } | undefined
-  readonly sampling?: { readonly tools?: object | undefined, readonly context?: object | undefined } | undefined
-  readonly roots?: object | undefined
-  readonly extensions?: Readonly<Record<string, object>> | undefined
-  readonly [other: string]: unknown
+/** The definition of each kind of list. */
+export interface Definitions {
+  readonly tools: ToolDefinition
+  readonly resources: ResourceDefinition
+  readonly templates: TemplateDefinition
+  readonly prompts: PromptDefinition
 }
-
-export interface CallProgress {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}
-
-export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
-export type LogLevel = typeof LOG_LEVELS[number]
-
-export interface LogMessage {
-  readonly level: LogLevel
-  readonly logger?: string | undefined
-  /** Any JSON value. */
-  readonly data: unknown
-}
-
-/** `elicitation/create`, `sampling/createMessage` or `roots/list`, with its parameters. */
-export interface ServerRequest {
-  readonly method: string
-  readonly params?: Readonly<Record<string, unknown>> | undefined
-}
-
-/** An elicitation's `{ action, content? }`, a sampled message, or `{ roots }`. */
-export type Answer = Readonly<Record<string, unknown>>

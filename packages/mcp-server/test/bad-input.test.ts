@@ -32,6 +32,7 @@ test('requests of revision 2026-07-28 are checked in the order of the specificat
   const cases: Array<[string, unknown, Record<string, string>, number, number, object?]> = [
     ['no JSON', '{', headers, 400, -32700],
     ['nothing', '', headers, 400, -32700],
+    ['bytes that are not UTF-8', Buffer.from(JSON.stringify({ ...good(), params: { ...good().params, arguments: { text: 'café' } } }), 'latin1'), headers, 400, -32700],
     ['a forbidden key', '{"__proto__": {}}', headers, 400, -32700],
     ['an array', [good()], headers, 400, -32600],
     ['a text', '"hi"', headers, 400, -32600],

@@ -86,11 +86,16 @@ test('lists are shared between callers only where nobody is asked who calls', as
 
 test('an option that cannot be used stops the start', async t => {
   for (const [options, words] of [
-    [{ sources: undefined }, /needs `sources`/],
-    [{ sources: [{}] }, /needs `sources`/],
-    [{ sources: [source], tasks: {} }, /`tasks` must be/],
-    [{ sources: [source], limits: { maxSession: 1 } }, /limits has no maxSession; there are maxSessions/],
+    [{ sources: undefined }, /needs the option `sources`: a list of tool sources/],
+    [{ sources: [{}] }, /sources must be a list of tool sources/],
+    [{ sources: [source], source: [] }, /has no option "source"; did you mean "sources"/],
+    [{ sources: [source], tasks: {} }, /tasks must be an open task store/],
+    [{ sources: [source], sessions: 'no' }, /sessions must be true or false; it is "no"/],
+    [{ sources: [source], bodyLimit: Infinity }, /bodyLimit must be a whole number of at least 1; it is Infinity/],
+    [{ sources: [source], limits: { maxSession: 1 } }, /has no option "limits.maxSession"; did you mean "maxSessions"/],
     [{ sources: [source], limits: { maxSessions: 0 } }, /limits.maxSessions must be/],
+    [{ sources: [source], limits: { questionTtlMs: 3e9 } }, /limits.questionTtlMs must be a whole number from 1 to 2147483647; it is 3000000000/],
+    [{ sources: [source], limits: { taskTimeoutMs: 1.5 } }, /limits.taskTimeoutMs must be/],
     [{ sources: [source], protectedResource: { authorizationServers: [], scopes: ['a'] } }, /needs `authenticate`/]
   ] as Array<[never, RegExp]>) await t.rejects(serve(t, options), { code: 'MCP_SERVER_OPTIONS', message: words })
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { SseBody } from '../src/http/sse-body.js'
+import { SseBody } from '@polyvac/core/plugin'
 import { EventStore } from '../src/sessions/event-store.js'
 import { eventsIn, initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -333,7 +333,7 @@ test('a reader that takes nothing for too long is disconnected', async t => {
   let written: Promise<unknown> = Promise.resolve()
   app.post('/mcp', (_request, reply) => {
     const body = new SseBody(reply, 50)
-    written = (async () => { while (!body.destroyed) await body.message('x'.repeat(64 * 1024)) })()
+    written = (async () => { while (!body.destroyed) await body.event('message', 'x'.repeat(64 * 1024)) })()
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const wire = new Wire(app, {}, {})

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
-import { MAX_UNREAD_CHARS } from '../src/http/sse-body.js'
+import { MAX_UNREAD_CHARS } from '@polyvac/core/plugin'
 import { LegacySession, messagesIn, modernBody, modernHeaders, serve, sourceOf, Wire } from './fixtures/wire.js'
 
 /** A request whose answer is not read before `read()`, which resolves to all of it once the connection has ended. */

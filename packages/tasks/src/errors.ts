@@ -1,4 +1,15 @@
-import createError from '@fastify/error'
+import createFastifyError, { type FastifyErrorConstructor } from '@fastify/error'
+
+/** What every error below extends. `expose`, as in http-errors and Koa: callers may read the text, 5xx included. */
+class TaskError extends Error {
+  get expose (): true { return true }
+}
+
+type TaskErrorConstructor<Args extends unknown[]> = FastifyErrorConstructor<{ code: string, statusCode: number, readonly expose: true }, Args>
+
+function createError<Args extends unknown[] = []> (code: string, message: string, status: number): TaskErrorConstructor<Args> {
+  return createFastifyError(code, message, status, TaskError as unknown as ErrorConstructor) as unknown as TaskErrorConstructor<Args>
+}
 
 /** No such task, or one of another owner. Argument: its id. */
 export const TaskNotFoundError = createError<[string]>('TASK_NOT_FOUND', "there is no task '%s'", 404)
@@ -65,6 +76,5 @@ export const InvalidStoreOptionError = createError<[string, string, string]>('TA
 
 /** Whether `error` is one of the above, and with `code`, which one. */
 export function isTaskError (error: unknown, code?: string): boolean {
-  const found = (error as { code?: unknown } | null | undefined)?.code
-  return typeof found === 'string' && (code === undefined ? found.startsWith('TASK_') : found === code)
+  return error instanceof TaskError && (code === undefined || (error as { code?: unknown }).code === code)
 }

@@ -1,5 +1,4 @@
 export { vacPlugin, vacPlugin as default } from './plugin.js'
-export { DEFAULTS } from './options.js'
 export type { VacPluginOptions } from './options.js'
 export { VacQuery, VacStreamQuery, VacList } from './schemas.js'
 export { ChatCompletionRequest, ChatCompletion, ModelList, OpenAiError } from './openai-schemas.js'

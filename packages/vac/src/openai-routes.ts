@@ -8,7 +8,7 @@ import { VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { DEFAULTS } from './options.js'
+import { STREAM_WAIT_TIME } from './options.js'
 
 const DONE = eventText({ data: '[DONE]' })
 
@@ -64,7 +64,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
       end: DONE,
       signal,
       stallMs,
-      keepAliveMs: DEFAULTS.streamWaitTime * 1000,
+      keepAliveMs: STREAM_WAIT_TIME * 1000,
       onFailure: err => eventText({ data: toOpenAiError(failureFor(vac.failed(err), request)) }) + DONE
     }))
   }

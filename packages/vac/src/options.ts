@@ -1,4 +1,5 @@
 import type { Authenticate, Vacs } from '@polyvac/core'
+import { callback, flag, integer, milliseconds, required, withMethod, type OptionRules } from '@polyvac/core/plugin'
 
 export interface VacPluginOptions {
   /** The VACs to serve. */
@@ -18,5 +19,15 @@ export interface VacPluginOptions {
   readonly bodyLimit?: number | undefined
 }
 
-/** Defaults of the plugin, read by code, tests and documentation. Times in seconds as in the contract, section 2. */
-export const DEFAULTS = { timeoutMs: 120_000, stallMs: 60_000, bodyLimit: 1024 * 1024, streamWaitTime: 7 } as const
+/** Types, bounds and defaults of the options. */
+export const OPTIONS = {
+  vacs: required(withMethod('get', 'what createVacs() returns')),
+  openai: flag(true),
+  authenticate: callback(),
+  timeoutMs: milliseconds(120_000),
+  stallMs: milliseconds(60_000),
+  bodyLimit: integer(1024 * 1024)
+} satisfies OptionRules<VacPluginOptions>
+
+/** Longest pause of a stream without a byte, in seconds, where a request sets none (contract, section 2). */
+export const STREAM_WAIT_TIME = 7

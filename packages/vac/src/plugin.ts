@@ -1,13 +1,15 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac, type Vacs } from '@polyvac/core'
-import { authenticateCallers, OpenStreams, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo } from '@polyvac/core/plugin'
+import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
+import {
+  authenticateCallers, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo
+} from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { answering, type Asked } from './metered-answer.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
 import { failureFor, failureHandler } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
-import { DEFAULTS, type VacPluginOptions } from './options.js'
+import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -15,10 +17,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 /** Direct and OpenAI-compatible routes for VACs. Errors leave as `{ error: { code, message, requestId } }`. */
 const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { vacs, openai = true, authenticate, timeoutMs = DEFAULTS.timeoutMs, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit } = options
-  if (typeof (vacs as Vacs | undefined)?.get !== 'function') {
-    throw new InvalidOptionsError('the vac plugin needs the option `vacs`: register it with { vacs: createVacs({ … }) }')
-  }
+  const { vacs, openai, authenticate, timeoutMs, stallMs, bodyLimit } = readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
   const streams = new OpenStreams()
 
   await registerStreams(app)
@@ -60,7 +59,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
-    const { stream_wait_time: wait = DEFAULTS.streamWaitTime, stream_timeout: timeout, stream_only: only = false, ...query } = body
+    const { stream_wait_time: wait = STREAM_WAIT_TIME, stream_timeout: timeout, stream_only: only = false, ...query } = body
     const asked = toAsked(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await answering(streams, request, reply, asked, async (vac, signal) => {

@@ -8,12 +8,12 @@ import { NoSuchPathError } from '../errors.js'
 import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { acceptJson } from './json-body.js'
-import { unsupported, versionOf } from '../protocol/versions.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
+import { parsePublicJson } from './json-body.js'
+import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   readonly dialect: Dialect
   readonly bodyLimit: number
 }
@@ -28,16 +28,16 @@ const ON_TASK: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation
 }
 
 /** Members of the query that are no text. */
-const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size', 'currentGeneration', 'current_generation']
+const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
-export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyLimit }: RestOptions): Promise<void> {
+export async function restRoutes (app: FastifyInstance, { operations, dialect, bodyLimit }: RestOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
-  acceptJson(app)
+  parsePublicJson(app)
 
   for (const tenant of ['', '/:tenant']) {
     route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')
@@ -58,16 +58,16 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
   }
 
   async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: (path: Record<string, string>, method: string) => Operation): Promise<unknown> {
-    if (versionOf(request) !== dialect.version) throw unsupported([dialect])
+    if (versionOf(request) !== dialect.version) throw unsupportedVersion([dialect.version])
     if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
     const path = { ...request.params as Record<string, string> }
     const operation = operationOf(path, request.method)
-    const asked = { dialect, operation, params: paramsOf(request, path), request, reply }
+    const call = { dialect, params: paramsOf(request, path), request, reply }
     if (!isStreamed(operation)) {
-      const body = await runner.answer(asked)
+      const body = await operations.answer(operation, call)
       return await reply.type(typeOf(request)).send(body)
     }
-    await runner.stream(asked, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
+    await operations.stream(operation, call, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
   }
 
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -2,23 +2,28 @@ import type { FastifyInstance } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { ContentTypeNotSupportedError, NotUtf8Error } from '../errors.js'
 
-const TYPES = ['application/json', 'application/a2a+json']
+const PUBLIC_TYPES = ['application/json', 'application/a2a+json']
 
 /**
- * Reads bodies as the bindings of A2A do: both media types, an empty one as an object without members, and any other type
- * is the protocol's error. For a scope of their own.
+ * Replaces the body parsers of a scope by one for JSON. Bytes that are not UTF-8 are refused, because they would be stored
+ * as U+FFFD. `allowEmpty`: an empty body is an object without members; by default it is refused.
  */
-export function acceptJson (scope: FastifyInstance): void {
+export function parseJson (scope: FastifyInstance, types = ['application/json'], allowEmpty = false): void {
   const parse = scope.getDefaultJsonParser('error', 'error')
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(TYPES, { parseAs: 'buffer' }, (request, body, done) => {
-    if (body.length === 0) return done(null, {})
-    // else what is no text would be kept as something that nobody sent; a packed body is told by its parser
+  scope.addContentTypeParser(types, { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0 && allowEmpty) return done(null, {})
+    // the JSON parser refuses compressed bodies, with a message of its own
     if (request.headers['content-encoding'] === undefined && !isUtf8(body as Buffer)) return done(new NotUtf8Error())
     parse(request, body.toString('utf8'), done)
   })
+}
+
+/** The same for the bindings of public A2A: both media types; any other type is refused with an error of the protocol. */
+export function parsePublicJson (scope: FastifyInstance): void {
+  parseJson(scope, PUBLIC_TYPES, true)
   scope.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume()
-    done(new ContentTypeNotSupportedError(`the body must be ${TYPES.join(' or ')}`))
+    done(new ContentTypeNotSupportedError(`the body must be ${PUBLIC_TYPES.join(' or ')}`))
   })
 }

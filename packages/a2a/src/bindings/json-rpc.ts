@@ -1,17 +1,18 @@
 import { streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { codedFailure, headersOf } from '../protocol/failure.js'
-import type { Dialect } from '../protocol/dialect.js'
+import { codedFailure, headersOf, PLAIN_STATUSES } from '../protocol/failure.js'
+import type { Dialect, Operation } from '../protocol/dialect.js'
+import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
 import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
-import { acceptJson } from './json-body.js'
-import { methodOf, versionOf } from '../protocol/versions.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
+import { parsePublicJson } from './json-body.js'
+import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   /** The newest one first: it tells failures that come before the version is known. */
   readonly dialects: readonly Dialect[]
   /** Whether the scope's root takes requests, too: clients of 0.2 send them to the card's `url`. */
@@ -21,15 +22,12 @@ export interface RpcOptions {
 
 const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
 
-/** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
-const PLAIN_STATUSES = [401, 403, 413, 429, 503]
-
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
-export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
+export async function rpcRoutes (app: FastifyInstance, { operations, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
-  acceptJson(app)
+  parsePublicJson(app)
 
   const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
   const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }
@@ -45,9 +43,9 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     const { id, method, params } = readEnvelope(request.body)
     const { dialect, operation } = methodOf(dialects, versionOf(request), method)
     const { vac } = request.params as { vac?: string }
-    const asked = { dialect, operation, params: vac === undefined ? params : withTenant(params, vac), request, reply }
-    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await runner.answer(asked) }
-    await runner.stream(asked, {
+    const call = { dialect, params: vac === undefined ? params : withTenant(params, vac), request, reply }
+    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await operations.answer(operation, call) }
+    await operations.stream(operation, call, {
       event: result => ({ jsonrpc: '2.0', id, result }),
       failure: err => failure(err, request).body
     })
@@ -58,7 +56,7 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     const dialect = dialects.find(dialect => dialect.version === version) ?? dialects[0] as Dialect
     const coded = codedFailure(err, request)
     const { code, message, data } = newest(err, dialect).toRpcError(coded)
-    return { status: PLAIN_STATUSES.includes(coded.status) ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
+    return { status: coded.status in PLAIN_STATUSES ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
   }
 
   /** Only the newest version has a word for a version that is not spoken. */
@@ -71,6 +69,18 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
     reply.code(status).headers(headersOf(status, name => reply.hasHeader(name))).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
   }
+}
+
+/** The dialect of a request and the operation that its method names. @throws A2A_VERSION_NOT_SUPPORTED, A2A_METHOD_NOT_FOUND */
+function methodOf (dialects: readonly Dialect[], version: string | undefined, method: string): { readonly dialect: Dialect, readonly operation: Operation } {
+  const dialect = dialects.find(dialect => dialect.version === version)
+  if (dialect === undefined) throw unsupportedVersion(dialects.map(({ version }) => version))
+  const operation = Object.hasOwn(dialect.methods, method) ? dialect.methods[method] : undefined
+  if (operation !== undefined) return { dialect, operation }
+  const other = dialects.find(({ methods }) => Object.hasOwn(methods, method))
+  // a client that calls a method of 1.0 and names no version would not understand the answer of 0.3
+  if (other !== undefined && dialect.version === UNNAMED_VERSION) throw new VersionNotSupportedError(`the method is one of A2A ${other.version}; send A2A-Version: ${other.version}`)
+  throw new MethodNotFoundError(dialect.version)
 }
 
 /** Whether the application takes a slash at the end of any path: a second route for it would keep it from starting. */

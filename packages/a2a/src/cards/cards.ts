@@ -5,7 +5,7 @@ import { canonicalJson } from './canonical-json.js'
 import { cardFacts, type CardSource } from '../protocol/card-facts.js'
 import { toCard as toCard03 } from '../dialects/v0_3/card.js'
 import { toCard as toCard10 } from '../dialects/v1/card.js'
-import type { SigningKeys } from '../push/index.js'
+import type { SigningKeys } from '../push/signing-keys.js'
 
 /** A card as it is sent: made once for every version, VAC and address. */
 export interface ReadyCard {

@@ -2,9 +2,11 @@ import type { ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Cards, CardKind, ReadyCard } from './cards.js'
+import { AgentCard, agentCard, type CardFacts } from '../dialects/description/card.js'
+import type { SigningKeys } from '../push/signing-keys.js'
 import { codedFailure } from '../protocol/failure.js'
 import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
-import { versionOf } from '../protocol/versions.js'
+import { versionOf } from '../protocol/request-headers.js'
 import { VersionNotSupportedError } from '../errors.js'
 
 export interface CardRoutesOptions {
@@ -18,10 +20,36 @@ export interface CardRoutesOptions {
   readonly title: () => string
 }
 
+const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
 const Card = Type.Object({}, { additionalProperties: true })
 
 /** Seconds that a card may be kept. */
 const MAX_AGE = 300
+
+export interface DescriptionCardOptions {
+  readonly exposed: ExposedVacs
+  readonly baseUrl: (request: FastifyRequest) => string
+  readonly agent: Pick<CardFacts, 'name' | 'description' | 'version'>
+  /** The keys that sign push notifications; undefined where push is off. */
+  readonly keys: SigningKeys | undefined
+}
+
+/** The agent card of the service description, and the keys that it names. */
+export function descriptionCardRoutes (app: FastifyInstance, { exposed, baseUrl, agent, keys }: DescriptionCardOptions): void {
+  const serializerCompiler = () => JSON.stringify
+  const schema = { summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
+  app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
+    reply.header('cache-control', 'no-cache')
+    const url = baseUrl(request)
+    return agentCard({ ...agent, vacs: exposed.list(), url, jwksUrl: keys === undefined ? undefined : `${url}/.well-known/jwks.json` })
+  })
+  if (keys === undefined) return
+  const keySchema = { summary: 'Keys that sign push notifications', tags: ['a2a'], response: { 200: KeySet } }
+  app.get('/.well-known/jwks.json', { schema: keySchema, serializerCompiler }, async (_request, reply) => {
+    reply.header('cache-control', 'public, max-age=300')
+    return keys.publicJwks()
+  })
+}
 
 /** Where agents are found: the card of all VACs, that of each, and the catalog of them. */
 export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, isFixed, unnamed, title }: CardRoutesOptions): Promise<void> {

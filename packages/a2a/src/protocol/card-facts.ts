@@ -1,6 +1,5 @@
 import type { Vac } from '@polyvac/core'
 import { skillsOf } from '@polyvac/core/plugin'
-import { descriptionOf, nameOf } from '../dialects/description/card.js'
 import type { AgentExtension } from './extensions.js'
 
 /** What any card says of an agent, before a version puts it into its words. */
@@ -48,4 +47,17 @@ export function cardFacts ({ vacs, name, description, ...facts }: CardSource): P
       tags: [kind, vac.name, ...(vac.config.agent === undefined ? [] : [vac.config.agent])]
     })))
   }
+}
+
+export function nameOf (vacs: readonly Vac[]): string {
+  return vacs.length === 1 ? shownName(vacs[0] as Vac) : 'Polyvac agent'
+}
+
+export function descriptionOf (vacs: readonly Vac[]): string {
+  if (vacs.length === 1) return (vacs[0] as Vac).config.description ?? `Answers as ${shownName(vacs[0] as Vac)}.`
+  return vacs.length === 0 ? 'Exposes no VAC.' : `Answers as ${vacs.map(shownName).join(', ')}.`
+}
+
+function shownName ({ name, config }: Vac): string {
+  return config.display_name ?? name
 }

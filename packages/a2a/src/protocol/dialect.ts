@@ -1,18 +1,11 @@
 import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
+import type { PushPayload } from '../push/deliver.js'
 import type { CodedFailure } from './failure.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+import type { TaskStep } from './task-view.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 
 /** What a client may ask of an agent, whatever its version calls it. */
 export type Operation = 'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' | 'setPush' | 'getPush' | 'listPush' | 'deletePush' | 'extendedCard'
-
-/** How much of a task is told, and how. */
-export interface Telling {
-  /** Newest messages of the history; undefined: all of them. */
-  readonly historyLength?: number | undefined
-  /** Whether the client asked for generations. */
-  readonly generation?: boolean | undefined
-}
 
 /** A version of A2A: pure functions between its wire and the engine. They hold no state. */
 export interface Dialect {
@@ -30,14 +23,17 @@ export interface Dialect {
   readonly readPushId: (params: unknown) => PushRequest
   readonly readListPush: (params: unknown) => ListPushRequest
   readonly readTenant: (params: unknown) => string | undefined
-  readonly toTask: (task: TaskRecord, telling: Telling) => unknown
-  /** What a send answers with. */
-  readonly toSent: (task: TaskRecord, telling: Telling) => unknown
-  readonly toPage: (page: TaskPage, request: ListRequest, telling: Telling) => unknown
+  /** `historyLength`: newest messages of the history; undefined: all of them. */
+  readonly toTask: (task: TaskRecord, historyLength?: number) => unknown
+  /** The answer to a message. */
+  readonly toSent: (task: TaskRecord, historyLength?: number) => unknown
+  readonly toPage: (page: TaskPage, request: ListRequest) => unknown
   /** The first event of a stream. */
-  readonly toFirst: (task: TaskRecord, telling: Telling) => unknown
+  readonly toFirst: (task: TaskRecord, historyLength?: number) => unknown
   /** The events of a stream that one step makes. `ends`: the stream ends with it. */
-  readonly toEvents: (step: TaskStep, ends: boolean, telling: Telling) => unknown[]
+  readonly toEvents: (step: TaskStep, ends: boolean) => unknown[]
+  /** The body of a push notification. */
+  readonly toNotification: (step: TaskStep) => PushPayload
   readonly toPushConfig: (config: PushConfig) => unknown
   readonly toPushConfigs: (configs: readonly PushConfig[], next: string) => unknown
   readonly deleted: unknown

@@ -1,6 +1,3 @@
-import type { FastifyRequest } from 'fastify'
-import { ExtensionRequiredError, InvalidParamsError } from '../errors.js'
-
 /** An extension of the protocol that the agent offers (A2A 1.0, section 4.6). */
 export interface AgentExtension {
   readonly uri: string
@@ -10,29 +7,10 @@ export interface AgentExtension {
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Tasks and their events carry `generation`, GetTask waits for one, and a message may depend on one. As drafted for A2A 1.1; the number is that of the event. */
-export const GENERATION = 'urn:polyvac:a2a:generation:1'
 /** A message that is sent again under the same `messageId` is the same task. */
 export const IDEMPOTENT_SEND = 'urn:polyvac:a2a:idempotent-send:1'
 
-/** What every agent offers. A client that names neither sees nothing of them. */
+/** The extensions that every agent offers. They change nothing for a client that does not name them. */
 export const OWN_EXTENSIONS: readonly AgentExtension[] = [
-  { uri: GENERATION, description: 'Tasks and events carry their generation; `currentGeneration` of GetTask waits, `ifGenerationMatch` guards a message' },
   { uri: IDEMPOTENT_SEND, description: 'A message sent again under the same messageId is the same task' }
 ]
-
-/** Extensions that one request may name; the header would else be a way to keep the server busy. */
-export const MAX_EXTENSIONS = 64
-
-/**
- * The extensions that a request activates: those it names of those there are. `begins`: it sends a message, which alone
- * has to name the required ones; whoever may not send can still read and cancel. @throws A2A_EXTENSION_REQUIRED
- */
-export function activated ({ headers }: FastifyRequest, header: string, offered: readonly AgentExtension[], begins: boolean): readonly string[] {
-  const given = headers[header]
-  const named = given === undefined ? [] : String(given).split(',').map(uri => uri.trim())
-  if (named.length > MAX_EXTENSIONS) throw new InvalidParamsError(`${header}: names more than ${MAX_EXTENSIONS} extensions`)
-  const missing = !begins ? undefined : offered.find(({ uri, required }) => required === true && !named.includes(uri))
-  if (missing !== undefined) throw new ExtensionRequiredError(missing.uri)
-  return named.length === 0 ? named : offered.flatMap(({ uri }) => named.includes(uri) ? [uri] : [])
-}

@@ -15,6 +15,14 @@ export interface CodedFailure {
   readonly requestId: string
 }
 
+/**
+ * HTTP statuses that every binding sends unchanged, because proxies, retrying clients and log watchers act on them, by the
+ * name of their gRPC status.
+ */
+export const PLAIN_STATUSES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE'
+}
+
 const OWN = /^(?:A2A|TASK|PUSH)_/
 
 export function codedFailure (err: unknown, request: FastifyRequest): CodedFailure {

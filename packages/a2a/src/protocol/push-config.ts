@@ -1,11 +1,13 @@
 import type { NewPushConfig } from '@polyvac/tasks'
 import { given } from './read-params.js'
 
+/** The name that a push config stores of the dialect that its notifications use; none for the service description. */
+export type PushDialect = 'v1' | 'v0_3'
+
 interface GivenPush {
   readonly id: string | undefined
   readonly url: string
-  /** Whose words the receiver is told in; undefined: those of the service description. */
-  readonly dialect?: 'v1' | 'v0_3'
+  readonly dialect?: PushDialect
   readonly token: string | undefined
   readonly scheme: string | undefined
   readonly credentials: string | undefined

@@ -20,16 +20,12 @@ export interface SendRequest {
   readonly blocking: boolean
   readonly historyLength?: number | undefined
   readonly push?: NewPushConfig | undefined
-  /** Generation that the task of `said.taskId` has to have. */
-  readonly generation?: number | undefined
 }
 
 export interface TaskRequest {
   readonly tenant?: string | undefined
   readonly id: string
   readonly historyLength?: number | undefined
-  /** Answer once the task is past this generation. */
-  readonly past?: number | undefined
 }
 
 export interface ListRequest {

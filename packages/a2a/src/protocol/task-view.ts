@@ -1,6 +1,8 @@
-import { isTerminal, isWaiting, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
+import { isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
-import type { TaskStep } from '../tasks/follow-task.js'
+
+/** A task as it stands after an event, without its input. */
+export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
 /** A message with the id that A2A wants of each. */
 export interface ViewedMessage extends Omit<TaskMessage, 'timestamp'> { readonly id: string }
@@ -156,4 +158,13 @@ function partsOf ({ name, content, parts }: TaskRecord['artifacts'][number]): re
 
 function isEmpty (value: unknown): boolean {
   return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
+/** Most times of a task are the same millisecond, or one that was just written. */
+let last = { ms: 0, text: new Date(0).toISOString() }
+
+/** A time in milliseconds since 1970 as ISO 8601 in UTC. */
+export function isoTime (ms: number): string {
+  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() }
+  return last.text
 }

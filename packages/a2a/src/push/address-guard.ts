@@ -80,7 +80,7 @@ export class AddressGuard {
 
   /** For `fetch` and `request` of undici: no connection but to checked addresses. undici is loaded at first use, since a start is quicker without. */
   dispatcher (): Promise<Agent> {
-    this.#agent ??= import('./guarded-agent.js').then(({ guardedAgent }) => guardedAgent(this))
+    this.#agent ??= import('./guarded-agent.js').then(({ guardedAgent }) => guardedAgent((...host) => this.resolve(...host)))
     return this.#agent
   }
 

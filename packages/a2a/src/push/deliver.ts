@@ -24,8 +24,8 @@ export interface PushDelivererOptions {
   readonly issuer: string
   /** Longest time of one delivery, lookup and answer included. Below that of the store, which would count it as a crash. Default 10 s. */
   readonly timeoutMs?: number | undefined
-  /** What to send; text alone is JSON, and undefined passes the event over. What it throws goes to the store, which tries again. */
-  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | string | undefined>
+  /** The body to send; undefined skips the event. An error that it throws goes to the store, which tries again. */
+  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | undefined>
   /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
   readonly log: TaskLogger
 }
@@ -63,7 +63,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     try {
       const sent = await payload(delivery, stop.signal)
       if (sent === undefined) return 'delivered'
-      return await send(delivery, url, secrets, typeof sent === 'string' ? { type: 'application/json', body: sent } : sent, stop.signal)
+      return await send(delivery, url, secrets, sent, stop.signal)
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', forward)

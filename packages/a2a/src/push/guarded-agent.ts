@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { Agent, buildConnector } from 'undici'
-import type { AddressGuard } from './address-guard.js'
 import { PushUrlRefusedError } from './errors.js'
 
 const CONNECT_MS = 5_000
@@ -9,21 +8,24 @@ const MAX_CONNECTIONS = 8
 const IDLE_MS = 4_000
 const MAX_ADDRESSES = 4
 
-/** An agent that connects to checked addresses alone, at most 8 times to a host. */
-export function guardedAgent (guard: Pick<AddressGuard, 'resolve'>): Agent {
-  return new Agent({ connect: guardedConnect(guard), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS })
+/** Resolves a host to the addresses that a connection may be made to; rejects where one of them is refused. */
+export type ResolveChecked = (protocol: string, hostname: string, port: number) => Promise<string[]>
+
+/** An agent that connects only to addresses of `resolve`, with at most 8 connections to a host. */
+export function guardedAgent (resolve: ResolveChecked): Agent {
+  return new Agent({ connect: guardedConnect(resolve), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS })
 }
 
 /**
  * Connects for undici, which would look the name up by itself, after any check and with another answer. Here the addresses
  * checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are the name's.
  */
-function guardedConnect (guard: Pick<AddressGuard, 'resolve'>): buildConnector.connector {
+function guardedConnect (resolve: ResolveChecked): buildConnector.connector {
   const dial = buildConnector({ timeout: CONNECT_MS, allowH2: false })
 
   async function connect (options: buildConnector.Options): Promise<Socket> {
     const { protocol, hostname, port } = options
-    const addresses = await guard.resolve(protocol, hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
+    const addresses = await resolve(protocol, hostname, Number(port) || (protocol === 'https:' ? 443 : 80))
     let failure: unknown = new Error('the lookup gave no address')
     for (const address of addresses.slice(0, MAX_ADDRESSES)) {
       try {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Delivery, TaskLogger } from '@polyvac/tasks'
 import type { Test } from 'tap'
-import { AddressGuard, pushDeliverer, SigningKeys, type AddressGuardOptions, type PushDeliverer, type PushDelivererOptions } from '../../src/push/index.js'
+import { SigningKeys } from '../../src/index.js'
+import { AddressGuard, type AddressGuardOptions } from '../../src/push/address-guard.js'
+import { pushDeliverer, type PushDeliverer, type PushDelivererOptions, type PushPayload } from '../../src/push/deliver.js'
 
 export const ISSUER = 'https://agent.example'
 export const never: AbortSignal = new AbortController().signal
@@ -20,7 +22,7 @@ export async function sender (t: Test, guardOptions: AddressGuardOptions, option
   const log: TaskLogger = { debug: write, warn: write, error: write }
   const guard = new AddressGuard(guardOptions)
   const keys = await SigningKeys.generate()
-  const payload = async (delivery: Delivery): Promise<string> => JSON.stringify({ taskId: delivery.taskId, seq: delivery.event.seq })
+  const payload = async (delivery: Delivery): Promise<PushPayload> => ({ type: 'application/json', body: JSON.stringify({ taskId: delivery.taskId, seq: delivery.event.seq }) })
   const deliverer = pushDeliverer({ guard, keys, issuer: ISSUER, payload, log, ...options })
   t.teardown(() => deliverer.close())
   return { ...deliverer, guard, keys, logged: () => lines.join('\n') }

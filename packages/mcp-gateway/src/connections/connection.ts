@@ -1,19 +1,11 @@
-import type { EnvironmentRule } from '../config/child-environment.js'
-import type { KnownBinding } from './http/http-connection.js'
-import type { ListKind } from '../protocol/lists.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Limits, Log } from '../options.js'
-import type { OrphanWatchdog } from './stdio/orphan-watchdog.js'
-import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
-import { StdioConnection } from './stdio/stdio-connection.js'
 
 /** What all connections of a gateway share. */
-export interface ConnectionContext extends EnvironmentRule {
+export interface ConnectionContext {
   readonly limits: Limits
   readonly log: Log
-  readonly watch: OrphanWatchdog
-  /** Where commands run. */
-  readonly folder: string
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A resource that is watched has changed. */
   readonly onUpdated: (uri: string) => void
@@ -54,9 +46,11 @@ export interface Connection {
   isUnreachable (err: unknown): boolean
 }
 
-/** A connection that is not open yet. What HTTP takes is loaded at first use, since a start is quicker without. */
-export async function connectionTo (config: NamedServer, parts: ConnectionContext, known: KnownBinding): Promise<Connection> {
-  if (config.url === undefined) return new StdioConnection(config, parts, known)
-  const { HttpConnection } = await import('./http/http-connection.js')
-  return new HttpConnection(config, parts, known)
+export type Binding = 'streamable' | 'modern' | 'sse'
+
+/** The binding of the last connection to a server, tried first by the next one. */
+export interface KnownBinding {
+  binding?: Binding | undefined
+  /** The server's answer to `initialize`, for the report where it refuses `server/discover` as well. */
+  refusal?: Error | undefined
 }

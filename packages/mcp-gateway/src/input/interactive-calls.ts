@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { CallOptions, ServerRequest, ToolResult } from '../protocol/call-options.js'
+import { ELICITATION_ACTIONS, type ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { InvalidStateError } from '../errors.js'
-import type { Gateway } from '../gateway.js'
+import type { Servers } from '../servers.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
@@ -72,14 +73,14 @@ class Running implements CallOptions {
 
 /** Calls that may ask their caller something in between: the caller is answered with the question, the call waits here. */
 export class InteractiveCalls {
-  readonly #gateway: Gateway
+  readonly #servers: Servers
   readonly #states: RequestStates
-  readonly #hasRoom = (): boolean => this.#parked.size < this.#gateway.limits.maxQuestions
+  readonly #hasRoom = (): boolean => this.#parked.size < this.#servers.limits.maxQuestions
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
 
-  constructor (gateway: Gateway) {
-    this.#gateway = gateway
-    this.#states = new RequestStates(gateway.stateKey)
+  constructor (servers: Servers) {
+    this.#servers = servers
+    this.#states = new RequestStates(servers.stateKey)
   }
 
   /**
@@ -91,7 +92,7 @@ export class InteractiveCalls {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
       const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
-      running.done = this.#gateway.call(server, tool, args, running)
+      running.done = this.#start(server, tool, args, running)
       return await this.#outcome(running, body, owner)
     }
     const running = this.#resume(body, owner, requestState)
@@ -105,6 +106,10 @@ export class InteractiveCalls {
     } finally {
       signal.removeEventListener('abort', leave)
     }
+  }
+
+  async #start (server: string, tool: string, args: unknown, running: Running): Promise<ToolResult> {
+    return await this.#servers.get(server).call(tool, args, running)
   }
 
   /** The end of a call, or its next questions. */
@@ -155,7 +160,7 @@ export class InteractiveCalls {
   #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
     running.onQuestion = running.onProgress = running.onMessage = undefined
     const id = randomUUID()
-    const { questionTtlMs } = this.#gateway.limits
+    const { questionTtlMs } = this.#servers.limits
     const timer = setTimeout(() => this.#expire(id), questionTtlMs)
     timer.unref()
     this.#parked.set(id, { running, timer })
@@ -185,7 +190,7 @@ function questionsOf ({ questions }: Running): Record<string, ServerRequest> {
 function checkAnswer (key: string, answer: unknown, { method }: ServerRequest): void {
   const { action } = (answer ?? {}) as { action?: unknown }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')
-  if (method === 'elicitation/create' && !['accept', 'decline', 'cancel'].includes(String(action))) {
+  if (method === 'elicitation/create' && !ELICITATION_ACTIONS.includes(action)) {
     throw invalid(`${key}/action`, 'expected "accept", "decline" or "cancel"')
   }
 }

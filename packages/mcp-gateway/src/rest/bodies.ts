@@ -1,5 +1,5 @@
-import type { ServerItem } from '../gateway.js'
-import type { ListKind } from '../protocol/lists.js'
+import type { ServerItem } from '../servers.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import type { ToolResult } from '../protocol/call-options.js'
 import { isRecord } from '../is-record.js'
 

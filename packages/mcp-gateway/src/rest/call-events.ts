@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import type { CallProgress } from '../protocol/call-options.js'
+import type { CallProgress } from '@polyvac/mcp-protocol'
 
 /** Longest silence of a stream in ms; then a comment goes out, so that nothing on the way takes it for dead. */
 const KEEP_ALIVE_MS = 15_000

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ServerItem } from '../gateway.js'
-import type { ListKind } from '../protocol/lists.js'
+import type { ServerItem } from '../servers.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import { listBody } from './bodies.js'
 
 /** Bodies kept: one for each list, of all servers and of one. */

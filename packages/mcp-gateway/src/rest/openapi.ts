@@ -1,5 +1,5 @@
 import type { Item } from '../protocol/lists.js'
-import type { ServerItem } from '../gateway.js'
+import type { ServerItem } from '../servers.js'
 import { version } from '../version.js'
 
 type Json = Record<string, unknown>

@@ -1,5 +1,6 @@
 import type { LinkedNode, LinkedSet } from '@polyvac/core/plugin'
-import type { CallOptions, CallProgress, LogMessage, ToolResult } from '../protocol/call-options.js'
+import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallAbortedError, CallTimeoutError } from '../errors.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 

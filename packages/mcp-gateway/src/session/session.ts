@@ -1,24 +1,23 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { ErrorCode, McpError, type Result } from '@modelcontextprotocol/sdk/types.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
-import type { CallOptions, ToolResult } from '../protocol/call-options.js'
-import { ListCache } from './list-cache.js'
-import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, metaOf } from '../connections/modern-adapter.js'
-import type { Limits } from '../options.js'
 import { LinkedSet } from '@polyvac/core/plugin'
-import { answersTo, ServerRequests } from './server-requests.js'
-import { RpcChannel } from './rpc-channel.js'
+import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import type { Limits } from '../options.js'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
+import { RpcError } from '../protocol/json-rpc.js'
+import type { Item } from '../protocol/lists.js'
+import { ENVELOPE, metaOf } from '../protocol/revision.js'
+import { ChangeSubscription } from './change-subscription.js'
+import { DISCOVER, discover, initialize, type ServerFacts } from './handshake.js'
+import { ListCache } from './list-cache.js'
 import { PendingRequest, type PendingRequestOptions } from './pending-request.js'
-import { ToolCatalog } from './tool-catalog.js'
+import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
+import { RpcChannel } from './rpc-channel.js'
+import { answersTo, ServerRequests } from './server-requests.js'
+import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
+import type { Transport } from './transport.js'
 
 const CALL = 'tools/call'
 const PING = 'ping'
-
-/** From the lowest. Any of them is below what was never set. */
-const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -26,18 +25,14 @@ const MAX_ROUNDS = 20
 /** Age in ms from which a list is read anew for a name that is not on it. */
 const RELIST_MS = 1_000
 
-export interface SessionOptions {
+export interface SessionOptions extends ToolCatalogOptions {
   readonly name: string
   readonly limits: Limits
   readonly callTimeoutMs: number
-  readonly allow?: readonly string[] | undefined
-  readonly deny?: readonly string[] | undefined
   /** Whether the server speaks revision 2026-07-28. */
   readonly isModern: boolean
   /** Whether notifications of list changes surely arrive; else lists are read anew when they are old. */
   readonly tellsChanges: boolean
-  /** A request was cancelled before its answer. */
-  readonly onCancelled?: ((id: string | number) => void) | undefined
   /** A list may have changed. */
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A resource that is watched has changed. */
@@ -48,7 +43,6 @@ export interface SessionOptions {
 /** A connection to one server, from its handshake to its end: requests, lists, questions. */
 export class Session {
   readonly requests: RpcChannel
-  readonly #client: Client
   readonly #options: SessionOptions
   readonly #lists: ListCache
   readonly #questions: ServerRequests
@@ -56,18 +50,30 @@ export class Session {
   /** Calls in flight. */
   readonly #calls = new LinkedSet<PendingRequest>()
   readonly #parts: PendingRequestOptions
+  readonly #subscription: ChangeSubscription | undefined
+  #facts: ServerFacts | undefined
   #ended: (() => void) | undefined
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>
   #open = true
-  /** What the server was told; it has a mind of its own before. */
-  #logLevel = 'unset'
+  /** Rank of the log level last sent with logging/setLevel; Infinity before the first. */
+  #logRank = Infinity
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
-    this.requests = new RpcChannel(transport, { onCancelled: options.onCancelled, loggedBy: () => this.#questions.logging() })
+    this.requests = new RpcChannel(transport, {
+      request: (method, params, signal, call) => this.#questions.answer(method, params, signal, call === undefined || call instanceof PendingRequest ? call : null),
+      notification: (method, params) => this.#notified(method, params),
+      loggedBy: () => this.#questions.logging(),
+      closed: () => {
+        this.#open = false
+        this.#subscription?.close()
+        this.#ended?.()
+      },
+      trouble: options.onTrouble
+    }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
-    this.#client = new Client(CLIENT_INFO, { capabilities: CLIENT_CAPABILITIES })
+    this.#subscription = options.isModern ? new ChangeSubscription(this.requests) : undefined
     this.#questions = new ServerRequests(this.#calls)
     this.#parts = {
       server: options.name,
@@ -75,22 +81,9 @@ export class Session {
       maxMs: options.limits.maxCallMs,
       calls: this.#calls,
       metaOf: options.isModern ? metaOf : undefined,
-      onLate: ({ method }) => { if (method !== PING) this.timedOutAt = performance.now() }
+      onLate: ({ method }) => { if (method !== PING && method !== DISCOVER) this.timedOutAt = performance.now() }
     }
-    this.#client.onclose = () => {
-      this.#open = false
-      this.#ended?.()
-    }
-    this.#client.onerror = options.onTrouble
-    this.#client.fallbackRequestHandler = (request, { signal, requestId }) =>
-      this.#questions.answer(request.method, request.params ?? {}, signal, this.requests.askedIn(requestId) as PendingRequest | null | undefined) as Promise<Result>
-    this.#client.fallbackNotificationHandler = async ({ method, params }) => {
-      if (method === 'notifications/resources/updated') return options.onUpdated(String(params?.uri))
-      const kinds = this.#lists.changed(method)
-      if (kinds.includes('tools')) this.#catalog = undefined
-      if (kinds.length > 0) options.onChange(kinds)
-    }
-    const listens = (kind: ListKind): boolean => options.tellsChanges && (this.#client.getServerCapabilities()?.[LISTS[kind].capability] as { listChanged?: boolean } | undefined)?.listChanged === true
+    const listens = (kind: ListKind): boolean => options.tellsChanges && this.#capability(LISTS[kind].capability)?.listChanged === true
     this.#lists = new ListCache((method, params) => this.request(method, params), kind => listens(kind) ? Infinity : options.limits.listTtlMs)
   }
 
@@ -105,19 +98,39 @@ export class Session {
   get isModern (): boolean { return this.#options.isModern }
   get open (): boolean { return this.#open }
   get calls (): number { return this.#calls.size }
-  get serverInfo (): { name: string, version: string } | undefined { return this.#client.getServerVersion() }
-  get instructions (): string | undefined { return this.#client.getInstructions() }
+  get serverInfo (): ServerFacts['info'] | undefined { return this.#facts?.info }
+  get completes (): boolean { return this.#capability('completions') !== undefined }
+  /** Whether the server tells when a resource changes. */
+  get watches (): boolean { return this.#capability('resources')?.subscribe === true }
 
   /** The handshake. */
   async connect (timeoutMs: number): Promise<void> {
-    await this.#client.connect(this.requests, { timeout: timeoutMs })
+    await this.requests.open()
+    const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params, {})
+    if (this.isModern) {
+      this.#facts = await discover(send)
+      this.#subscription?.listen()
+    } else {
+      this.#facts = await initialize(send)
+      await this.requests.initialized(this.#facts.revision)
+    }
+  }
+
+  #capability (name: string): Readonly<Record<string, unknown>> | undefined {
+    return this.#facts?.capabilities[name]
+  }
+
+  #notified (method: string, { uri }: Record<string, unknown>): void {
+    if (method === 'notifications/resources/updated') return this.#options.onUpdated(String(uri))
+    if (method === 'notifications/subscriptions/acknowledged') return this.#subscription?.acknowledged()
+    const kinds = this.#lists.changed(method)
+    if (kinds.includes('tools')) this.#catalog = undefined
+    if (kinds.length > 0) this.#options.onChange(kinds)
   }
 
   offers (kind: ListKind): boolean {
-    return this.#client.getServerCapabilities()?.[LISTS[kind].capability] !== undefined
+    return this.#capability(LISTS[kind].capability) !== undefined
   }
-
-  get completes (): boolean { return this.#client.getServerCapabilities()?.completions !== undefined }
 
   /** A list, all pages; empty where the server has no such thing. */
   async list (kind: ListKind): Promise<readonly Item[]> {
@@ -127,7 +140,7 @@ export class Session {
       return await this.#lists.get(kind)
     } catch (err) {
       // many servers have resources and know no templates
-      if (kind === 'templates' && err instanceof McpError && err.code === ErrorCode.MethodNotFound) return []
+      if (kind === 'templates' && err instanceof RpcError && err.code === CODES.methodNotFound) return []
       throw err
     }
   }
@@ -169,7 +182,7 @@ export class Session {
       if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
       round = await answersTo(result, options)
     }
-    throw new McpError(ErrorCode.InvalidRequest, `the server asked ${MAX_ROUNDS} times over`)
+    throw new RpcError(CODES.invalidRequest, `the server asked ${MAX_ROUNDS} times over`)
   }
 
   /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
@@ -184,10 +197,19 @@ export class Session {
     try {
       return await this.request(CALL, params, options, params.name)
     } catch (err) {
+      if (err instanceof RpcError && err.code === CODES.headerMismatch) return await this.#callRelisted(params, options)
       // a caller that knows tasks has said so, and hears of them itself
       if (options.round !== undefined || !wantsTask(err)) throw err
       return await awaitModernTask(this.#taskParts(params, options))
     }
+  }
+
+  /** The server refused the headers of a call: they follow from the tool's schema, which is read again. */
+  async #callRelisted (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
+    this.#lists.drop('tools')
+    await this.tools()
+    this.#options.onChange(['tools'])
+    return await this.request(CALL, params, options, params.name)
   }
 
   #taskParts (params: AwaitedTaskParts['params'], options: CallOptions): AwaitedTaskParts {
@@ -195,16 +217,14 @@ export class Session {
     return { server, maxMs, params, options, onTrouble, request: this.request.bind(this) }
   }
 
-  /** Whether the server tells when a resource changes. */
-  get watches (): boolean { return (this.#client.getServerCapabilities()?.resources as { subscribe?: boolean } | undefined)?.subscribe === true }
-
   /** Has the server tell when a resource changes, or no more. */
   async watch (uri: string, isWatched: boolean): Promise<void> {
-    await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
+    if (this.#subscription !== undefined) this.#subscription.watch(uri, isWatched)
+    else await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
   }
 
   async ping (timeoutMs: number): Promise<void> {
-    await this.#timed(timeoutMs, PING, {}, {})
+    await this.#timed(timeoutMs, this.isModern ? DISCOVER : PING, {}, {})
   }
 
   /** Counts as ended, and stays open for the answers that are on their way. */
@@ -214,17 +234,17 @@ export class Session {
 
   async close (): Promise<void> {
     this.#open = false
-    await this.#client.close()
-    // a client whose handshake failed has let go of its transport
+    this.#subscription?.close()
     await this.requests.close()
     this.#ended?.()
   }
 
   /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
   #louder (level: string): void {
-    if (this.#client.getServerCapabilities()?.logging === undefined) return
-    if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.#logLevel)) return
-    this.#logLevel = level
+    if (this.#capability('logging') === undefined) return
+    const rank = LOG_LEVELS.indexOf(level as LogLevel)
+    if (rank === -1 || rank >= this.#logRank) return
+    this.#logRank = rank
     this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
   }
 

@@ -1,49 +1,17 @@
-import type { Principal } from '@polyvac/core'
 import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
-import type { InputHandler, CallOptions, CallProgress, LogMessage, ServerRequest, Round, ToolResult } from '../protocol/call-options.js'
+import { CODES, TASKS_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, handedOn, ToolNotFoundError } from '../errors.js'
-import type { Gateway } from '../gateway.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
-import { MISSING_CAPABILITY, TASKS_EXTENSION } from '../connections/modern-adapter.js'
 import { Declined } from '../session/server-requests.js'
 import type { CallBody } from '../schemas.js'
+import type { Servers } from '../servers.js'
 import type { SourceTasks } from './tasks.js'
+import type { SourceContext, SourceRelay, SourceResult } from './types.js'
 import type { Upstream } from '../upstream/upstream.js'
 
-/** The part that a gateway needs of what an MCP server knows of a call. */
-export interface SourceContext {
-  readonly signal: AbortSignalLike
-  readonly principal?: Principal | undefined
-  readonly capabilities: {
-    readonly elicitation?: object | undefined
-    readonly sampling?: object | undefined
-    readonly roots?: object | undefined
-    readonly extensions?: Readonly<Record<string, object>> | undefined
-  }
-  /** `modern`: a question ends the run, and the call is run again with the answers. */
-  readonly era: 'legacy' | 'modern'
-  /** What the run before gave to `ask`. */
-  readonly state?: string | undefined
-  readonly relay?: SourceRelay | undefined
-  readonly logLevel?: string | undefined
-  progress (progress: CallProgress): Promise<void> | undefined
-  message? (message: never): Promise<void> | undefined
-  ask (questions: Readonly<Record<string, ServerRequest>>, state?: string): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>
-}
-
-/** Hands questions of a server of revision 2026-07-28 to a caller that speaks it too. */
-export interface SourceRelay extends Round {
-  ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
-}
-
-export interface SourceResult extends ToolResult {
-  readonly content: ReadonlyArray<Readonly<Record<string, unknown>>>
-  readonly isError?: boolean
-  readonly task?: Readonly<Record<string, unknown>>
-}
-
 interface SourceCall {
-  readonly gateway: Gateway
+  readonly servers: Servers
   readonly interactive: InteractiveCalls
   readonly tasks: SourceTasks
   readonly server: string
@@ -54,7 +22,7 @@ interface SourceCall {
 
 /** Calls a tool for an MCP server, which tells failures as results. */
 export async function callFor (call: SourceCall): Promise<SourceResult> {
-  const { gateway, server, context } = call
+  const { servers, server, context } = call
   let pause: unknown
   try {
     // a question that ends the run is no failure
@@ -66,7 +34,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
         throw err
       }
     }
-    const upstream = gateway.get(server)
+    const upstream = servers.get(server)
     const result = context.era === 'legacy'
       ? await callOnce(upstream, call, ask)
       : context.relay !== undefined && await upstream.isModern(context) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask)
@@ -74,7 +42,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
   } catch (err) {
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
-    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === MISSING_CAPABILITY) throw handedOn(err)
+    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw handedOn(err)
     return { content: [{ type: 'text', text: `${code}: ${String(message)}` }], isError: true }
   }
 }
@@ -201,5 +169,5 @@ function askerFor (ask: SourceContext['ask']): InputHandler {
 
 function cannotAsk (err: unknown): boolean {
   const { code } = (err ?? {}) as { code?: unknown }
-  return code === 'MCP_CANNOT_ASK' || code === MISSING_CAPABILITY
+  return code === 'MCP_CANNOT_ASK' || code === CODES.missingCapability
 }

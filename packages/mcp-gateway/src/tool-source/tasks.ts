@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { handedOn } from '../errors.js'
-import type { Gateway } from '../gateway.js'
-import { KNOWS_TASKS } from '../connections/modern-adapter.js'
-import type { SourceContext } from './call.js'
+import type { Servers } from '../servers.js'
+import { CODES, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
+import type { SourceContext } from './types.js'
 
 /** How long a task whose server names no time can be asked for, in ms. */
 const DEFAULT_TTL_MS = 24 * 3_600_000
@@ -18,9 +18,6 @@ const MAX_POLL_MS = 60_000
 /** Longest id of a task that is looked at, in characters: that of its server, twice signed at most. */
 const MAX_ID_CHARS = 4_096
 
-/** JSON-RPC code of servers for tasks that they do not know. */
-const INVALID_PARAMS = -32602
-
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
 type Task = Readonly<Record<string, unknown>>
@@ -30,13 +27,13 @@ type Task = Readonly<Record<string, unknown>>
  * are signed for them, which also say where the task is.
  */
 export class SourceTasks {
-  readonly #gateway: Gateway
+  readonly #servers: Servers
   readonly #ids: SignedStates
 
   /** @throws INVALID_STATE_KEY */
-  constructor (gateway: Gateway) {
-    this.#gateway = gateway
-    this.#ids = new SignedStates(gateway.stateKey, MAX_ID_CHARS)
+  constructor (servers: Servers) {
+    this.#servers = servers
+    this.#ids = new SignedStates(servers.stateKey, MAX_ID_CHARS)
   }
 
   /** A new task as its caller is told. */
@@ -81,7 +78,7 @@ export class SourceTasks {
           failures = 0
           ms = pollMs(task)
         } catch (err) {
-          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === INVALID_PARAMS) return
+          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === CODES.invalidParams) return
           ms = backoff(++failures, { firstMs: DEFAULT_POLL_MS, maxMs: MAX_POLL_MS })
         }
         await delay(ms, undefined, { signal: stop.signal, ref: false }).catch(() => {})
@@ -95,10 +92,10 @@ export class SourceTasks {
     const read = this.#ids.read(id, identity(context))
     if ('fault' in read) return undefined
     const [server, taskId] = read.value as [string, string]
-    if (!this.#gateway.names.includes(server)) return undefined
+    if (!this.#servers.names.includes(server)) return undefined
     const { signal, principal } = context
     try {
-      return await this.#gateway.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
+      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: TASKS_CAPABILITY })
     } catch (err) {
       throw handedOn(err)
     }

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
-import { connectionTo, type Connection, type ConnectionContext } from '../connections/connection.js'
+import type { Connection, KnownBinding } from '../connections/connection.js'
+import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
-import type { KnownBinding } from '../connections/http/http-connection.js'
 import { watchHealth } from './health.js'
-import type { ListKind } from '../protocol/lists.js'
-import { wordsOf } from '../session/rpc-channel.js'
+import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
@@ -42,9 +41,7 @@ export interface UpstreamStatus {
   readonly stderr: readonly string[]
 }
 
-export interface UpstreamOptions extends Omit<ConnectionContext, 'onUpdated'> {
-  readonly onChange: (kinds: readonly ListKind[]) => void
-}
+export type UpstreamOptions = Omit<StdioContext, 'onUpdated'>
 
 /** Keeps one configured server running: starts it, waits for its end, starts it again. */
 export class Supervisor {
@@ -139,7 +136,7 @@ export class Supervisor {
 
   #tellWatched (uri: string, isWatched: boolean): void {
     if (this.#session?.watches !== true) return
-    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(wordsOf(err)) }, 'changes of a resource cannot be watched') })
+    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(err instanceof Error ? err.message : String(err)) }, 'changes of a resource cannot be watched') })
   }
 
   /** Gives a connection up; another one is made. */
@@ -225,7 +222,7 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = await connectionTo(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
       if (signal.aborted) break
       let wasReady = 0
       try {

@@ -1,12 +1,12 @@
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
   ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
-import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
+import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import type { Item } from '../protocol/lists.js'
+import { RpcError } from '../protocol/json-rpc.js'
 import { redactedValue } from '../connections/redact.js'
-import { wordsOf } from '../session/rpc-channel.js'
 import { shown, suggestion } from '../suggestion.js'
 import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
@@ -56,7 +56,7 @@ export class Upstream extends Supervisor {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof McpError && (err.code === -32002 || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
         throw err
       }
     }, options)
@@ -112,7 +112,7 @@ export class Upstream extends Supervisor {
   async #explained (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
     const connection = this.connectionOf(session)
     const context = { server: this.name, tool }
-    if (err instanceof McpError) {
+    if (err instanceof RpcError) {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
       if (oversized !== undefined) return withContext(new MessageTooLargeError(shown(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
@@ -130,8 +130,8 @@ export class Upstream extends Supervisor {
     return withContext(new ServerGoneError(shown(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
   }
 
-  #words (err: McpError): string {
-    return this.redact(shortened(wordsOf(err)))
+  #words (err: RpcError): string {
+    return this.redact(shortened(err.message))
   }
 }
 
@@ -140,6 +140,6 @@ function needsTask (tool: Item | undefined): boolean {
   return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
 }
 
-function isAbout (err: McpError, uri: string): boolean {
-  return err.code === ErrorCode.InvalidParams && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
+function isAbout (err: RpcError, uri: string): boolean {
+  return err.code === CODES.invalidParams && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
 }

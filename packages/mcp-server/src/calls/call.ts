@@ -1,13 +1,11 @@
 import type { Log, Principal } from '@polyvac/core'
-import { CallAbortedError, LightAbort, type Disconnects, type AbortSignalLike } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type Disconnects } from '@polyvac/core/plugin'
+import { type CallProgress, type ClientCapabilities, type Era, type InputResponse, LOG_LEVELS, type LogLevel, type LogMessage, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
-import { errorText, isRecord, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
-import type { Revision } from '../protocol/revisions.js'
-import {
-  LOG_LEVELS, type Answer as AskAnswer, type CallContext, type CallProgress, type ClientCapabilities, type Era, type LogLevel, type LogMessage, type ServerRequest, type Relay, type ToolDefinition
-} from '../tool-source.js'
+import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
 /** What a call is made of. */
 export interface CallParts {
@@ -97,7 +95,7 @@ export abstract class Call implements CallContext {
   /** Of a run before; where a call goes on while its caller is asked, there is none. */
   get state (): string | undefined { return undefined }
 
-  abstract ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, AskAnswer>>
+  abstract ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>>
 
   disconnect (retryMs?: number): void {
     if (!this.#isOver && this.canResume()) this.answer.begin().disconnect(retryMs)

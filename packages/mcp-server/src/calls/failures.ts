@@ -1,5 +1,5 @@
 import type { Log } from '@polyvac/core'
-import { failureOf } from '@polyvac/core/plugin'
+import { failureOf, isExposed } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
 import { RpcError } from '../protocol/rpc.js'
 
@@ -28,10 +28,8 @@ export function spokenError (err: unknown): RpcError | undefined {
 export function rpcErrorOf (err: unknown, call: Call): RpcError {
   const spoken = spokenError(err)
   if (spoken !== undefined) return spoken
-  const { code, statusCode, message = '' } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: string }
-  const isBusy = statusCode === 503
-  // the task engine's own errors say nothing that a caller may not read
-  if (isBusy && typeof code === 'string' && code.startsWith('TASK_')) return new RpcError('internalError', message, { code }, 503)
+  const isBusy = (err as { statusCode?: unknown } | null | undefined)?.statusCode === 503
+  if (isBusy && isExposed(err)) return new RpcError('internalError', err.message, { code: err.code }, 503)
   return new RpcError('internalError', wordsFor(err, call, ''), undefined, isBusy ? 503 : undefined)
 }
 

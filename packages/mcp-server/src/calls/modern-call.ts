@@ -1,19 +1,23 @@
+import { isInner, isRecord, type SignedStates } from '@polyvac/core/plugin'
+import { argumentAt, type ClientCapabilities, headerMatches, type InputResponse, type LogLevel, missingCapabilities, type ModernRevision, type ServerRequest } from '@polyvac/mcp-protocol'
+import { askAgain, InputRequired } from './ask-again.js'
 import { Call, type CallParts } from './call.js'
-import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
 import type { Entry } from '../lists/catalog.js'
 import { CannotAskError } from '../errors.js'
-import { argumentAt, headerMatches } from '../protocol/param-headers.js'
-import type { ModernRevision } from '../protocol/revisions.js'
-import { isRecord, resultText, RpcError, type Params } from '../protocol/rpc.js'
-import type { McpContext } from '../context.js'
-import { isInner } from '../http/in-process.js'
-import type { Answer, ClientCapabilities, LogLevel, ServerRequest, Relay, ToolDefinition } from '../tool-source.js'
+import type { Limits } from '../options.js'
+import { resultText, RpcError, type Params } from '../protocol/rpc.js'
+import type { ResultTexts } from '../protocol/result-text.js'
+import type { Relay, ToolDefinition } from '../tool-source.js'
 
 /** The methods whose callers can be asked. */
 const CAN_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** Thrown into a handler that has to be run again once its caller has answered. */
-class InputRequired extends Error {}
+/** What calls of this era need of the server. */
+export interface ModernCallContext {
+  readonly states: SignedStates
+  readonly texts: ResultTexts
+  readonly limits: Pick<Limits, 'maxQuestions' | 'maxStateChars' | 'stateTtlMs'>
+}
 
 type Answers = Readonly<Record<string, unknown>>
 
@@ -25,7 +29,7 @@ export class ModernCall extends Call {
   readonly era = 'modern'
   readonly protocolVersion: ModernRevision
   readonly capabilities: ClientCapabilities
-  readonly #server: McpContext
+  readonly #context: ModernCallContext
   readonly logLevel: LogLevel | undefined
   /** Answers of earlier rounds and of this one. */
   #answers: Answers = {}
@@ -33,12 +37,12 @@ export class ModernCall extends Call {
   #state: string | undefined
   #open: Record<string, ServerRequest> | undefined
 
-  constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, server: McpContext) {
+  constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, context: ModernCallContext) {
     super(parts)
     this.protocolVersion = revision
     this.capabilities = capabilities
     this.logLevel = level
-    this.#server = server
+    this.#context = context
     if (this.params.inputResponses !== undefined || this.params.requestState !== undefined) this.#resume()
   }
 
@@ -60,15 +64,12 @@ export class ModernCall extends Call {
     }
   }
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> {
-    const asked = Object.entries(questions) as Array<[K, ServerRequest]>
-    this.#check(asked)
-    // an answer of the wrong form is asked for again
-    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
-    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
-    if (state !== undefined) this.#state = state
-    this.#open = { ...this.#open, ...Object.fromEntries(open) }
-    throw new InputRequired(`the caller is asked for ${open.map(([key]) => key).join(', ')} first`)
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
+    this.#check(Object.values(questions))
+    return askAgain(questions, this.#answers, open => {
+      if (state !== undefined) this.#state = state
+      this.#open = { ...this.#open, ...open }
+    })
   }
 
   override get relay (): Relay | undefined {
@@ -78,12 +79,12 @@ export class ModernCall extends Call {
       inputResponses,
       requestState: this.#state,
       ask: (inputRequests, requestState) => {
-        this.#check(Object.entries(inputRequests))
+        this.#check(Object.values(inputRequests))
         // that server has heard the answers so far
         this.#answers = {}
         this.#state = requestState
         this.#open = inputRequests
-        throw new InputRequired('the caller is asked first')
+        throw new InputRequired('the caller has to answer first')
       }
     }
   }
@@ -92,12 +93,13 @@ export class ModernCall extends Call {
     this.end(resultText(this.id, this.#open === undefined ? result : this.#question(this.#open)))
   }
 
-  #check (asked: ReadonlyArray<readonly [string, ServerRequest]>): void {
-    const method = asked[0]?.[1].method ?? 'nothing'
+  /** @throws MCP_CANNOT_ASK; RpcError -32021 */
+  #check (questions: readonly ServerRequest[]): void {
+    const method = questions[0]?.method ?? 'nothing'
     if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
-    if (asked.length > this.#server.limits.maxQuestions) throw new CannotAskError(method, `${this.#server.limits.maxQuestions} questions may be asked at once`)
-    for (const [, question] of asked) {
-      const requiredCapabilities = missingFor(question, this.capabilities)
+    if (questions.length > this.#context.limits.maxQuestions) throw new CannotAskError(method, `${this.#context.limits.maxQuestions} questions may be asked at once`)
+    for (const question of questions) {
+      const requiredCapabilities = missingCapabilities(question, this.capabilities)
       if (requiredCapabilities !== undefined) {
         throw new RpcError('missingCapability', `the client must declare that it answers ${question.method}`, { requiredCapabilities }, 400)
       }
@@ -105,7 +107,7 @@ export class ModernCall extends Call {
   }
 
   #question (open: Readonly<Record<string, ServerRequest>>): string {
-    const { states, texts, limits } = this.#server
+    const { states, texts, limits } = this.#context
     const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
     const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)
     const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies Held, this.#identity(), limits.stateTtlMs)
@@ -120,7 +122,7 @@ export class ModernCall extends Call {
     this.#answers = inputResponses
     if (requestState === undefined) return
     if (typeof requestState !== 'string') throw new RpcError('invalidParams', '`requestState` must be a string')
-    const read = this.#server.states.read(requestState, this.#identity())
+    const read = this.#context.states.read(requestState, this.#identity())
     if ('fault' in read) throw new RpcError('invalidParams', FAULTS[read.fault])
     const { answers, state } = read.value as Held
     this.#answers = { ...answers, ...inputResponses }

@@ -1,18 +1,17 @@
+import type { OpenCalls } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
 import { rpcErrorOf, spokenError } from './failures.js'
-import type { Method } from '../methods/shared.js'
-import type { McpContext } from '../context.js'
 
-/** Answers a request. It never rejects: whatever goes wrong is an answer too. */
-export async function runCall (server: McpContext, call: Call, method: Method): Promise<void> {
+/** Answers a request with the JSON text that `work` resolves to. It never rejects: a failure is answered with an error. */
+export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<string>): Promise<void> {
   let place
   try {
-    place = server.calls.add(call)
-    call.finish(await method(server, call))
+    place = openCalls.add(call)
+    call.finish(await work())
   } catch (err) {
     failOrAsk(call, err)
   } finally {
-    if (place !== undefined) server.calls.remove(place)
+    if (place !== undefined) openCalls.remove(place)
   }
 }
 

@@ -1,6 +1,7 @@
+import { isRecord } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
 import { spokenError, wordsFor, type Failing } from './failures.js'
-import { isRecord, type Params } from '../protocol/rpc.js'
+import type { Params } from '../protocol/rpc.js'
 import type { CallContext, ToolDefinition, ToolResult } from '../tool-source.js'
 
 /** A call as a tool sees it, and as its failures are told. */

@@ -9,8 +9,6 @@ export class StreamLimit {
     this.#max = max
   }
 
-  get taken (): number { return this.#taken }
-
   /** Takes a place; what it returns gives it back, once. @throws RpcError with status 503 */
   take (): () => void {
     if (this.#taken >= this.#max) throw new RpcError('internalError', `all ${this.#max} places for open streams are taken; try again shortly`, undefined, 503)

@@ -1,6 +1,7 @@
+import { HEADERS } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
-import { whenOver } from '../http/sse-body.js'
+import { whenOver } from '../http/message-stream.js'
 import type { Legacy } from './legacy.js'
 import { messageKind, RpcError, type Notification, type Request, type Response } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
@@ -13,7 +14,7 @@ const PARAMETER = 'sse_session'
 
 /** Whether a GET can come from a client of 2024-11-05 alone: later ones have a session before they open a stream. */
 export function opensLegacySse ({ headers }: FastifyRequest): boolean {
-  return headers['mcp-session-id'] === undefined && headers['mcp-protocol-version'] === undefined && headers['last-event-id'] === undefined
+  return headers[HEADERS.sessionId] === undefined && headers[HEADERS.protocolVersion] === undefined && headers[HEADERS.lastEventId] === undefined
 }
 
 /** The session in the address of a POST; undefined where it names none, as those of all later transports. */

@@ -1,20 +1,19 @@
-import { CallAbortedError } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, type OpenCalls } from '@polyvac/core/plugin'
+import {
+  ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities, type ClientCapabilities, type LegacyRevision, type ListKind
+} from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
-import { declaredIn } from '../protocol/capabilities.js'
-import { LISTS } from '../lists/catalog.js'
-import { whenOver } from '../http/sse-body.js'
+import { whenOver } from '../http/message-stream.js'
 import { LegacyCall } from '../calls/legacy-call.js'
 import { legacyMethods } from '../methods/legacy.js'
-import type { Method } from '../methods/shared.js'
-import { ASSUMED_REVISION, isLegacy, LEGACY_REVISIONS, NEWEST_LEGACY, type LegacyRevision } from '../protocol/revisions.js'
-import { errorText, isRecord, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
+import { errorText, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
+import type { Call } from '../calls/call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
 import type { Session } from '../sessions/session.js'
 import { parseEventId } from '../sessions/resumable-stream.js'
 import type { Sessions } from '../sessions/sessions.js'
-import type { ClientCapabilities, ListKind } from '../tool-source.js'
 
 /** The revisions up to 2025-11-25: `initialize`, then sessions, or requests that stand alone where there are none. */
 export class Legacy {
@@ -43,7 +42,7 @@ export class Legacy {
   get (request: FastifyRequest, reply: FastifyReply): void {
     const session = this.#session(request)
     if (session === undefined) throw new RpcError('invalidRequest', 'this server has no streams to open', undefined, 405)
-    const last = request.headers['last-event-id']
+    const last = request.headers[HEADERS.lastEventId]
     const release = this.#server.places.take()
     try {
       if (typeof last !== 'string' || last === '') session.standalone.attach(reply)
@@ -87,7 +86,7 @@ export class Legacy {
   #initialize (request: FastifyRequest, reply: FastifyReply, message: Request): void {
     const { revision, capabilities } = agreed(message)
     const session = this.#sessions?.create({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
-    if (session !== undefined) reply.header('mcp-session-id', session.id)
+    if (session !== undefined) reply.header(HEADERS.sessionId, session.id)
     reply.header('content-type', 'application/json; charset=utf-8').send(this.#welcome(message.id, revision))
   }
 
@@ -99,7 +98,7 @@ export class Legacy {
   #batch (request: FastifyRequest, reply: FastifyReply, messages: readonly unknown[]): void {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (revision !== '2025-03-26') throw new RpcError('invalidRequest', `revision ${revision} has no batches; send one message`, undefined, 400)
+    if (!features[revision].batches) throw new RpcError('invalidRequest', `revision ${revision} has no batches; send one message`, undefined, 400)
     const { maxBatch } = this.#server.limits
     if (messages.length === 0 || messages.length > maxBatch) throw new RpcError('invalidRequest', `a batch has 1 to ${maxBatch} messages`, undefined, 400)
     const kinds = messages.map(messageKind)
@@ -120,10 +119,11 @@ export class Legacy {
   #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: ResponseWriter, revision: LegacyRevision, session: Session | undefined): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
-    const { leaving, limits, principalOf } = this.#server
+    const { calls, leaving, limits, principalOf } = this.#server
     const call = new LegacyCall({ request, answer, id, method, params, principal: principalOf(request), leaving, sessionId: session?.id }, revision, session, limits)
-    if (session === undefined) runCall(this.#server, call, handler)
-    else runInSession(this.#server, session, call, handler)
+    const work = (): Promise<string> => handler(this.#server, call)
+    if (session === undefined) runCall(calls, call, work)
+    else runInSession(calls, session, call, work)
   }
 
   /** A message that gets no response. */
@@ -136,7 +136,7 @@ export class Legacy {
   /** The session that a request names; undefined where there are none. @throws RpcError */
   #session (request: FastifyRequest): Session | undefined {
     if (this.#sessions === undefined) return undefined
-    const id = request.headers['mcp-session-id']
+    const id = request.headers[HEADERS.sessionId]
     if (typeof id !== 'string' || id === '') throw new RpcError('invalidRequest', 'the header Mcp-Session-Id is missing; begin with initialize', undefined, 400)
     const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
     if (session === undefined) throw new RpcError('invalidRequest', 'there is no such session, or it has ended; begin with initialize', undefined, 404)
@@ -155,17 +155,17 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
   if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
     throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
   }
-  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: declaredIn(capabilities) }
+  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: readCapabilities(capabilities) }
 }
 
-async function runInSession (server: McpContext, session: Session, call: LegacyCall, method: Method): Promise<void> {
+async function runInSession (openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
   let place
   try {
     place = session.begin(call)
   } catch (err) {
     return call.fail(err as RpcError)
   }
-  await runCall(server, call, method)
+  await runCall(openCalls, call, work)
   session.end(place)
 }
 
@@ -180,7 +180,7 @@ function opener (session: Session | undefined): ConstructorParameters<typeof Res
 
 /** The revision that a request speaks. @throws RpcError with status 400 */
 function revisionOf ({ headers }: FastifyRequest, session: Session | undefined): LegacyRevision {
-  const named = headers['mcp-protocol-version']
+  const named = headers[HEADERS.protocolVersion]
   if (named !== undefined && !isLegacy(named)) {
     throw new RpcError('invalidRequest', `MCP-Protocol-Version ${JSON.stringify(String(named).slice(0, 40))} is not served; take one of ${LEGACY_REVISIONS.join(', ')}`, undefined, 400)
   }

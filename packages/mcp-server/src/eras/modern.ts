@@ -1,25 +1,14 @@
+import { isInner, isRecord } from '@polyvac/core/plugin'
+import {
+  decodeHeader, HEADERS, isLogLevel, isModern, LOG_LEVELS, MODERN_META, MODERN_REVISIONS, NAME_PARAMETERS, namesModern, type ClientCapabilities, type LogLevel
+} from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ResponseWriter } from '../http/response.js'
-import { MODERN_META } from '../protocol/meta-keys.js'
-import { decodeHeader } from '../protocol/param-headers.js'
 import { modernMethods } from '../methods/modern.js'
 import { ModernCall } from '../calls/modern-call.js'
-import { isModern, MODERN_REVISIONS } from '../protocol/revisions.js'
-import { isRecord, messageKind, RpcError, type Params, type Request } from '../protocol/rpc.js'
+import { messageKind, RpcError, type Params, type Request } from '../protocol/rpc.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
-import { isInner } from '../http/in-process.js'
-import { LOG_LEVELS, type ClientCapabilities, type LogLevel } from '../tool-source.js'
-
-/** Which parameter the header `Mcp-Name` repeats. */
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId']
-])
 
 /** Whether a message is of revision 2026-07-28 or later: each says so itself. */
 export function isModernMessage (body: unknown): boolean {
@@ -28,9 +17,7 @@ export function isModernMessage (body: unknown): boolean {
 
 /** Whether a request speaks revision 2026-07-28 or later: its body or its header says so. */
 export function speaksModern ({ headers }: FastifyRequest, body: unknown): boolean {
-  if (isModernMessage(body)) return true
-  const named = headers['mcp-protocol-version']
-  return typeof named === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(named) && named >= MODERN_REVISIONS[MODERN_REVISIONS.length - 1]!
+  return isModernMessage(body) || namesModern(headers[HEADERS.protocolVersion])
 }
 
 /** Revision 2026-07-28: each request stands alone and says who asks. The checks are in the order of the specification. */
@@ -57,20 +44,21 @@ export class Modern {
     // a line of standard input has none
     const hasHeaders = !isInner(request.raw.socket)
     if (hasHeaders) {
-      checkHeader('MCP-Protocol-Version', headers['mcp-protocol-version'], version)
-      checkHeader('Mcp-Method', headers['mcp-method'], method)
+      checkHeader('MCP-Protocol-Version', headers[HEADERS.protocolVersion], version)
+      checkHeader('Mcp-Method', headers[HEADERS.method], method)
     }
     if (!isModern(version)) {
       throw new RpcError('unsupportedVersion', `revision ${JSON.stringify(version.slice(0, 40))} is not served this way`, { supported: [...MODERN_REVISIONS], requested: version }, 400)
     }
-    const named = NAMED.get(method)
-    if (hasHeaders && named !== undefined) checkName(headers['mcp-name'], params[named], named)
+    const named = NAME_PARAMETERS.get(method)
+    if (hasHeaders && named !== undefined) checkName(headers[HEADERS.name], params[named], named)
     const handler = modernMethods.get(method)
     if (handler === undefined) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`, undefined, 404)
-    const { leaving, principalOf } = this.#server
+    const server = this.#server
+    const { calls, leaving, principalOf } = server
     const answer = new ResponseWriter(reply)
-    const call = new ModernCall({ request, answer, id, method, params, principal: principalOf(request), leaving }, version, capabilities, level, this.#server)
-    runCall(this.#server, call, handler)
+    const call = new ModernCall({ request, answer, id, method, params, principal: principalOf(request), leaving }, version, capabilities, level, server)
+    runCall(calls, call, () => handler(server, call))
   }
 }
 
@@ -81,10 +69,10 @@ function readEnvelope ({ _meta: meta }: Params): Envelope {
   const { [MODERN_META.protocolVersion]: version, [MODERN_META.clientCapabilities]: capabilities, [MODERN_META.logLevel]: level } = isRecord(meta) ? meta : {}
   if (typeof version !== 'string') throw new RpcError('invalidParams', `\`_meta\` must have ${MODERN_META.protocolVersion}, a string`, undefined, 400)
   if (!isRecord(capabilities) || !areCapabilities(capabilities)) throw new RpcError('invalidParams', `\`_meta\` must have ${MODERN_META.clientCapabilities}, an object of objects`, undefined, 400)
-  if (level !== undefined && !LOG_LEVELS.includes(level as LogLevel)) {
+  if (level !== undefined && !isLogLevel(level)) {
     throw new RpcError('invalidParams', `${MODERN_META.logLevel} must be one of ${LOG_LEVELS.join(', ')}`, undefined, 400)
   }
-  return { version, capabilities, level: level as LogLevel | undefined }
+  return { version, capabilities, level }
 }
 
 function areCapabilities (capabilities: Params): capabilities is ClientCapabilities {

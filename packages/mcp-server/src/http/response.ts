@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { PlainStream, type MessageStream } from '../sessions/resumable-stream.js'
+import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
  * The answer to one POST. Its head is held back until the first message is there: a lone response leaves as JSON, with

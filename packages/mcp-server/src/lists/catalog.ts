@@ -1,23 +1,6 @@
 import { JsonSchema } from '@polyvac/core/json-schema'
-import { headerParameters, type HeaderParameter } from '../protocol/param-headers.js'
-import type { ListKind, PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition, ToolSource } from '../tool-source.js'
-
-export interface Definitions {
-  readonly tools: ToolDefinition
-  readonly resources: ResourceDefinition
-  readonly templates: TemplateDefinition
-  readonly prompts: PromptDefinition
-}
-
-/** What is listed, and how: one table for the lists, the capabilities and the notifications. */
-export const LISTS = {
-  tools: { method: 'tools/list', key: 'tools', id: 'name', capability: 'tools', changed: 'notifications/tools/list_changed', wanted: 'toolsListChanged' },
-  resources: { method: 'resources/list', key: 'resources', id: 'uri', capability: 'resources', changed: 'notifications/resources/list_changed', wanted: 'resourcesListChanged' },
-  templates: { method: 'resources/templates/list', key: 'resourceTemplates', id: 'uriTemplate', capability: 'resources', changed: 'notifications/resources/list_changed', wanted: 'resourcesListChanged' },
-  prompts: { method: 'prompts/list', key: 'prompts', id: 'name', capability: 'prompts', changed: 'notifications/prompts/list_changed', wanted: 'promptsListChanged' }
-} as const satisfies Record<ListKind, object>
-
-export const LIST_KINDS = Object.keys(LISTS) as ListKind[]
+import { LISTS, readHeaderParameters, type HeaderParameter, type ListKind } from '@polyvac/mcp-protocol'
+import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
 
 /** One entry of a list, and where it comes from. What calls need of its schema is made by need and goes with it. */
 export class Entry<D extends object> {
@@ -42,7 +25,7 @@ export class Entry<D extends object> {
 
   /** The arguments of a tool that its callers repeat as headers. */
   get mirrored (): readonly HeaderParameter[] {
-    this.#mirrored ??= headerParameters((this.definition as Partial<ToolDefinition>).inputSchema)
+    this.#mirrored ??= readHeaderParameters((this.definition as Partial<ToolDefinition>).inputSchema).parameters
     return this.#mirrored
   }
 }

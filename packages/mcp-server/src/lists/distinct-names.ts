@@ -1,7 +1,8 @@
 import { hashedName } from '@polyvac/core/plugin'
-import { Entry, idOf, type Definitions } from './catalog.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import { Entry, idOf } from './catalog.js'
 import { McpServerOptionsError } from '../errors.js'
-import type { ListKind, ToolDefinition, ToolSource } from '../tool-source.js'
+import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
 
 /**
  * Several sources' entries as one list. Of two tools or prompts with one name, that of the earlier source keeps it; a

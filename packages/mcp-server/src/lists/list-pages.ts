@@ -1,10 +1,10 @@
-import { Catalog, idOf, LISTS, type Definitions } from './catalog.js'
+import { type ListKind, LISTS, type Revision } from '@polyvac/mcp-protocol'
+import { Catalog, idOf } from './catalog.js'
 import { projectDefinition } from '../protocol/projection.js'
 import type { Registry } from './registry.js'
 import type { CacheHint, ResultTexts } from '../protocol/result-text.js'
 import { RpcError } from '../protocol/rpc.js'
-import type { Revision } from '../protocol/revisions.js'
-import type { ListKind } from '../tool-source.js'
+import type { Definitions } from '../tool-source.js'
 
 /** The pages of one list for one revision, as ready text, by the number of their first entry. */
 type Pages = Map<number, string>

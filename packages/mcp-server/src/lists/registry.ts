@@ -1,7 +1,8 @@
 import type { Log } from '@polyvac/core'
-import { Catalog, Entry, LIST_KINDS, type Definitions } from './catalog.js'
+import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
+import { Catalog, Entry } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
-import type { ListKind, ToolSource } from '../tool-source.js'
+import type { Definitions, ToolSource } from '../tool-source.js'
 
 /** The lists of all sources as one. They are read when first asked for and kept until a source says that they changed. */
 export class Registry {

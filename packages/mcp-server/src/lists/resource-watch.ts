@@ -14,8 +14,6 @@ export class ResourceSubscriptions {
     this.#log = log
   }
 
-  get size (): number { return this.#watched.size }
-
   /** Calls `changed` whenever the resource does. What it returns ends that. */
   add (uri: string, changed: (uri: string) => void): () => void {
     let watched = this.#watched.get(uri)

@@ -1,9 +1,10 @@
+import { isRecord, quoteName } from '@polyvac/core/plugin'
+import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { isRecord, RpcError } from '../protocol/rpc.js'
+import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import type { Completion, CompletionRef, ToolSource } from '../tool-source.js'
+import type { ToolSource } from '../tool-source.js'
 import { isTexts } from './prompts.js'
-import { shown } from './tools.js'
 
 /** Values in one answer, by the specification. */
 const MAX_VALUES = 100
@@ -27,12 +28,12 @@ export async function complete (server: McpContext, call: Call): Promise<string>
 async function whatFor ({ registry }: McpContext, ref: unknown): Promise<{ readonly source: ToolSource, readonly own: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.catalog('prompts')).get(ref.name)
-    if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(ref.name)}`)
+    if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(ref.name)}`)
     return { source: entry.source, own: { type: ref.type, name: entry.own ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
     const entry = (await registry.catalog('templates')).get(ref.uri) ?? (await registry.catalog('resources')).get(ref.uri)
-    if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${shown(ref.uri)}`)
+    if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${quoteName(ref.uri)}`)
     return { source: entry.source, own: { type: ref.type, uri: ref.uri } }
   }
   throw new RpcError('invalidParams', '`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')

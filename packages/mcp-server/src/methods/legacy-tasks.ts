@@ -1,11 +1,11 @@
+import { features, RELATED_TASK } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { RELATED_TASK } from '../protocol/meta-keys.js'
 import { projectResult } from '../protocol/projection.js'
 import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
-import type { Method } from './shared.js'
+import type { Method } from './method.js'
 
 /** The methods for tasks of revision 2025-11-25. */
 export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
@@ -47,6 +47,6 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
 
 /** @throws RpcError -32601 where there are no tasks */
 function tasksFor ({ tasks }: McpContext, { protocolVersion, method }: Call): ToolTasks {
-  if (tasks === undefined || protocolVersion !== '2025-11-25') throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
+  if (tasks === undefined || !features[protocolVersion].coreTasks) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
   return tasks
 }

@@ -1,9 +1,10 @@
+import { isLogLevel, LOG_LEVELS } from '@polyvac/mcp-protocol'
 import type { LegacyCall } from '../calls/legacy-call.js'
 import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import { LOG_LEVELS, type LogLevel } from '../tool-source.js'
 import { legacyTaskMethods } from './legacy-tasks.js'
-import { sharedMethods, type Method } from './shared.js'
+import type { Method } from './method.js'
+import { sharedMethods } from './shared.js'
 
 type LegacyMethod = (server: McpContext, call: LegacyCall) => Promise<string>
 
@@ -15,8 +16,8 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
   ...legacyTaskMethods,
   ['ping', async () => EMPTY],
   ['logging/setLevel', (async (_server, { params: { level }, session }) => {
-    if (!LOG_LEVELS.includes(level as LogLevel)) throw new RpcError('invalidParams', `\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
-    if (session !== undefined) session.logLevel = level as LogLevel
+    if (!isLogLevel(level)) throw new RpcError('invalidParams', `\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
+    if (session !== undefined) session.logLevel = level
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/subscribe', (async ({ watch, limits: { maxSubscriptions } }, { params: { uri }, session }) => {

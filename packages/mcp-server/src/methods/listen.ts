@@ -1,9 +1,10 @@
+import { isRecord } from '@polyvac/core/plugin'
+import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { LIST_KINDS, LISTS } from '../lists/catalog.js'
-import { MODERN_META } from '../protocol/meta-keys.js'
-import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
+import { RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import { checkTasks, follower } from './modern-tasks.js'
+import { follower } from './modern-tasks.js'
+import { checkTasks } from './task-capability.js'
 
 type Follow = NonNullable<Awaited<ReturnType<typeof follower>>>
 
@@ -22,7 +23,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
   try {
     const { signal } = call
     const declared = server.capabilities(call.protocolVersion) as Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>
-    const kinds = LIST_KINDS.filter(kind => wanted[LISTS[kind].wanted] === true && declared[LISTS[kind].capability]?.listChanged === true)
+    const kinds = LIST_KINDS.filter(kind => wanted[LISTS[kind].listenKey] === true && declared[LISTS[kind].capability]?.listChanged === true)
     const watched = declared.resources?.subscribe === true ? uris : []
     const followed = await owned(server, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
@@ -35,7 +36,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
     }
     tell('notifications/subscriptions/acknowledged', {
       notifications: {
-        ...Object.fromEntries(kinds.map(kind => [LISTS[kind].wanted, true])),
+        ...Object.fromEntries(kinds.map(kind => [LISTS[kind].listenKey, true])),
         ...watched.length > 0 && { resourceSubscriptions: watched },
         ...followed.size > 0 && { taskIds: [...followed.keys()] }
       }

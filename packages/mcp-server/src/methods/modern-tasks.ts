@@ -1,11 +1,12 @@
+import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { TASKS_EXTENSION } from '../protocol/meta-keys.js'
-import { isRecord, RpcError, type Params } from '../protocol/rpc.js'
+import { RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
 import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'
 import type { TaskSource } from '../tool-source.js'
-import type { Method } from './shared.js'
+import type { Method } from './method.js'
+import { checkTasks } from './task-capability.js'
 
 /** The methods of the extension for tasks. A task is one of our own, or one that a source knows at another server. */
 export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
@@ -28,12 +29,6 @@ export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   }]
 ]
 
-/** @throws RpcError -32601 where there are no tasks, -32021 where the caller does not know them */
-export function checkTasks (server: McpContext, call: Call): void {
-  if (!server.hasTasks) throw new RpcError('methodNotFound', 'this server has no tasks', undefined, 404)
-  if (!declaresTasks(call)) throw missingTasks()
-}
-
 /** Tells each change of a task of the caller; undefined where there is no such task. */
 export async function follower (server: McpContext, call: Call, taskId: string): Promise<((changed: (task: Params) => void) => Promise<void>) | undefined> {
   const source = await atSource(server, async tasks => await tasks.get(taskId, call) === undefined ? undefined : tasks)
@@ -41,14 +36,6 @@ export async function follower (server: McpContext, call: Call, taskId: string):
   const { tasks } = server
   if (tasks === undefined || !await tasks.has(call, taskId)) return undefined
   return async changed => { await tasks.follow(call, taskId, task => { changed(detailedTaskOf(task, tasks.times, call.protocolVersion)) }) }
-}
-
-export function declaresTasks ({ capabilities: { extensions } }: Call): boolean {
-  return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION])
-}
-
-export function missingTasks (): RpcError {
-  return new RpcError('missingCapability', 'the client must declare the extension for tasks', { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } }, 400)
 }
 
 function idOf (server: McpContext, call: Call): string {

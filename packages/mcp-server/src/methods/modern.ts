@@ -1,7 +1,8 @@
-import { MODERN_REVISIONS } from '../protocol/revisions.js'
+import { MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { listen } from './listen.js'
 import { modernTaskMethods } from './modern-tasks.js'
-import { sharedMethods, type Method } from './shared.js'
+import type { Method } from './method.js'
+import { sharedMethods } from './shared.js'
 
 /** The methods of revision 2026-07-28. */
 export const modernMethods: ReadonlyMap<string, Method> = new Map<string, Method>([

@@ -1,7 +1,7 @@
+import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { isRecord, RpcError } from '../protocol/rpc.js'
+import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import { shown, suggestion } from './tools.js'
 
 /** `prompts/get`. */
 export async function getPrompt (server: McpContext, call: Call): Promise<string> {
@@ -10,7 +10,7 @@ export async function getPrompt (server: McpContext, call: Call): Promise<string
   if (!isTexts(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')
   const prompts = await server.registry.catalog('prompts')
   const entry = prompts.get(name)
-  if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${shown(name)}${suggestion(name, prompts.ids)}`)
+  if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(name)}; ${suggestion(name, prompts.ids, 'the prompts')}`)
   const missing = (entry.definition.arguments ?? []).filter(argument => argument.required === true && args[argument.name] === undefined)
   if (missing.length > 0) throw new RpcError('invalidParams', `the prompt ${name} needs ${missing.map(argument => argument.name).join(', ')}`)
   const { description, messages, _meta } = await entry.source.prompts!.get(entry.own ?? name, args, call)

@@ -1,9 +1,9 @@
+import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import { saysNotFound } from '../calls/failures.js'
-import { isRecord, RpcError } from '../protocol/rpc.js'
+import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
-import { shown } from './tools.js'
 
 /** `resources/read`: the source that lists the resource is asked, else all in turn, since templates stand for more than is listed. */
 export async function readResource (server: McpContext, call: Call): Promise<string> {
@@ -32,5 +32,5 @@ async function readFrom ({ resources }: ToolSource, uri: string, call: Call): Pr
 }
 
 function notFound (uri: string, { era }: Call): RpcError {
-  return new RpcError(era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${shown(uri)}`, { uri })
+  return new RpcError(era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${quoteName(uri)}`, { uri })
 }

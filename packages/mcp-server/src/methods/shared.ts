@@ -1,13 +1,9 @@
-import type { Call } from '../calls/call.js'
-import { LIST_KINDS, LISTS } from '../lists/catalog.js'
-import type { McpContext } from '../context.js'
+import { LIST_KINDS, LISTS } from '@polyvac/mcp-protocol'
 import { complete } from './completion.js'
+import type { Method } from './method.js'
 import { getPrompt } from './prompts.js'
 import { readResource } from './resources.js'
 import { callTool } from './tools.js'
-
-/** Answers one request with the JSON text of its result. @throws RpcError */
-export type Method = (server: McpContext, call: Call) => Promise<string>
 
 /** The methods that both eras have. */
 export const sharedMethods: ReadonlyMap<string, Method> = new Map<string, Method>([

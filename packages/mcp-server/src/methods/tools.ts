@@ -1,16 +1,14 @@
-import { nearest } from '@polyvac/core/plugin'
+import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
+import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { projectResult } from '../protocol/projection.js'
-import { isRecord, RpcError } from '../protocol/rpc.js'
+import { RpcError } from '../protocol/rpc.js'
 import { failedResult, prepareTool, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
-import { declaresTasks, missingTasks } from './modern-tasks.js'
-
-/** Names in messages to callers are cut after so many characters. */
-const MAX_SHOWN = 100
+import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
 export async function callTool (server: McpContext, call: Call): Promise<string> {
@@ -19,13 +17,12 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
   if (!isRecord(args)) throw new RpcError('invalidParams', '`arguments` must be an object')
   const tools = await server.registry.catalog('tools')
   const entry = tools.get(name)
-  if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${shown(name)}${suggestion(name, tools.ids)}`)
+  if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${quoteName(name)}; ${suggestion(name, tools.ids, 'the tools')}`)
   call.checkTool(entry)
   const becomesTask = taskWanted(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')
   if (problems !== '') {
-    // from 2025-11-25 on a model may read what is wrong and try again
-    if (call.protocolVersion < '2025-11-25') throw new RpcError('invalidParams', `the arguments do not fit the input schema of ${name}: ${problems}`)
+    if (!features[call.protocolVersion].toolErrorsAsResults) throw new RpcError('invalidParams', `the arguments do not fit the input schema of ${name}: ${problems}`)
     return resultText(server, call, failedResult(`the arguments do not fit the input schema of ${name}: ${problems}`))
   }
   const prepared = await prepareTool(entry, args, call)
@@ -39,10 +36,10 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
 function taskWanted ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
   if (tasks === undefined) return false
   if (call.era === 'modern') {
-    if (taskSupport === 'required' && !declaresTasks(call)) throw missingTasks()
-    return taskSupport !== 'forbidden' && declaresTasks(call)
+    if (taskSupport === 'required' && !declaresTasks(call.capabilities)) throw missingTasks()
+    return taskSupport !== 'forbidden' && declaresTasks(call.capabilities)
   }
-  if (call.protocolVersion !== '2025-11-25') return false
+  if (!features[call.protocolVersion].coreTasks) return false
   const isAsked = isRecord(call.params.task)
   if (isAsked && taskSupport === 'forbidden') throw new RpcError('methodNotFound', `the tool ${name} cannot become a task; call it without \`task\``)
   if (!isAsked && taskSupport === 'required') throw new RpcError('methodNotFound', `the tool ${name} is always a task; call it with \`task\``)
@@ -56,13 +53,4 @@ function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: T
 function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {
   const { times } = tasks!
   return era === 'modern' ? texts.other('task', taskOf(task, times)) : JSON.stringify({ task: legacyTaskOf(task, times) })
-}
-
-export function shown (name: string): string {
-  return JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name)
-}
-
-export function suggestion (name: string, names: readonly string[]): string {
-  const near = nearest(name, names)
-  return near === undefined ? '' : `; did you mean ${near}?`
 }

@@ -1,6 +1,6 @@
-import { MODERN_META } from './meta-keys.js'
-import { isRecord, type Params } from './rpc.js'
-import type { Revision } from './revisions.js'
+import { isRecord } from '@polyvac/core/plugin'
+import { features, MODERN_META, type Revision } from '@polyvac/mcp-protocol'
+import type { Params } from './rpc.js'
 
 /** How long, in ms, and for whom an answer may be kept. */
 export interface CacheHint { readonly ttlMs: number, readonly cacheScope: 'public' | 'private' }
@@ -17,7 +17,7 @@ export class ResultTexts {
 
   /** A result that ends its request. The hint counts where the revision knows one. */
   complete (revision: Revision, result: Params, hint?: CacheHint): string {
-    if (revision < '2026-07-28') return JSON.stringify(result)
+    if (!features[revision].resultTypes) return JSON.stringify(result)
     const cached = hint === undefined ? '' : `,"ttlMs":${hint.ttlMs},"cacheScope":"${hint.cacheScope}"`
     if (result._meta !== undefined) {
       const { _meta: meta, ...rest } = result

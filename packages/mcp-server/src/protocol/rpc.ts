@@ -1,17 +1,5 @@
-/** The codes of JSON-RPC 2.0 and of the specification, by revision 2026-07-28; the last is of the revisions before it. */
-export const CODES = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
-  headerMismatch: -32020,
-  missingCapability: -32021,
-  unsupportedVersion: -32022,
-  legacyResourceNotFound: -32002
-} as const
-
-export type CodeName = keyof typeof CODES
+import { isRecord } from '@polyvac/core/plugin'
+import { CODES, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of another server that are about what the caller said. */
 const HANDED_ON: readonly CodeName[] = ['invalidParams', 'missingCapability']
@@ -47,10 +35,6 @@ export function resultText (id: RequestId, result: string): string {
 
 export function errorText (id: RequestId | null, { code, message, data }: { readonly code: number, readonly message: string, readonly data?: unknown }): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
-}
-
-export function isRecord (value: unknown): value is Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a number is an id: a larger one was changed when it was read, and its response would be that of another request. */

@@ -1,6 +1,6 @@
+import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import { SseBody } from '../http/sse-body.js'
-import type { MessageStream } from './resumable-stream.js'
+import type { MessageStream } from '../http/message-stream.js'
 
 /**
  * The one stream of a session over HTTP+SSE (2024-11-05): all that its client is told comes here, the answers to its
@@ -20,7 +20,7 @@ export class HttpSseStream implements MessageStream {
   get isFull (): boolean { return this.#body.isFull }
 
   send (text: string): Promise<void> | undefined {
-    return this.#body.message(text)
+    return this.#body.event('message', text)
   }
 
   /** The end of one call among others. */

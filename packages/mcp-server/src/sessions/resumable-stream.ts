@@ -1,38 +1,7 @@
+import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import { SseBody } from '../http/sse-body.js'
+import type { MessageStream } from '../http/message-stream.js'
 import type { EventStore } from './event-store.js'
-
-/** Where the messages of one call, or those that belong to no call, go. */
-export interface MessageStream {
-  /** A promise is there to be awaited: the reader is behind. */
-  send (text: string): Promise<void> | undefined
-  /** No more messages come. */
-  end (): void
-  /** Whether the reader is far behind: what can be left out is. */
-  readonly isFull: boolean
-  disconnect (retryMs?: number): void
-}
-
-/** The messages of one response, gone with its connection. */
-export class PlainStream implements MessageStream {
-  readonly #body: SseBody
-
-  constructor (reply: FastifyReply) {
-    this.#body = new SseBody(reply)
-  }
-
-  get isFull (): boolean { return this.#body.isFull }
-
-  send (text: string): Promise<void> | undefined {
-    return this.#body.message(text)
-  }
-
-  end (): void {
-    this.#body.finish()
-  }
-
-  disconnect (): void {}
-}
 
 /**
  * A stream of a session: its messages are numbered and kept, so that a reader whose connection broke can have the rest
@@ -63,8 +32,8 @@ export class ResumableStream implements MessageStream {
     const body = this.#body = new SseBody(reply)
     body.once('close', () => { if (this.#body === body) this.#body = undefined })
     if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
-    else body.open()
-    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.message(text, this.#eventId(seq))
+    else body.comment('open')
+    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.event('message', text, this.#eventId(seq))
     if (this.#ended) body.finish()
   }
 
@@ -76,7 +45,7 @@ export class ResumableStream implements MessageStream {
   send (text: string): Promise<void> | undefined {
     if (this.#ended) return undefined
     this.#store.add(this.#key, ++this.#seq, text)
-    return this.#body?.message(text, this.#eventId(this.#seq))
+    return this.#body?.event('message', text, this.#eventId(this.#seq))
   }
 
   end (): void {

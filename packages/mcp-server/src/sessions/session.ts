@@ -1,13 +1,11 @@
 import { LinkedSet, type LinkedNode } from '@polyvac/core/plugin'
+import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
-import type { Call } from '../calls/call.js'
 import type { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
-import type { LegacyRevision } from '../protocol/revisions.js'
-import { RpcError, type Params, type Response } from '../protocol/rpc.js'
+import { RpcError, type Params, type RequestId, type Response } from '../protocol/rpc.js'
 import { ResumableStream } from './resumable-stream.js'
 import type { HttpSseStream } from './http-sse-stream.js'
-import type { ClientCapabilities, LogLevel } from '../tool-source.js'
 
 export interface SessionParts {
   readonly owner: string | undefined
@@ -17,7 +15,13 @@ export interface SessionParts {
   readonly limits: Limits
 }
 
-interface Asked { readonly call: Call, settle (response: Response): void }
+/** What a session knows of a call. */
+export interface SessionCall {
+  readonly id: RequestId
+  cancel (reason: Error): void
+}
+
+interface Asked { readonly call: SessionCall, settle (response: Response): void }
 
 /** Streams that ended, remembered for readers that come back for the rest. */
 const MAX_ENDED_STREAMS = 20
@@ -35,7 +39,7 @@ export class Session {
   logLevel: LogLevel = 'debug'
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
-  readonly calls = new LinkedSet<Call>()
+  readonly calls = new LinkedSet<SessionCall>()
   readonly subscriptions = new Map<string, () => void>()
   readonly #asked = new Map<string, Asked>()
   readonly #streams = new Map<string, ResumableStream>()
@@ -83,12 +87,12 @@ export class Session {
   }
 
   /** The call's place, for `end`. @throws RpcError with status 503 */
-  begin (call: Call): LinkedNode<Call> {
+  begin (call: SessionCall): LinkedNode<SessionCall> {
     if (this.calls.size >= this.#limits.maxSessionCalls) throw new RpcError('internalError', `${this.#limits.maxSessionCalls} calls of this session are in progress; wait for one of them`, undefined, 503)
     return this.calls.add(call)
   }
 
-  end (place: LinkedNode<Call>): void {
+  end (place: LinkedNode<SessionCall>): void {
     place.remove()
     this.lastUsed = performance.now()
     if (this.#asked.size === 0) return
@@ -103,7 +107,7 @@ export class Session {
   get openQuestions (): number { return this.#asked.size }
 
   /** Registers a request to the client; `settle` gets what it answers. */
-  expect (call: Call, settle: (response: Response) => void): string {
+  expect (call: SessionCall, settle: (response: Response) => void): string {
     const id = `ask-${++this.#count}`
     this.#asked.set(id, { call, settle })
     return id
@@ -130,7 +134,7 @@ export class Session {
 
   #newStream (): ResumableStream {
     const id = (++this.#count).toString(36)
-    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, this.revision >= '2025-11-25')
+    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, features[this.revision].primingEvents)
     this.#streams.set(id, stream)
     return stream
   }

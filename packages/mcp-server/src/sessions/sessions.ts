@@ -18,8 +18,6 @@ export class Sessions {
     this.#sweep.unref()
   }
 
-  get size (): number { return this.#all.size }
-
   /** @throws RpcError with status 503 where all places are taken and in use */
   create (parts: Omit<SessionParts, 'store' | 'limits'>): Session {
     const { maxSessions } = this.#limits

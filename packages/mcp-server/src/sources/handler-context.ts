@@ -1,6 +1,7 @@
-import type { Answer, CallContext, CallProgress, ClientCapabilities, Era, LogMessage, ServerRequest } from '../tool-source.js'
+import type { CallContext } from '../tool-source.js'
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
+import type { CallProgress, ClientCapabilities, Era, InputResponse, LogMessage, ServerRequest } from '@polyvac/mcp-protocol'
 
 /**
  * A call as handlers see it: `({ text }, { progress, signal }) => …` takes it apart, so its functions stand by themselves.
@@ -22,6 +23,6 @@ export class HandlerContext implements CallContext {
   get state (): string | undefined { return this.#call.state }
   get progress (): CallContext['progress'] { return (progress: CallProgress) => this.#call.progress(progress) }
   get message (): CallContext['message'] { return (message: LogMessage) => this.#call.message(message) }
-  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> => this.#call.ask(questions, state) }
+  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> => this.#call.ask(questions, state) }
   get disconnect (): CallContext['disconnect'] { return (retryMs?: number) => { this.#call.disconnect(retryMs) } }
 }

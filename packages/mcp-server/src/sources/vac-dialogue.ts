@@ -1,5 +1,6 @@
 import type { ChatTurn } from '@polyvac/core'
-import type { CallContext, ServerRequest } from '../tool-source.js'
+import type { ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallContext } from '../tool-source.js'
 
 /** Longest exchange, as JSON in characters, that a caller is given to hold while it thinks. */
 export const MAX_DIALOGUE_CHARS = 8_000

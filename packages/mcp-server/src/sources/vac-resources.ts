@@ -1,7 +1,8 @@
 import type { MemoryDocument, Vac, Vacs } from '@polyvac/core'
 import { exposedVacs, vacInfo, type ExposedVacs } from '@polyvac/core/plugin'
+import type { Completion } from '@polyvac/mcp-protocol'
 import { McpServerOptionsError } from '../errors.js'
-import type { Completion, ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
+import type { ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
 import type { VacToolsOptions } from './vac-tools.js'
 import { documentUri, readUri, URI_TEMPLATES, vacUri } from './vac-uri.js'
 

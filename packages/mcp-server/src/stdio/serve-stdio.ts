@@ -1,11 +1,12 @@
-import { idOfEdges, LineReader } from '@polyvac/core/plugin'
+import { idOfEdges, innerRequest, isRecord, LineReader, within } from '@polyvac/core/plugin'
+import { type CodeName, CODES } from '@polyvac/mcp-protocol'
+import { createParser } from 'eventsource-parser'
 import type { FastifyInstance } from 'fastify'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Readable, Writable } from 'node:stream'
 import { isModernMessage } from '../eras/modern.js'
-import { CODES, errorText, isNumberId, isRecord, type CodeName, type RequestId } from '../protocol/rpc.js'
-import { innerRequest } from '../http/in-process.js'
+import { errorText, isNumberId, type RequestId } from '../protocol/rpc.js'
 
 /** Longest line read, in bytes: what prints without end would take the memory. The plugin's own default for a body is the same. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -88,9 +89,7 @@ export class StdioServer {
   }
 
   async #drain (): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    await Promise.race([Promise.all(this.#working), new Promise(resolve => { timer = setTimeout(resolve, DRAIN_MS) })])
-    clearTimeout(timer)
+    await within(Promise.all(this.#working), DRAIN_MS)
     this.close()
   }
 
@@ -201,16 +200,16 @@ export class StdioServer {
     const read = { answered: false, last: undefined as string | undefined, retryMs: 0 }
     const messages: string[] = []
     let told = false
-    const lines = new LineReader(Infinity, {
-      line (line) {
-        if (line.startsWith('data: ') && line.length > 6) messages.push(line.slice(6))
-        else if (line.startsWith('id: ')) read.last = line.slice(4)
-        else if (line.startsWith('retry: ')) read.retryMs = Number(line.slice(7))
+    const parser = createParser({
+      onEvent ({ id, data }) {
+        read.last = id ?? read.last
+        if (data !== '') messages.push(data)
       },
-      oversized () {}
+      onRetry (ms) { read.retryMs = ms }
     })
+    answer.setEncoding('utf8')
     for await (const chunk of answer) {
-      lines.push(chunk as Buffer)
+      parser.feed(chunk as string)
       for (const message of messages.splice(0)) {
         if (id !== undefined && !read.answered) {
           const { id: of, method } = JSON.parse(message) as { id?: unknown, method?: unknown }

@@ -1,9 +1,9 @@
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-import { isAnswerTo, missingFor } from '../protocol/capabilities.js'
+import { type ClientCapabilities, type Era, eraOf, type InputResponse, missingCapabilities, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import { askAgain } from '../calls/ask-again.js'
 import { CannotAskError } from '../errors.js'
-import { eraOf, type Revision } from '../protocol/revisions.js'
-import type { Answer, CallContext, ClientCapabilities, Era, ServerRequest } from '../tool-source.js'
+import type { CallContext } from '../tool-source.js'
 
 export interface TaskCallParts {
   /** Stands for the request in messages and logs. */
@@ -13,13 +13,10 @@ export interface TaskCallParts {
   readonly log: Log
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
-  readonly answers: Readonly<Record<string, Answer>>
+  readonly answers: Readonly<Record<string, InputResponse>>
   /** Of the run before. */
   readonly state: string | undefined
 }
-
-/** Ends a run that has to wait for its caller. */
-class InputRequired extends Error {}
 
 /** A call while it is a task: nobody listens, and its questions wait with it. */
 export class TaskCall implements CallContext {
@@ -29,7 +26,7 @@ export class TaskCall implements CallContext {
   readonly log: Log
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
-  readonly #answers: Readonly<Record<string, Answer>>
+  readonly #answers: Readonly<Record<string, InputResponse>>
   /** Of the run before, then of this one. */
   state: string | undefined
   /** What the caller has to answer before the next run. */
@@ -54,16 +51,14 @@ export class TaskCall implements CallContext {
 
   message (): undefined {}
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, Answer>> {
-    const asked = Object.entries(questions) as Array<[K, ServerRequest]>
-    for (const [, question] of asked) {
-      if (missingFor(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
+  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
+    for (const question of Object.values<ServerRequest>(questions)) {
+      if (missingCapabilities(question, this.capabilities) !== undefined) throw new CannotAskError(question.method, 'it did not declare that it answers')
     }
-    const open = asked.filter(([key, question]) => !isAnswerTo(question, this.#answers[key]))
-    if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, this.#answers[key]])) as Record<K, Answer>
-    if (state !== undefined) this.state = state
-    this.questions = { ...this.questions, ...Object.fromEntries(open) }
-    throw new InputRequired(`the task waits for ${open.map(([key]) => key).join(', ')}`)
+    return askAgain(questions, this.#answers, open => {
+      if (state !== undefined) this.state = state
+      this.questions = { ...this.questions, ...open }
+    })
   }
 
   disconnect (): void {}

@@ -1,7 +1,6 @@
+import { isRecord } from '@polyvac/core/plugin'
+import { type InputResponse, isResponseTo, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
-import { isAnswerTo } from '../protocol/capabilities.js'
-import { isRecord } from '../protocol/rpc.js'
-import type { Answer, ServerRequest } from '../tool-source.js'
 
 /** The artifact that holds what a task asked in one turn, a `Turn`. */
 export const QUESTIONS = 'questions'
@@ -17,7 +16,7 @@ export interface Dialogue {
   /** The questions without an answer. A client sees these alone. */
   readonly open: ReadonlyMap<string, Asked>
   /** The answers under the tool's own keys. */
-  readonly answers: Readonly<Record<string, Answer>>
+  readonly answers: Readonly<Record<string, InputResponse>>
   /** What the tool gave to its last `ask`. */
   readonly state: string | undefined
 }
@@ -36,7 +35,7 @@ export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts
     if (role === 'user') for (const { text } of parts) Object.assign(given, JSON.parse(text ?? '{}'))
   }
   const open = new Map<string, Asked>()
-  const answers: Record<string, Answer> = {}
+  const answers: Record<string, InputResponse> = {}
   for (const [wire, one] of asked) {
     const answer = given[wire]
     if (isRecord(answer)) answers[one.key] = answer
@@ -57,13 +56,13 @@ export function nameQuestions (questions: Readonly<Record<string, ServerRequest>
 }
 
 /** Those of a client's answers that open questions wait for; others do not count. The second are of the wrong form. */
-export function sortAnswers (given: Readonly<Record<string, unknown>>, { open }: Dialogue): { readonly fit: Record<string, Answer>, readonly unfit: string[] } {
-  const fit: Record<string, Answer> = {}
+export function sortAnswers (given: Readonly<Record<string, unknown>>, { open }: Dialogue): { readonly fit: Record<string, InputResponse>, readonly unfit: string[] } {
+  const fit: Record<string, InputResponse> = {}
   const unfit: string[] = []
   for (const [wire, answer] of Object.entries(given)) {
     const one = open.get(wire)
     if (one === undefined) continue
-    if (isAnswerTo(one.question, answer)) fit[wire] = answer
+    if (isResponseTo(one.question, answer)) fit[wire] = answer
     else unfit.push(wire)
   }
   return { fit, unfit }

@@ -1,19 +1,18 @@
+import { CODES, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import { projectResult } from '../protocol/projection.js'
-import { CODES } from '../protocol/rpc.js'
-import type { Revision } from '../protocol/revisions.js'
-import type { ServerRequest, ToolResult } from '../tool-source.js'
+import type { ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
 
 /** The artifact that holds the result of a tool. */
 export const RESULT = 'result'
 
-export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
 export interface TaskTimes { readonly ttlMs: number, readonly pollMs: number }
 
 /** The status of a task, in both dialects. A task that runs again to ask for the rest still asks. */
-export function statusOf (task: TaskRecord): TaskStatus {
+function statusOf (task: TaskRecord): TaskStatus {
   switch (task.state) {
     case 'completed': return 'completed'
     case 'canceled': return 'cancelled'

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Principal } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
+import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { spokenError } from '../calls/failures.js'
-import type { ClientCapabilities } from '../tool-source.js'
-import type { Revision } from '../protocol/revisions.js'
 import { RpcError, type Params } from '../protocol/rpc.js'
 import { runTool } from '../calls/run-tool.js'
-import type { McpContext } from '../context.js'
+import type { Registry } from '../lists/registry.js'
+import type { Limits } from '../options.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
@@ -40,21 +40,32 @@ const MAX_OWNER = 256
 /** Time in ms that a task may take until it asks for what an answer left open. */
 const ASK_AGAIN_MS = 5_000
 
+export interface ToolTasksOptions {
+  readonly registry: Registry
+  readonly limits: Limits
+  readonly log: Log
+  readonly store: TaskStore
+}
+
 /** Calls that go on as tasks, in a queue of their own of a store. */
 export class ToolTasks {
-  readonly #server: McpContext
+  readonly #registry: Registry
+  readonly #limits: Limits
+  readonly #log: Log
   readonly #store: TaskStore
   readonly times: TaskTimes
   #worker: TaskWorker | undefined
 
-  constructor (server: McpContext, store: TaskStore) {
-    this.#server = server
+  constructor ({ registry, limits, log, store }: ToolTasksOptions) {
+    this.#registry = registry
+    this.#limits = limits
+    this.#log = log
     this.#store = store
-    this.times = { ttlMs: server.limits.taskTtlMs, pollMs: server.limits.taskPollMs }
+    this.times = { ttlMs: limits.taskTtlMs, pollMs: limits.taskPollMs }
   }
 
   start (): void {
-    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#server.limits
+    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#limits
     this.#worker = this.#store.work((task, context) => this.#run(task, context), { concurrency, timeoutMs, inputMs, queue: QUEUE })
   }
 
@@ -141,7 +152,6 @@ export class ToolTasks {
   }
 
   async #run (task: TaskRecord, { signal, emit }: TaskContext): Promise<void> {
-    const { registry, log } = this.#server
     const dialogue = dialogueOf(task)
     if (dialogue.open.size > 0) {
       // some of what it asked is answered; it waits for the rest
@@ -149,10 +159,10 @@ export class ToolTasks {
       return
     }
     const { name, arguments: args, capabilities, protocolVersion, principal } = task.input as TaskInput
-    const call = new TaskCall({ request: { id: task.id, headers: {} }, signal, principal, log, capabilities, protocolVersion, answers: dialogue.answers, state: dialogue.state })
+    const call = new TaskCall({ request: { id: task.id, headers: {} }, signal, principal, log: this.#log, capabilities, protocolVersion, answers: dialogue.answers, state: dialogue.state })
     let update: TaskUpdate
     try {
-      const entry = (await registry.catalog('tools')).get(name)
+      const entry = (await this.#registry.catalog('tools')).get(name)
       if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
       const content = await runTool(entry, args, call)
       // it was stopped, and has not failed by itself: the next worker runs it again

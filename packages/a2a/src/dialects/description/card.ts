@@ -1,6 +1,7 @@
 import type { Vac } from '@polyvac/core'
 import { SKILLS, skillsOf, type Skill } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
+import { descriptionOf, nameOf } from '../../protocol/card-facts.js'
 
 const SkillCard = Type.Object({
   name: Type.String(),
@@ -58,17 +59,4 @@ function skillCard ({ kind, name, description, vac }: Skill): AgentCard['skills'
     output_schema: SKILLS[kind].output,
     metadata: { vac_name: vac.name, model, agent_type: agent, memory_enabled: vac.memory !== undefined }
   }
-}
-
-export function nameOf (vacs: readonly Vac[]): string {
-  return vacs.length === 1 ? shownName(vacs[0] as Vac) : 'Polyvac agent'
-}
-
-export function descriptionOf (vacs: readonly Vac[]): string {
-  if (vacs.length === 1) return (vacs[0] as Vac).config.description ?? `Answers as ${shownName(vacs[0] as Vac)}.`
-  return vacs.length === 0 ? 'Exposes no VAC.' : `Answers as ${vacs.map(shownName).join(', ')}.`
-}
-
-function shownName ({ name, config }: Vac): string {
-  return config.display_name ?? name
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { codedFailure } from '../../protocol/failure.js'
+import { codedFailure, PLAIN_STATUSES } from '../../protocol/failure.js'
 import type { RpcId } from '../../protocol/json-rpc.js'
 
 export interface RpcFailure {
@@ -37,16 +37,13 @@ const CODES: Readonly<Record<string, number>> = {
 const REFUSED = -32600
 const INTERNAL = -32603
 
-/** Statuses that say more than 200 to what stands between: proxies, retrying clients, log watchers. */
-const PLAIN_STATUSES = [401, 403, 413, 429, 503]
-
 /** A failure as JSON-RPC tells it. Only internal ones carry the request id, so that a foreign task looks like none to the byte. */
 export function rpcFailure (err: unknown, request: FastifyRequest, id: RpcId): RpcFailure {
   const { status, code: own, message } = codedFailure(err, request)
   const code = CODES[own] ?? (status < 500 ? REFUSED : INTERNAL)
   const requestId = code === INTERNAL ? { requestId: request.id } : {}
   return {
-    status: PLAIN_STATUSES.includes(status) ? status : code === -32700 || code === -32600 ? 400 : 200,
+    status: status in PLAIN_STATUSES ? status : code === -32700 || code === -32600 ? 400 : 200,
     body: { jsonrpc: '2.0', id, error: { code, message, data: { code: own, ...requestId } } }
   }
 }

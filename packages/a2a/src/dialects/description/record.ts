@@ -1,7 +1,8 @@
 import { SKILLS } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
-import { isoTime } from '../../protocol/iso-time.js'
+import type { PushPayload } from '../../push/deliver.js'
+import { isoTime, type TaskStep } from '../../protocol/task-view.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 
@@ -68,6 +69,11 @@ function textParts (parts: TaskRecord['messages'][number]['parts']): Task['messa
 export function toFrame (task: TaskRecord, { delta, retry }: Pick<TaskEvent, 'delta' | 'retry'> = {}): TaskUpdateFrame {
   const data = toTask(task)
   return { type: 'task_update', taskId: task.id, data: Object.assign(data, delta === undefined ? undefined : { delta }, retry === undefined ? undefined : { retry }) }
+}
+
+/** The body of a push notification: the frame that a stream would send. */
+export function toNotification ({ task, event }: TaskStep): PushPayload {
+  return { type: 'application/json', body: JSON.stringify(toFrame(task, event)) }
 }
 
 export function isStreaming (skill: string): boolean {

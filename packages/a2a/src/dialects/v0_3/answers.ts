@@ -1,33 +1,36 @@
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
-import type { Telling } from '../../protocol/dialect.js'
-import type { TaskStep } from '../../tasks/follow-task.js'
-import { contextOf, messageInstead, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
-import { isoTime } from '../../protocol/iso-time.js'
+import { contextOf, isoTime, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import type { PushPayload } from '../../push/deliver.js'
 import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
 
 type Json = Record<string, unknown>
 
-export function toTask (task: TaskRecord, { historyLength, generation = false }: Telling = {}): Json {
+export function toTask (task: TaskRecord, historyLength?: number): Json {
   const { id, contextId, status, artifacts, history, metadata } = viewTask(task, historyLength)
   return Object.assign({ kind: 'task', id, contextId, status: toStatus(task, status) },
     artifacts.length === 0 ? undefined : { artifacts: artifacts.map(toArtifact) },
     history.length === 0 ? undefined : { history: history.map(message => toMessage(task, message)) },
-    { metadata: generation ? { ...metadata, generation: task.seq } : metadata })
+    { metadata })
 }
 
 /** What a send answers with: the task, or the message that the agent gave instead. */
-export function toSent (task: TaskRecord, telling: Telling): Json {
+export function toSent (task: TaskRecord, historyLength?: number): Json {
   const message = messageInstead(task)
-  return message === undefined ? toTask(task, telling) : toReply(task, message)
+  return message === undefined ? toTask(task, historyLength) : toReply(task, message)
 }
 
 /** The events of a stream that one step of the task makes; `final` is on the last status of the stream. */
-export function toEvents (step: TaskStep, ends: boolean, _telling: Telling = {}): Json[] {
+export function toEvents (step: TaskStep, ends: boolean): Json[] {
   const of = { taskId: step.task.id, contextId: contextOf(step.task) }
   return viewStep(step).map(viewed => viewed.kind === 'status'
     ? Object.assign({ kind: 'status-update' }, of, { status: toStatus(step.task, viewed.status), final: ends }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata })
     : Object.assign({ kind: 'artifact-update' }, of, { artifact: toArtifact(viewed.artifact), append: viewed.append, lastChunk: viewed.lastChunk }))
+}
+
+/** The body of a push notification: the task. */
+export function toNotification ({ task }: TaskStep): PushPayload {
+  return { type: 'application/json', body: JSON.stringify(toTask(task)) }
 }
 
 /** A config without its secrets. */

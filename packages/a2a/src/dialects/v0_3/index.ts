@@ -1,6 +1,6 @@
 import type { Dialect } from '../../protocol/dialect.js'
 import { MethodNotFoundError } from '../../errors.js'
-import { toEvents, toPushConfig, toSent, toTask } from './answers.js'
+import { toEvents, toNotification, toPushConfig, toSent, toTask } from './answers.js'
 import { toRpcError } from './failures.js'
 import { METHODS, VERSION } from './names.js'
 import { readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
@@ -23,6 +23,7 @@ export const v03: Dialect = {
   toPage: noList,
   toFirst: toTask,
   toEvents,
+  toNotification,
   toPushConfig,
   toPushConfigs: configs => configs.map(toPushConfig),
   deleted: null,

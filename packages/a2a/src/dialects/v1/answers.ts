@@ -1,54 +1,48 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
-import type { Telling } from '../../protocol/dialect.js'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
-import type { TaskStep } from '../../tasks/follow-task.js'
-import { isoTime } from '../../protocol/iso-time.js'
+import { contextOf, isoTime, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import type { PushPayload } from '../../push/deliver.js'
 import { ROLES, STATES } from './names.js'
 
 type Json = Record<string, unknown>
 
-/** How much of a task is told, and whether its artifacts are: where there are some, always, or never, as ListTasks wants it. */
-interface TaskOptions extends Telling { readonly artifacts?: 'always' | 'never' | undefined }
-
-export function toTask (task: TaskRecord, { historyLength, artifacts, generation = false }: TaskOptions = {}): Json {
-  const { id, contextId, status, artifacts: made, history, metadata } = viewTask(task, historyLength)
+/** `withArtifacts`: whether the member is there; by default it is where the task has artifacts. */
+export function toTask (task: TaskRecord, historyLength?: number, withArtifacts?: boolean): Json {
+  const { id, contextId, status, artifacts, history, metadata } = viewTask(task, historyLength)
   return Object.assign({ id, contextId, status: toStatus(task, status) },
-    artifacts === 'never' || (made.length === 0 && artifacts !== 'always') ? undefined : { artifacts: made.map(toArtifact) },
+    withArtifacts ?? artifacts.length > 0 ? { artifacts: artifacts.map(toArtifact) } : undefined,
     history.length === 0 ? undefined : { history: history.map(message => toMessage(task, message)) },
-    { metadata },
-    generation ? { generation: String(task.seq) } : undefined)
+    { metadata })
 }
 
 /** What a send answers with: the task, or the message that the agent gave instead. */
-export function toSent (task: TaskRecord, options: Telling): Json {
+export function toSent (task: TaskRecord, historyLength?: number): Json {
   const message = messageInstead(task)
-  return message === undefined ? { task: toTask(task, options) } : { message: toReply(task, message) }
+  return message === undefined ? { task: toTask(task, historyLength) } : { message: toReply(task, message) }
 }
 
-export function toPage ({ tasks, nextCursor = '', total = 0 }: TaskPage, { limit, historyLength, artifacts }: ListRequest, telling: Telling): Json {
-  const options = { ...telling, historyLength, artifacts: artifacts ? 'always' as const : 'never' as const }
-  return { tasks: tasks.map(task => toTask(task, options)), nextPageToken: nextCursor, pageSize: limit, totalSize: total }
+export function toPage ({ tasks, nextCursor = '', total = 0 }: TaskPage, { limit, historyLength, artifacts }: ListRequest): Json {
+  return { tasks: tasks.map(task => toTask(task, historyLength, artifacts)), nextPageToken: nextCursor, pageSize: limit, totalSize: total }
 }
 
 /** The first event of a stream: the task as it stands. */
-export function toFirst (task: TaskRecord, options: Telling): Json {
-  return { task: toTask(task, options) }
+export function toFirst (task: TaskRecord, historyLength?: number): Json {
+  return { task: toTask(task, historyLength) }
 }
 
 /** The events of a stream that one step of the task makes. */
-export function toEvents (step: TaskStep, _ends: boolean, { generation = false }: Telling): Json[] {
-  const { task, event } = step
-  const of = Object.assign({ taskId: task.id, contextId: contextOf(task) }, generation ? { generation: String(event.seq) } : undefined)
+export function toEvents (step: TaskStep): Json[] {
+  const { task } = step
+  const of = { taskId: task.id, contextId: contextOf(task) }
   return viewStep(step).map(viewed => viewed.kind === 'status'
     ? { statusUpdate: Object.assign({}, of, { status: toStatus(task, viewed.status) }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata }) }
     : { artifactUpdate: Object.assign({}, of, { artifact: toArtifact(viewed.artifact) }, viewed.append ? { append: true } : undefined, viewed.lastChunk ? { lastChunk: true } : undefined) })
 }
 
 /** The body of a push notification: one event, or the task where the step is more than one. */
-export function toNotification (step: TaskStep): Json {
-  const events = toEvents(step, false, {})
-  return events.length === 1 ? events[0] as Json : toFirst(step.task, {})
+export function toNotification (step: TaskStep): PushPayload {
+  const events = toEvents(step)
+  return { type: 'application/a2a+json', body: JSON.stringify(events.length === 1 ? events[0] : toFirst(step.task)) }
 }
 
 /** A config without its secrets. */

@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../../errors.js'
-import type { CodedFailure } from '../../protocol/failure.js'
+import { PLAIN_STATUSES, type CodedFailure } from '../../protocol/failure.js'
 
 /** What a kind of failure is on each wire (A2A 1.0.1, section 5.4). */
 interface Kind { readonly rpc: number, readonly http: number, readonly grpc: string }
@@ -14,8 +14,7 @@ export const REASONS = {
   INVALID_AGENT_RESPONSE: { rpc: -32006, http: 500, grpc: 'INTERNAL' },
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: { rpc: -32007, http: 400, grpc: 'FAILED_PRECONDITION' },
   EXTENSION_SUPPORT_REQUIRED: { rpc: -32008, http: 400, grpc: 'FAILED_PRECONDITION' },
-  VERSION_NOT_SUPPORTED: { rpc: -32009, http: 400, grpc: 'FAILED_PRECONDITION' },
-  TASK_GENERATION_MISMATCH: { rpc: -32010, http: 409, grpc: 'ABORTED' }
+  VERSION_NOT_SUPPORTED: { rpc: -32009, http: 400, grpc: 'FAILED_PRECONDITION' }
 } as const satisfies Record<string, Kind>
 export type Reason = keyof typeof REASONS
 
@@ -39,7 +38,6 @@ const CODES: Readonly<Record<string, Reason | Kind>> = {
   A2A_EXTENDED_CARD_NOT_CONFIGURED: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
   A2A_EXTENSION_REQUIRED: 'EXTENSION_SUPPORT_REQUIRED',
   A2A_VERSION_NOT_SUPPORTED: 'VERSION_NOT_SUPPORTED',
-  A2A_GENERATION_MISMATCH: 'TASK_GENERATION_MISMATCH',
   INVALID_JSON: PARSE,
   A2A_METHOD_NOT_FOUND: METHOD,
   NOT_FOUND: METHOD,
@@ -64,9 +62,6 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** The fields behind failures that the engine tells without them. */
 const FIELDS: Readonly<Record<string, string>> = { TASK_INVALID_CURSOR: 'pageToken', PUSH_URL_REFUSED: 'url' }
 
-/** Statuses that say more than the table to what stands between: proxies, retrying clients, log watchers. */
-const PLAIN: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' }
-
 export interface V1Failure {
   readonly code: number
   readonly http: number
@@ -79,7 +74,7 @@ export interface V1Failure {
 export function toFailure ({ status, code, message, violations, requestId }: CodedFailure): V1Failure {
   const found = CODES[code] ?? (status < 500 ? REQUEST : INTERNAL)
   const kind = typeof found === 'string' ? REASONS[found] : found
-  const plain = PLAIN[status]
+  const plain = PLAIN_STATUSES[status]
   const told = MESSAGES[code] ?? message
   const field = FIELDS[code]
   const fields = violations ?? (field === undefined ? undefined : [{ field, description: told }])
@@ -103,7 +98,7 @@ function badRequest (fieldViolations: readonly FieldViolation[]): Record<string,
 /** The name of the gRPC status that a JSON-RPC error is; `status` is the HTTP status that came with it. */
 export function grpcStatusOf (rpc: number, status: number): string {
   const kinds: readonly Kind[] = [...Object.values(REASONS), PARSE, REQUEST, METHOD, PARAMS]
-  return PLAIN[status] ?? kinds.find(kind => kind.rpc === rpc)?.grpc ?? INTERNAL.grpc
+  return PLAIN_STATUSES[status] ?? kinds.find(kind => kind.rpc === rpc)?.grpc ?? INTERNAL.grpc
 }
 
 /** The body of a failed request over HTTP+JSON (section 11.6). */

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../protocol/dialect.js'
-import { toEvents, toFirst, toPage, toPushConfig, toPushConfigs, toSent, toTask } from './answers.js'
+import { toEvents, toFirst, toNotification, toPage, toPushConfig, toPushConfigs, toSent, toTask } from './answers.js'
 import { toFailure } from './failures.js'
 import { METHODS, VERSION } from './names.js'
 import { readGet, readList, readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
@@ -22,6 +22,7 @@ export const v1: Dialect = {
   toPage,
   toFirst,
   toEvents,
+  toNotification,
   toPushConfig,
   toPushConfigs,
   deleted: {},

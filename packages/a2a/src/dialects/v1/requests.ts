@@ -10,20 +10,19 @@ import {
 
 export function readSend (params: unknown): SendRequest {
   const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
-  const { taskPushNotificationConfig: push, historyLength, returnImmediately = false, ifGenerationMatch: generation } = configuration
+  const { taskPushNotificationConfig: push, historyLength, returnImmediately = false } = configuration
   return {
     tenant: given(tenant),
     said: readMessage(message, 'ROLE_USER', toPart),
     blocking: !returnImmediately,
     historyLength,
-    push: push === undefined ? undefined : toNewPush(push),
-    generation: generation === undefined ? undefined : Number(generation)
+    push: push === undefined ? undefined : toNewPush(push)
   }
 }
 
 export function readGet (params: unknown): TaskRequest {
-  const { tenant, id, historyLength, currentGeneration: past } = readParams(GetParams, params) as GetParams
-  return { tenant: given(tenant), id, historyLength, past: past === undefined ? undefined : Number(past) }
+  const { tenant, id, historyLength } = readParams(GetParams, params) as GetParams
+  return { tenant: given(tenant), id, historyLength }
 }
 
 export function readTask (params: unknown): TaskRequest {

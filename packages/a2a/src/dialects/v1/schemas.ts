@@ -52,8 +52,7 @@ export const SendParams = Type.Object({
     acceptedOutputModes: Optional(Type.Array(Type.String())),
     taskPushNotificationConfig: Optional(Type.Object(PushConfig.properties)),
     historyLength: HistoryLength,
-    returnImmediately: Optional(Type.Boolean({ description: 'true: answer once the task is created' })),
-    ifGenerationMatch: Optional(Type.Union([Type.String({ pattern: '^\\d{1,15}$' }), Type.Integer({ minimum: 0 })]))
+    returnImmediately: Optional(Type.Boolean({ description: 'true: answer once the task is created' }))
   })),
   metadata: Optional(Struct('of the request'))
 }, { title: 'A2aSendMessageRequest' })
@@ -62,8 +61,7 @@ export type SendParams = Static<typeof SendParams>
 export const GetParams = Type.Object({
   tenant: Tenant,
   id: TaskId,
-  historyLength: HistoryLength,
-  currentGeneration: Optional(Type.Union([Type.String({ pattern: '^\\d{1,15}$' }), Type.Integer({ minimum: 0 })]))
+  historyLength: HistoryLength
 }, { title: 'A2aGetTaskRequest' })
 export type GetParams = Static<typeof GetParams>
 

@@ -1,33 +1,23 @@
-import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
-import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { Agent, fetch, type RequestInit } from 'undici'
-import { McpError } from '@modelcontextprotocol/sdk/types.js'
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
-import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { Connection, ConnectionContext, End } from '../connection.js'
-import { requestFetch } from './request-fetch.js'
-import { ModernAdapter } from '../modern-adapter.js'
-import { redactor, type Redact } from '../redact.js'
+import type { HeaderParameter } from '@polyvac/mcp-protocol'
+import { Agent, fetch, Headers, type RequestInit } from 'undici'
+import { CallTimeoutError } from '../../errors.js'
+import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
-import { CLOSED, wordsOf } from '../../session/rpc-channel.js'
 import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
+import type { Transport } from '../../session/transport.js'
+import type { Binding, Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
+import { redactor, type Redact } from '../redact.js'
+import { HttpError } from './exchange.js'
+import type { OAuth } from './oauth.js'
+import { paramHeaders } from './param-headers.js'
+import { StreamableTransport } from './streamable-transport.js'
 
-/** How long a server may take to hear that its session ends, in ms. */
+/** Longest wait in ms for the server's answer to the end of its session. */
 const GOODBYE_MS = 200
 
-/** How long a server may take to say that it speaks the newer era, in ms, before the older one is tried. */
+/** Longest wait in ms for the response to `server/discover` of a server whose era is not known. */
 const PROBE_MS = 5_000
-
-type Binding = 'streamable' | 'modern' | 'sse'
-
-/** What a server spoke last, so that it is not asked in vain again. */
-export interface KnownBinding {
-  binding?: Binding | undefined
-  /** What it said to the handshake of the era before, worth telling where it knows the other one neither. */
-  refusal?: Error | undefined
-}
 
 /** A connection to a server that is reached over HTTP: Streamable HTTP of either era, else HTTP with SSE of 2024. */
 export class HttpConnection implements Connection {
@@ -40,11 +30,13 @@ export class HttpConnection implements Connection {
   readonly #config: NamedServer
   readonly #parts: ConnectionContext
   readonly #known: KnownBinding
-  readonly #auth: OAuthClientProvider | undefined
-  /** The calls have a time of their own; that of Node's `fetch` ends every answer after 300 s. */
+  readonly #url: URL
+  /** Without timeouts: each call has its own. */
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
-  readonly #fetch = ((url, init) => fetch(url, { ...init, dispatcher: this.#agent } as RequestInit)) as FetchLike
-  #streamable: StreamableHTTPClientTransport | undefined
+  #oauth: OAuth | undefined
+  #streamable: StreamableTransport | undefined
+  /** Tools that were left out of a list. */
+  readonly #reported = new Set<string>()
   #failure: unknown
   #hung = false
 
@@ -57,11 +49,7 @@ export class HttpConnection implements Connection {
     this.isMisconfigured = this.missingEnv.length > 0
     const bearer = Object.values(headers).map(value => value.replace(/^(?:Bearer|Basic) /i, ''))
     this.redact = redactor([...Object.values(headers), ...bearer, ...oauth === undefined ? [] : [oauth.client_secret]])
-    this.#auth = oauth === undefined
-      ? undefined
-      : new ClientCredentialsProvider({
-        clientId: oauth.client_id, clientSecret: oauth.client_secret, ...oauth.scope !== undefined && { scope: oauth.scope }, ...oauth.issuer !== undefined && { expectedIssuer: oauth.issuer }
-      } as { clientId: string, clientSecret: string, expectedIssuer: string })
+    this.#url = new URL(this.isMisconfigured ? 'http://localhost' : config.url ?? '')
   }
 
   async open (signal: AbortSignal): Promise<void> {
@@ -69,16 +57,21 @@ export class HttpConnection implements Connection {
       this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
       throw this.#failure
     }
+    const { oauth } = this.#config
+    if (oauth !== undefined) {
+      const { OAuth } = await import('./oauth.js')
+      this.#oauth = new OAuth(oauth, this.#url, this.#fetch)
+    }
     const { binding } = this.#known
     const failures: unknown[] = []
-    // a server of both eras is spoken to in the newer one, where its questions belong to their calls
+    // the newer era first: there the server's requests belong to their calls
     for (const next of binding === undefined ? ['modern', 'streamable', 'sse'] as const : [binding]) {
-      const session = this.session = this.#sessionOver(next)
+      const session = this.session = await this.#createSession(next)
       const stop = (): void => { session.close().catch(() => {}) }
       signal.addEventListener('abort', stop, { once: true })
       try {
         const { startTimeoutMs } = this.#parts.limits
-        // the first question may fall on deaf ears
+        // servers of the older era may not answer server/discover: use a short timeout
         await session.connect(next === 'modern' && binding === undefined ? Math.min(startTimeoutMs / 2, PROBE_MS) : startTimeoutMs)
         this.#known.binding = next
         return
@@ -98,7 +91,7 @@ export class HttpConnection implements Connection {
   }
 
   async close (): Promise<void> {
-    await this.#goodbye()
+    await this.#endSession()
     await this.session?.close()
     await this.#agent.destroy()
   }
@@ -121,16 +114,16 @@ export class HttpConnection implements Connection {
   }
 
   problemOf (err: unknown): string {
-    const { code, cause } = err as { code?: unknown, cause?: { message?: string, code?: string } }
-    if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
-    if (err instanceof StreamableHTTPError && typeof code === 'number' && code > 0) return this.redact(`${shortened(statusText(code, err.message))}`)
+    if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
+    if (err instanceof HttpError) return this.redact(shortened(statusText(err)))
+    const { message, code, cause } = err as { message?: string, code?: unknown, cause?: { message?: string, code?: string } }
     const why = cause?.message || cause?.code
-    return this.redact(shortened(`${wordsOf(err)}${why === undefined ? '' : `: ${why}`}`))
+    return this.redact(shortened(`${message || String(code ?? 'no reason given')}${why === undefined ? '' : `: ${why}`}`))
   }
 
   async isStale (err: unknown): Promise<boolean> {
-    if (!(err instanceof StreamableHTTPError) || !isRefusal(err)) return false
-    this.wasStale ||= (err.code === 404 && this.#streamable?.sessionId !== undefined) || await this.#speaksOtherwise()
+    if (!(err instanceof HttpError) || !isRefusal(err)) return false
+    this.wasStale ||= (err.status === 404 && this.#streamable?.sessionId !== undefined) || await this.#speaksOtherwise()
     return this.wasStale
   }
 
@@ -140,111 +133,97 @@ export class HttpConnection implements Connection {
       await this.session.ping(this.#parts.limits.pingTimeoutMs)
       return false
     } catch (err) {
-      if (!(err instanceof StreamableHTTPError) || !isRefusal(err)) return false
+      if (!(err instanceof HttpError) || !isRefusal(err)) return false
       this.#known.binding = undefined
       return true
     }
   }
 
   isUnreachable (err: unknown): boolean {
-    const { code } = ((err as { cause?: unknown } | undefined)?.cause ?? {}) as { code?: unknown }
-    const isLost = UNREACHABLE.has(code)
+    const { code, cause } = (err ?? {}) as { code?: unknown, cause?: { code?: unknown } }
+    const isLost = UNREACHABLE.has(code) || UNREACHABLE.has(cause?.code)
     if (isLost) this.#failure ??= err
     return isLost
   }
 
-  #sessionOver (binding: Binding): Session {
-    const { name, allow, deny, timeout, url, headers = {} } = this.#config
+  async #createSession (binding: Binding): Promise<Session> {
+    const { name, allow, deny, timeout } = this.#config
     const { limits, log, onChange, onUpdated } = this.#parts
-    const open = new Map<string | number, AbortController>()
-    const requestInit = { headers }
-    const fetch = requestFetch({
-      fetch: this.#fetch,
-      maxMessageBytes: limits.maxMessageBytes,
-      isModern: binding === 'modern',
-      schemaOf: tool => session.knownTools(tool)?.get(tool)?.inputSchema,
-      onRelated: (message, id) => { session.requests.receive(message, id) },
-      onLost: (id, message, data) => { if (!session.requests.fail(id, message, data)) modern?.lost(id) },
-      open
-    })
-    const address = new URL(url ?? '')
-    let transport: Transport
-    let modern: ModernAdapter | undefined
-    this.#streamable = undefined
-    if (binding === 'sse') {
-      transport = new SSEClientTransport(address, { requestInit, fetch: withHeaders(this.#fetch, headers), ...this.#auth !== undefined && { authProvider: this.#auth } })
-    } else {
-      const streamable = new StreamableHTTPClientTransport(address, {
-        requestInit,
-        fetch,
-        reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 8 },
-        ...this.#auth !== undefined && { authProvider: this.#auth }
-      })
-      if (binding === 'modern') transport = modern = new ModernAdapter(streamable as Transport, id => { open.get(id)?.abort() })
-      else {
-        this.#streamable = streamable
-        transport = streamable as Transport
-      }
-    }
-    const session = new Session(transport, {
+    const session: Session = new Session(await this.#createTransport(binding, tool => session.knownTools(tool)?.headerParameters(tool) ?? []), {
       name,
       limits,
       callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
       allow,
       deny,
       isModern: binding === 'modern',
+      onInvalidHeader: binding === 'modern' ? (tool, problem) => this.#reportTool(tool, problem) : undefined,
       tellsChanges: false,
       onChange,
       onUpdated,
-      // its answer would be waited for as long as the server holds it open; in the era without sessions this is the cancellation
-      onCancelled: id => { open.get(id)?.abort() },
       onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')
     })
     return session
   }
 
-  /** Tells the server that the session ends, as long as that takes no time to speak of. */
-  async #goodbye (): Promise<void> {
+  /** Lists are read again and again: one warning for each tool. */
+  #reportTool (tool: string, problem: string): void {
+    if (this.#reported.has(tool)) return
+    this.#reported.add(tool)
+    this.#parts.log.warn({ mcpServer: this.#config.name, tool, problem: this.redact(problem) }, 'a tool is left out of the list: its input schema has an invalid x-mcp-header')
+  }
+
+  async #createTransport (binding: Binding, parametersOf: (tool: string) => readonly HeaderParameter[]): Promise<Transport> {
+    const { headers = {} } = this.#config
+    this.#streamable = undefined
+    if (binding === 'sse') {
+      const { HttpSseTransport } = await import('./http-sse-transport.js')
+      const provider = this.#oauth?.provider
+      return new HttpSseTransport(this.#url, { requestInit: { headers }, fetch: this.#fetch, ...provider !== undefined && { authProvider: provider } })
+    }
+    const transport = new StreamableTransport({
+      url: this.#url,
+      agent: this.#agent,
+      headers,
+      maxMessageBytes: this.#parts.limits.maxMessageBytes,
+      oauth: this.#oauth,
+      headersOf: binding === 'modern' ? message => paramHeaders(message, parametersOf) : undefined
+    })
+    if (binding === 'streamable') this.#streamable = transport
+    return transport
+  }
+
+  /** For the SDK's OAuth and SSE clients. Headers of the configuration go to no other origin. */
+  readonly #fetch = async (url: string | URL, init?: object): Promise<Response> => {
+    const headers = new Headers((init as RequestInit | undefined)?.headers)
+    if (new URL(url).origin === this.#url.origin) for (const [name, value] of Object.entries(this.#config.headers ?? {})) headers.set(name, value)
+    return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
+  }
+
+  /** Ends the session at the server, waiting at most `GOODBYE_MS`. */
+  async #endSession (): Promise<void> {
     const streamable = this.#streamable
-    if (streamable?.sessionId === undefined || this.wasStale || this.session?.open !== true) return
+    if (streamable?.sessionId === undefined || this.wasStale || !this.session.open) return
     this.#streamable = undefined
     let timer: NodeJS.Timeout | undefined
-    await Promise.race([streamable.terminateSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
+    await Promise.race([streamable.endSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
     clearTimeout(timer)
   }
 }
 
-/** What befalls a connection that cannot be made; one answer that is cut short says nothing of the others. */
+/** Failures to connect. A response that is cut short shows nothing about other requests. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** The client's code for a request that took too long. */
-const REQUEST_TIMEOUT = -32001
-
-/** An answer that is no success, with the body that it had. */
-function statusText (status: number, message: string): string {
-  const body = message.replace(/^(?:Streamable HTTP error: )?(?:Error POSTing to endpoint(?: \(HTTP \d+\))?: ?)?/, '').trim()
+/** A response that is not a success, with its body. */
+function statusText ({ status, body }: HttpError): string {
   const remedy = status === 401 || status === 403 ? '; check `headers` or `oauth` of its entry' : ''
-  return `it answered with HTTP status ${status}${remedy}${body === '' ? '' : `: ${body}`}`
+  return `it answered with HTTP status ${status}${remedy}${body.trim() === '' ? '' : `: ${body.trim()}`}`
 }
 
 function isRefusal (err: unknown): boolean {
-  if (err instanceof McpError) return err.code !== REQUEST_TIMEOUT && wordsOf(err) !== CLOSED
-  const { code } = err as { code?: unknown }
-  return err instanceof StreamableHTTPError && typeof code === 'number' && code >= 400 && code < 500 && code !== 401 && code !== 403 && code !== 429
+  return err instanceof RpcError || (err instanceof HttpError && err.status < 500 && ![401, 403, 429].includes(err.status))
 }
 
-/** What a server of the older era may make of a method that it does not know, beside a refusal: it falls over, shows a page, or says nothing. */
+/** How a server of the older era may fail at a method that it does not know, apart from a refusal. */
 function isNoAnswer (err: unknown): boolean {
-  if (err instanceof McpError) return err.code === REQUEST_TIMEOUT
-  if (err instanceof StreamableHTTPError) return err.code === 500 || err.code === 501 || err.code === -1
-  return err instanceof SyntaxError || Array.isArray((err as { issues?: unknown } | undefined)?.issues)
-}
-
-/** The event source of the SDK sends no headers of its own. */
-function withHeaders (fetch: FetchLike, headers: Readonly<Record<string, string>>): FetchLike {
-  return async (url, init) => {
-    const all = new Headers(init?.headers)
-    for (const [name, value] of Object.entries(headers)) all.set(name, value)
-    return await fetch(url, { ...init, headers: all })
-  }
+  return err instanceof CallTimeoutError || (err instanceof HttpError && (err.status === 500 || err.status === 501))
 }

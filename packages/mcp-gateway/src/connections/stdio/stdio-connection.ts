@@ -1,17 +1,26 @@
-import { McpError } from '@modelcontextprotocol/sdk/types.js'
 import { resolve } from 'node:path'
-import { childEnvironment } from '../../config/child-environment.js'
-import type { Connection, ConnectionContext, End } from '../connection.js'
-import type { KnownBinding } from '../http/http-connection.js'
-import { ModernAdapter } from '../modern-adapter.js'
+import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
+import type { Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
 import { redactor, type Redact } from '../redact.js'
 import { describeExit } from './server-process.js'
+import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
+import type { OrphanWatchdog } from './orphan-watchdog.js'
 import { StdioTransport } from './stdio-transport.js'
+
+/** Code of the handshake's timeout. */
+const TIMED_OUT = 'MCP_CALL_TIMEOUT'
 
 /** Lines that are no messages which are shown beside those of stderr. */
 const MAX_GARBAGE_LINES = 5
+
+/** The additional context of connections to child processes. */
+export interface StdioContext extends ConnectionContext, EnvironmentRule {
+  readonly watch: OrphanWatchdog
+  /** Working directory of commands. */
+  readonly folder: string
+}
 
 /** A connection to a server that is started here. */
 export class StdioConnection implements Connection {
@@ -28,7 +37,7 @@ export class StdioConnection implements Connection {
   #failure: Error | undefined
   #garbage = 0
 
-  constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
+  constructor (config: NamedServer, parts: StdioContext, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
     const { env, missing, inheritsAll } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)
@@ -43,7 +52,7 @@ export class StdioConnection implements Connection {
       {
         maxMessageBytes: limits.maxMessageBytes,
         onOversized: (id, bytes) => {
-          const found = this.session.requests.fail(id, 'the message is too long', { oversized: bytes })
+          const found = this.session.requests.failOversized(id, bytes)
           log.warn({ mcpServer: config.name, bytes, limit: limits.maxMessageBytes, found }, 'an MCP server sent a message that is too long; it was dropped')
         },
         onMute: problem => { this.#mute = `${problem} and was ended` },
@@ -54,7 +63,7 @@ export class StdioConnection implements Connection {
       })
     const isModern = known.binding === 'modern'
     this.#known = known
-    this.session = new Session(isModern ? new ModernAdapter(this.#transport) : this.#transport, {
+    this.session = new Session(this.#transport, {
       name: config.name,
       limits,
       callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
@@ -88,7 +97,7 @@ export class StdioConnection implements Connection {
       if (this.#known.binding === 'modern') {
         this.#known.binding = undefined
         this.#failure = this.#known.refusal ?? this.#failure
-      } else if (err instanceof McpError && err.code !== REQUEST_TIMEOUT && err.code !== -32000) {
+      } else if (err instanceof RpcError) {
         this.#known.binding = 'modern'
         this.#known.refusal = err
         this.wasStale = true
@@ -124,7 +133,7 @@ export class StdioConnection implements Connection {
     const { child } = this.#transport
     if (child?.exit !== undefined && this.#ownExit()) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
-    if (code === REQUEST_TIMEOUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
+    if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
     return this.redact(`${message ?? 'no reason given'}${this.#missing()}`)
   }
 
@@ -139,7 +148,7 @@ export class StdioConnection implements Connection {
   /** Whether the child ended by itself, rather than because the gateway gave up on it. */
   #ownExit (): boolean {
     const { code } = (this.#failure ?? {}) as { code?: unknown }
-    return code !== REQUEST_TIMEOUT
+    return code !== TIMED_OUT
   }
 
   #exitText (): string {
@@ -151,6 +160,3 @@ export class StdioConnection implements Connection {
     return this.isMisconfigured || this.missingEnv.length === 0 ? '' : `; the environment has no ${this.missingEnv.join(', ')}, which its entry names`
   }
 }
-
-/** The client's code for a request that took too long. */
-const REQUEST_TIMEOUT = -32001

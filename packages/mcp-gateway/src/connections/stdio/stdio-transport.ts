@@ -1,14 +1,8 @@
 import { idOfEdges, LineReader } from '@polyvac/core/plugin'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
-import { ServerProcess, type Command, type Exit } from './server-process.js'
+import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
+import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
+import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
-
-/** What the gateway adds to the SDK's transport. */
-export interface ConnectionEnd {
-  readonly exit?: Exit | undefined
-  readonly error?: Error | undefined
-}
 
 export interface StdioOptions {
   readonly maxMessageBytes: number
@@ -34,12 +28,10 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
 /** One JSON message per line over a child's standard streams (MCP, stdio binding). */
 export class StdioTransport implements Transport {
-  onclose?: () => void
-  onerror?: (error: Error) => void
-  onmessage?: (message: JSONRPCMessage) => void
   readonly #command: Command
   readonly #watch: OrphanWatchdog
   readonly #options: StdioOptions
+  #events: TransportEvents | undefined
   #child: ServerProcess | undefined
   #closed = false
   #batch = ''
@@ -54,14 +46,15 @@ export class StdioTransport implements Transport {
 
   get child (): ServerProcess | undefined { return this.#child }
 
-  async start (): Promise<void> {
+  async open (events: TransportEvents): Promise<void> {
+    this.#events = events
     const child = this.#child = new ServerProcess(this.#command, this.#watch)
     const reader = new LineReader(this.#options.maxMessageBytes, {
       line: text => this.#read(text),
       oversized: (head, tail, bytes) => this.#options.onOversized(idOfEdges(head, tail), bytes)
     })
     child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk))
-    child.stdout?.on('error', err => this.onerror?.(err))
+    child.stdout?.on('error', err => events.trouble(err))
     child.stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
     child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
     child.ended.then(() => this.#end(), () => {})
@@ -78,17 +71,30 @@ export class StdioTransport implements Transport {
     }, MUTE_GRACE_MS).unref()
   }
 
-  async send (message: JSONRPCMessage): Promise<void> {
+  send (message: RpcMessage): void {
     const stdin = this.#child?.stdin
-    if (this.#closed || stdin == null || !stdin.writable) throw new Error('the server has ended')
+    if (this.#closed || stdin == null || !stdin.writable) return this.#fail(message, 'the server has ended')
     const { writableLength = 0 } = stdin as { writableLength?: number }
-    if (writableLength > MAX_WAITING_BYTES) throw new Error('the server does not read what it is sent')
+    if (writableLength > MAX_WAITING_BYTES) return this.#fail(message, 'the server does not read what it is sent')
     this.#batch += `${JSON.stringify(message)}\n`
     if (!this.#isDue) {
       this.#isDue = true
       setImmediate(this.#endTurn)
       this.#flush()
     } else if (this.#batch.length > BATCH_CHARS) this.#flush()
+  }
+
+  async initialized (): Promise<void> {
+    this.send(INITIALIZED)
+  }
+
+  cancel (id: Id, reason: string): void {
+    this.send(cancelled(id, reason))
+  }
+
+  #fail ({ id, method }: RpcMessage, problem: string): void {
+    if (id !== undefined && method !== undefined) this.#events?.failed(id, new Error(problem))
+    else this.#events?.trouble(new Error(problem))
   }
 
   /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
@@ -135,13 +141,13 @@ export class StdioTransport implements Transport {
     // batches belong to revision 2025-03-26
     for (const one of Array.isArray(message) ? message as unknown[] : [message]) {
       if (typeof one !== 'object' || one === null || (one as { jsonrpc?: unknown }).jsonrpc !== '2.0') this.#options.onGarbage(line)
-      else this.onmessage?.(one as JSONRPCMessage)
+      else this.#events?.message(one as RpcMessage)
     }
   }
 
   #end (): void {
     if (this.#closed) return
     this.#closed = true
-    this.onclose?.()
+    this.#events?.closed()
   }
 }

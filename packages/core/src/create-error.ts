@@ -1,0 +1,22 @@
+import createFastifyError, { type FastifyErrorConstructor } from '@fastify/error'
+
+/** A coded error; `expose` states whether callers may read its text, as in http-errors and Koa. */
+export type CodedErrorConstructor<Args extends unknown[]> =
+  FastifyErrorConstructor<{ code: string, statusCode: number, readonly expose: boolean }, Args>
+
+/**
+ * Makes a class of errors with a code, a status and a text.
+ * @param options.expose whether callers may read the text of an error with status 500 or above; below 500 they always may
+ */
+export function createError<Args extends unknown[] = []> (code: string, message: string, status = 500,
+  { expose = status < 500 }: { readonly expose?: boolean } = {}): CodedErrorConstructor<Args> {
+  const CodedError = createFastifyError(code, message, status)
+  // on the prototype and not enumerable: loggers and tests see the same own properties as before
+  Object.defineProperty(CodedError.prototype, 'expose', { value: expose })
+  return CodedError as unknown as CodedErrorConstructor<Args>
+}
+
+/** Whether the text of an error was written for callers: `expose` is true. */
+export function isExposed (err: unknown): err is Error & { readonly expose: true, readonly code?: unknown } {
+  return err instanceof Error && (err as { expose?: unknown }).expose === true
+}

@@ -1,0 +1,42 @@
+import { distance } from 'fastest-levenshtein'
+
+/** Longer names are not compared: the cost is quadratic, and longer names are not typing errors. */
+const MAX_COMPARED_CHARS = 100
+
+/** Longer names are cut in messages. */
+const MAX_QUOTED_CHARS = 200
+
+/** Candidates named where none is near. */
+const MAX_LISTED = 10
+
+/** The candidate that was most likely meant: at most max(2, a third of its length) edits away. */
+export function nearest (name: string, candidates: readonly string[]): string | undefined {
+  if (name.length > MAX_COMPARED_CHARS) return undefined
+  let best: string | undefined
+  let bestDistance = Infinity
+  for (const candidate of candidates) {
+    if (candidate.length > MAX_COMPARED_CHARS) continue
+    const edits = distance(name.toLowerCase(), candidate.toLowerCase())
+    if (edits < bestDistance && edits <= Math.max(2, Math.floor(candidate.length / 3)) && edits < candidate.length) {
+      best = candidate
+      bestDistance = edits
+    }
+  }
+  return best
+}
+
+/** A name for a message: quoted, and cut when it is long. */
+export function quoteName (name: string): string {
+  return JSON.stringify(name.length > MAX_QUOTED_CHARS ? `${name.slice(0, MAX_QUOTED_CHARS)}…` : name)
+}
+
+/**
+ * The remedy for an unknown name: `did you mean "a"?`, or some of the candidates.
+ * @param label precedes the list of candidates, such as `its tools`
+ */
+export function suggestion (name: string, candidates: readonly string[], label: string): string {
+  const near = nearest(name, candidates)
+  if (near !== undefined) return `did you mean ${JSON.stringify(near)}?`
+  const more = candidates.length - MAX_LISTED
+  return `${label}: ${candidates.slice(0, MAX_LISTED).join(', ') || 'none'}${more > 0 ? ` and ${more} more` : ''}`
+}

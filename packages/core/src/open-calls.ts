@@ -1,0 +1,40 @@
+import { ShuttingDownError } from './errors.js'
+import { LinkedSet, type LinkedNode } from './linked-set.js'
+import { within } from './within.js'
+
+/**
+ * The calls in progress of a plugin, and their end when the application closes. It waits for the calls to be removed;
+ * `OpenStreams` waits for sockets.
+ */
+export class OpenCalls<Call extends { abort (reason: unknown): void }> {
+  readonly #open = new LinkedSet<Call>()
+  #closing = false
+  #onEmpty: (() => void) | undefined
+
+  get size (): number { return this.#open.size }
+
+  /** Adds a call; give its node to `remove` when it is over. @throws SHUTTING_DOWN (503) */
+  add (call: Call): LinkedNode<Call> {
+    if (this.#closing) throw new ShuttingDownError()
+    return this.#open.add(call)
+  }
+
+  remove (node: LinkedNode<Call>): void {
+    node.remove()
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+
+  /**
+   * Aborts all calls with SHUTTING_DOWN and waits until they are removed, at most `graceMs`. Returns those that are still
+   * open. May be called twice.
+   */
+  async close (graceMs: number): Promise<readonly Call[]> {
+    this.#closing = true
+    if (this.#open.size === 0) return []
+    const empty = new Promise<void>(resolve => { this.#onEmpty = resolve })
+    const reason = new ShuttingDownError()
+    for (const call of this.#open.values()) call.abort(reason)
+    await within(empty, graceMs)
+    return this.#open.values()
+  }
+}

@@ -1,0 +1,128 @@
+import { quoteName, suggestion } from './names.js'
+
+/** Longest time in ms that a timer of Node.js can wait; it fires a longer one at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** What one option takes. Tables of rules are made with the functions below. */
+export interface OptionRule<Default = unknown> {
+  /** What the option must be, for messages: `a whole number from 1 to 100`. */
+  readonly expected: string
+  readonly accepts: (value: unknown) => boolean
+  /** The value of an option that is absent. */
+  readonly default: Default
+  /** An option without a default that must be given. */
+  readonly isRequired?: boolean
+  /** The bounds of a number. */
+  readonly range?: { readonly min: number, readonly max: number, readonly integer: boolean }
+}
+
+/** A table of rules, one for each option: `{ … } satisfies OptionRules<XxxOptions>`. */
+export type OptionRules<Options> = { readonly [Name in keyof Options]-?: OptionRule }
+
+/** The options with their defaults filled in. */
+export type ReadOptions<Options, Rules extends OptionRules<Options>> = {
+  readonly [Name in keyof Options]-?: undefined extends Rules[Name]['default'] ? Options[Name] : Exclude<Options[Name], undefined>
+}
+
+/** Options that Fastify reads itself, and hands to plugins along with theirs. */
+const FASTIFY_OPTIONS: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
+
+/**
+ * Checks options by a table of rules and fills in the defaults. An option that is undefined counts as absent.
+ * @param owner who takes the options, for messages: `the vac plugin`, `createVacs`
+ * @param path what precedes the names in messages: `limits.` for the options within `limits`
+ * @throws OptionsError, naming the first option that is unknown, missing or out of its range
+ */
+export function readOptions<Options extends object, const Rules extends OptionRules<Options>> (rules: Rules,
+  options: Options, OptionsError: new (problem: string) => Error, owner: string, path = ''): ReadOptions<Options, Rules> {
+  if (typeof options !== 'object' || options === null) throw new OptionsError(`${owner} needs an object of options; it is ${describe(options)}`)
+  const names = Object.keys(rules)
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(rules, name) || FASTIFY_OPTIONS.has(name)) continue
+    throw new OptionsError(`${owner} has no option ${quoteName(path + name)}; ${suggestion(name, names, 'its options')}`)
+  }
+  const read: Record<string, unknown> = {}
+  for (const [name, rule] of Object.entries<OptionRule>(rules)) {
+    const value = (options as Record<string, unknown>)[name]
+    if (value === undefined) {
+      if (rule.isRequired === true) throw new OptionsError(`${owner} needs the option \`${path}${name}\`: ${rule.expected}`)
+      read[name] = rule.default
+    } else {
+      if (!rule.accepts(value)) throw new OptionsError(`${path}${name} must be ${rule.expected}; it is ${describe(value)}`)
+      read[name] = value
+    }
+  }
+  return read as ReadOptions<Options, Rules>
+}
+
+/** A whole number; by default above 0. */
+export function integer<Default extends number | undefined = undefined> (fallback?: Default,
+  { min = 1, max = Number.MAX_SAFE_INTEGER }: { readonly min?: number, readonly max?: number } = {}): OptionRule<Default> {
+  const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
+  return {
+    ...optional(expected, value => Number.isSafeInteger(value) && isWithin(value, min, max), fallback),
+    range: { min, max, integer: true }
+  }
+}
+
+/** A time in ms that a timer can wait, a whole number; by default above 0. */
+export function milliseconds<Default extends number | undefined = undefined> (fallback?: Default,
+  { min = 1, max = MAX_TIMER_MS }: { readonly min?: number, readonly max?: number } = {}): OptionRule<Default> {
+  return integer(fallback, { min, max })
+}
+
+/** A number within bounds. */
+export function number<Default extends number | undefined = undefined> (min: number, max: number, fallback?: Default): OptionRule<Default> {
+  return { ...optional(`a number from ${min} to ${max}`, value => isWithin(value, min, max), fallback), range: { min, max, integer: false } }
+}
+
+/** True or false. */
+export function flag<Default extends boolean | undefined = undefined> (fallback?: Default): OptionRule<Default> {
+  return optional('true or false', value => typeof value === 'boolean', fallback)
+}
+
+/** Text with at least one character. */
+export function text<Default extends string | undefined = undefined> (fallback?: Default): OptionRule<Default> {
+  return optional('a text that is not empty', value => typeof value === 'string' && value !== '', fallback)
+}
+
+/** One of a few texts. */
+export function oneOf<const Value extends string, Default extends Value | undefined = undefined> (values: readonly Value[], fallback?: Default): OptionRule<Default> {
+  return optional(values.map(value => JSON.stringify(value)).join(' or '), value => values.includes(value as Value), fallback)
+}
+
+/** A list of texts. */
+export function texts<Default extends readonly string[] | undefined = undefined> (fallback?: Default): OptionRule<Default> {
+  return optional('a list of texts', value => Array.isArray(value) && value.every(item => typeof item === 'string'), fallback)
+}
+
+/** A function. */
+export function callback (): OptionRule<undefined> {
+  return optional('a function', value => typeof value === 'function')
+}
+
+/** An object that has the method: what identifies a store, a set of VACs, a log. */
+export function withMethod (method: string, expected: string): OptionRule<undefined> {
+  return optional(expected, value => typeof (value as Record<string, unknown> | null)?.[method] === 'function')
+}
+
+/** Any other option. */
+export function optional<Default = undefined> (expected: string, accepts: (value: unknown) => boolean, fallback?: Default): OptionRule<Default> {
+  return { expected, accepts, default: fallback as Default }
+}
+
+/** The same option, which must be given. */
+export function required (rule: OptionRule<undefined>): OptionRule<undefined> {
+  return { ...rule, isRequired: true }
+}
+
+function isWithin (value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max
+}
+
+function describe (value: unknown): string {
+  if (typeof value === 'string') return quoteName(value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}

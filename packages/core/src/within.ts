@@ -1,0 +1,30 @@
+import type { AbortSignalLike } from './light-abort.js'
+
+/**
+ * Waits for a promise, at most `ms`. When it is late, the result is what `onLate` returns, or throws; without `onLate` it
+ * is undefined. The timer is cleared in every case, and a later rejection of the promise is ignored.
+ */
+export async function within<T, L = undefined> (promise: PromiseLike<T>, ms: number, onLate?: () => L): Promise<T | L> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => { timer = setTimeout(resolve, ms) }).then(() => onLate?.() as L)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Waits for a promise until `signal` fires, then rejects with its reason. A later rejection of the promise is ignored. */
+export async function unlessAborted<T> (promise: PromiseLike<T>, signal: AbortSignalLike): Promise<T> {
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => { reject(signal.reason) }
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+  })
+  try {
+    return await Promise.race([aborted, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,93 @@
+import { test } from 'tap'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  createError, failureOf, isExposed, isRecord, LightAbort, matchesEtag, nearest, OpenCalls, packageVersion, quoteName,
+  ShuttingDownError, suggestion, unlessAborted, VacInterpreterFailedError, VacNotFoundError, within
+} from '../src/plugin.js'
+
+test('a record is an object that is neither null nor an array', async t => {
+  t.strictSame([{}, { a: 1 }, null, [], 'a', 1, undefined].map(isRecord), [true, true, false, false, false, false, false])
+})
+
+test('the version of a package is found from every folder of it', async t => {
+  const folder = t.testdir()
+  writeFileSync(join(folder, 'package.json'), '{ "version": "1.2.3" }')
+  mkdirSync(join(folder, 'dist', 'deep'), { recursive: true })
+  for (const path of ['index.js', 'src/index.ts', 'dist/deep/index.js']) {
+    t.equal(packageVersion(pathToFileURL(join(folder, path)).href), '1.2.3', path)
+  }
+  t.throws(() => packageVersion('file:///index.js'), { code: 'ENOENT' })
+})
+
+test('an error exposes its text below status 500, and above where that is stated', async t => {
+  const exposed = (status: number | undefined, expose?: boolean): boolean => {
+    const CodedError = createError<[string]>('TEST', 'no %s', status, expose === undefined ? {} : { expose })
+    const err = new CodedError('luck')
+    t.match(err, { code: 'TEST', statusCode: status ?? 500, message: 'no luck' })
+    t.notOk(Object.keys(err).includes('expose'))
+    return isExposed(err)
+  }
+  t.strictSame([exposed(404), exposed(500), exposed(undefined), exposed(503, true), exposed(404, false)], [true, false, false, true, false])
+  t.notOk(isExposed({ expose: true, message: 'not an error' }))
+  t.notOk(isExposed(new Error('no status')))
+})
+
+test('a caller reads the text of an error that is exposed, and of no other with status 500 or above', async t => {
+  const request = { id: 'r1', headers: {} }
+  t.match(failureOf(new VacInterpreterFailedError('"docs"'), request), { status: 500, body: { error: { code: 'VAC_INTERPRETER_FAILED' } } })
+  t.match(failureOf(new ShuttingDownError(), request), { status: 503, body: { error: { code: 'SHUTTING_DOWN' } } })
+  t.match(failureOf(new VacNotFoundError('"x"', 'none'), request), { status: 404, body: { error: { code: 'VAC_NOT_FOUND' } } })
+  t.match(failureOf(Object.assign(new Error('SECRET'), { code: 'VAC_X', statusCode: 500 }), request), { status: 500, body: { error: { code: 'INTERNAL_ERROR', message: /the log has the cause/ } } })
+  t.match(failureOf(Object.assign(new Error('the mail server is down'), { code: 'MAIL', statusCode: 502, expose: true }), request), { status: 502, body: { error: { code: 'MAIL', message: 'the mail server is down' } } })
+})
+
+test('a promise is awaited for a time, and then left', async t => {
+  t.equal(await within(Promise.resolve(1), 10_000), 1)
+  const never = new Promise<number>(() => {})
+  t.equal(await within(never, 1), undefined)
+  t.equal(await within(never, 1, () => 'late'), 'late')
+  await t.rejects(within(never, 1, () => { throw new Error('late') }), { message: 'late' })
+  await t.rejects(within(Promise.reject(new Error('broken')), 10_000), { message: 'broken' })
+  const laterBroken = new Promise<never>((_resolve, reject) => { setImmediate(() => { setTimeout(reject, 5, new Error('after the end')) }) })
+  t.equal(await within(laterBroken, 1), undefined)
+})
+
+test('a promise is awaited until its signal fires', async t => {
+  const stop = new LightAbort()
+  t.equal(await unlessAborted(Promise.resolve(1), stop), 1)
+  const left = unlessAborted(new Promise(() => {}), stop)
+  stop.abort(new Error('left'))
+  await t.rejects(left, { message: 'left' })
+  await t.rejects(unlessAborted(Promise.resolve(1), stop), { message: 'left' }, 'one that has fired before')
+})
+
+test('an entity tag is compared weakly, in a list and with *', async t => {
+  for (const header of ['"a"', 'W/"a"', '"b", "a"', '"b",W/"a"', '*']) t.ok(matchesEtag(header, '"a"'), header)
+  for (const header of [undefined, '', '"b"', 'a']) t.notOk(matchesEtag(header, '"a"'), String(header))
+})
+
+test('a message quotes names, cuts long ones and suggests those that are near', async t => {
+  t.equal(quoteName('a"b'), '"a\\"b"')
+  t.equal(quoteName('x'.repeat(201)), `"${'x'.repeat(200)}…"`)
+  t.equal(nearest('Eco', ['echo', 'add']), 'echo')
+  t.equal(suggestion('eco', ['echo', 'add'], 'its tools'), 'did you mean "echo"?')
+  t.equal(suggestion('x', ['echo', 'add'], 'its tools'), 'its tools: echo, add')
+  t.equal(suggestion('x', [], 'its tools'), 'its tools: none')
+  t.match(suggestion('x', Array.from({ length: 12 }, (_, i) => `tool${i}`), 'its tools'), /tool9 and 2 more$/)
+})
+
+test('calls are aborted when the application closes, and those that do not end in time are returned', async t => {
+  const calls = new OpenCalls<LightAbort>()
+  const [quick, stuck] = [new LightAbort(), new LightAbort()]
+  const node = calls.add(quick)
+  quick.addEventListener('abort', () => { setImmediate(() => { calls.remove(node) }) })
+  t.strictSame(await calls.close(10_000), [], 'the last call ended the wait')
+  t.throws(() => calls.add(quick), { code: 'SHUTTING_DOWN' })
+  const others = new OpenCalls<LightAbort>()
+  others.add(stuck)
+  t.strictSame(await others.close(5), [stuck])
+  t.match(stuck.reason, { code: 'SHUTTING_DOWN' })
+  t.strictSame(await new OpenCalls<LightAbort>().close(10_000), [])
+})

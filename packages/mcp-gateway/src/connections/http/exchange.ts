@@ -1,0 +1,184 @@
+import { CODES } from '@polyvac/mcp-protocol'
+import { createParser, type EventSourceParser } from 'eventsource-parser'
+import { StringDecoder } from 'node:string_decoder'
+import type { Dispatcher } from 'undici'
+import { isRecord } from '../../is-record.js'
+import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
+import { tooLong } from '../../session/rpc-channel.js'
+
+/** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
+const LONG_BYTES = 16 * 1024
+
+/** An HTTP response that is not a success. */
+export class HttpError extends Error {
+  constructor (readonly status: number, readonly body: string) {
+    super(`HTTP status ${status}${body === '' ? '' : `: ${body}`}`)
+  }
+}
+
+/** One HTTP request. */
+export interface ExchangeRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly body?: string
+  /** Headers of this request alone. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The JSON-RPC request whose response is expected. */
+  readonly id?: Id | undefined
+  /** Times that it was sent before, because of a redirect or for authorization. */
+  readonly repeats?: number
+  /** Failures in a row to resume its stream. */
+  readonly failures?: number
+  /** Called with the end of a request that is not one of JSON-RPC. */
+  readonly settle?: (err?: Error) => void
+}
+
+export interface ExchangeOwner {
+  readonly maxMessageBytes: number
+  started (exchange: Exchange): void
+  message (exchange: Exchange, message: RpcMessage): void
+  /** Called exactly once, unless the exchange is cancelled. */
+  ended (exchange: Exchange, err?: Error): void
+  trouble (err: Error): void
+}
+
+/** Sends one HTTP request and reads the messages of its response: a JSON body or an event stream. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly request: ExchangeRequest
+  status = 0
+  headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  /** Whether the response to `request.id` has been read. */
+  isAnswered = false
+  /** Id of the last event that had one. */
+  lastEventId: string | undefined
+  /** Delay in ms that the server wants before a stream is resumed. */
+  retryMs: number | undefined
+  readonly #owner: ExchangeOwner
+  #controller: Dispatcher.DispatchController | undefined
+  #isOver = false
+  #read: ((chunk: Buffer) => void) | undefined
+  #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor (request: ExchangeRequest, owner: ExchangeOwner) {
+    this.request = request
+    this.#owner = owner
+  }
+
+  get isSuccess (): boolean { return this.status >= 200 && this.status < 300 }
+  get isStream (): boolean { return this.isSuccess && this.#mediaType === 'text/event-stream' }
+
+  cancel (): void {
+    this.#isOver = true
+    this.#controller?.abort(new Error('cancelled'))
+  }
+
+  onRequestStart (controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(new Error('cancelled'))
+  }
+
+  onResponseStart (_controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']): void {
+    if (this.#isOver || status < 200) return
+    this.status = status
+    this.headers = headers
+    this.#read = this.isStream ? this.#eventReader() : chunk => this.#collect(chunk)
+    this.#owner.started(this)
+  }
+
+  onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#read?.(chunk)
+    if (chunk.length < LONG_BYTES) return
+    controller.pause()
+    setImmediate(() => controller.resume())
+  }
+
+  onResponseEnd (): void {
+    if (this.#isOver) return
+    if (this.isStream) return this.#end()
+    const { id } = this.request
+    const isExpected = id !== undefined && (!this.isSuccess || this.#mediaType === 'application/json')
+    const text = isExpected || !this.isSuccess ? Buffer.concat(this.#chunks).toString() : ''
+    if (isExpected) this.#deliver(text)
+    if (this.isAnswered) this.#end()
+    else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
+    else this.#end(id === undefined ? undefined : new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
+  }
+
+  onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
+    // a refusal counts although its body is not complete
+    if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, Buffer.concat(this.#chunks).toString()) : err)
+  }
+
+  get #mediaType (): string | undefined {
+    const type = this.headers['content-type']
+    return typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
+  }
+
+  #end (err?: Error): void {
+    this.#isOver = true
+    this.#owner.ended(this, err)
+  }
+
+  #abort (err: Error): void {
+    this.#end(err)
+    this.#controller?.abort(err)
+  }
+
+  #collect (chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#chunks.push(chunk)
+    if (this.#bytes <= this.#owner.maxMessageBytes) return
+    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, Buffer.concat(this.#chunks).toString()))
+  }
+
+  /** The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it answers the request. */
+  #deliver (text: string): void {
+    const parsed = parse(text)
+    for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {
+      if (!isMessage(message)) continue
+      if (this.isSuccess || (message.id === this.request.id && isRecord(message.error))) this.#message(message)
+    }
+  }
+
+  #message (message: RpcMessage): void {
+    if (message.method === undefined && message.id !== undefined && message.id === this.request.id) this.isAnswered = true
+    this.#owner.message(this, message)
+  }
+
+  #eventReader (): (chunk: Buffer) => void {
+    const { maxMessageBytes } = this.#owner
+    const decoder = new StringDecoder('utf8')
+    const parser: EventSourceParser = createParser({
+      maxBufferSize: maxMessageBytes,
+      onError: ({ type }) => { if (type === 'max-buffer-size-exceeded') this.#abort(tooLong(this.#bytes)) },
+      onRetry: ms => { this.retryMs = ms },
+      onEvent: ({ id, event = 'message', data }) => {
+        this.#bytes = 0
+        if (this.#isOver) return
+        if (data.length > maxMessageBytes) return this.#abort(tooLong(data.length))
+        if (id !== undefined && id !== '') this.lastEventId = id
+        if (data === '' || event !== 'message') return
+        const message = parse(data)
+        if (isMessage(message)) this.#message(message)
+        else this.#owner.trouble(new Error('an event is not a message of JSON-RPC'))
+      }
+    })
+    return chunk => {
+      this.#bytes += chunk.length
+      parser.feed(decoder.write(chunk))
+    }
+  }
+}
+
+function parse (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isMessage (value: unknown): value is RpcMessage {
+  return isRecord(value) && value.jsonrpc === '2.0'
+}

@@ -1,0 +1,23 @@
+export type Id = string | number
+
+/** A message as it was read: nothing but `jsonrpc` is certain. */
+export interface RpcMessage {
+  readonly jsonrpc: '2.0'
+  readonly id?: Id
+  readonly method?: string
+  readonly params?: unknown
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
+/** An error response of a server, or the reason why a response cannot be used. */
+export class RpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+
+  constructor (code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}

@@ -1,0 +1,25 @@
+import { MODERN_META, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
+import { version } from '../version.js'
+import type { CallOptions } from './call-options.js'
+
+/** The revision that the gateway speaks of those without sessions. */
+export const MODERN_REVISION = MODERN_REVISIONS[0]
+
+export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
+export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
+
+/** `_meta` of every request of this revision. */
+export const ENVELOPE = {
+  [MODERN_META.protocolVersion]: MODERN_REVISION,
+  [MODERN_META.clientCapabilities]: CLIENT_CAPABILITIES,
+  [MODERN_META.clientInfo]: CLIENT_INFO
+}
+
+/** `_meta` that one request adds to the envelope. */
+export function metaOf ({ capabilities, logLevel }: CallOptions): object | undefined {
+  if (capabilities === undefined && logLevel === undefined) return undefined
+  return {
+    ...capabilities !== undefined && { [MODERN_META.clientCapabilities]: capabilities },
+    ...logLevel !== undefined && { [MODERN_META.logLevel]: logLevel }
+  }
+}

@@ -1,0 +1,28 @@
+import type { Limits, Log } from './options.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import type { Item } from './protocol/lists.js'
+import type { Upstream } from './upstream/upstream.js'
+
+/** One entry of a list and the server that lists it. */
+export interface ServerItem { readonly server: string, readonly item: Item }
+
+/** A list over several servers, and the servers that did not answer. */
+export interface Listing {
+  readonly items: readonly ServerItem[]
+  readonly unavailable: ReadonlyArray<{ readonly server: string, readonly error: unknown }>
+}
+
+/** The configured servers, as REST routes, the tool source and calls that wait for input need them. */
+export interface Servers {
+  /** Names of the servers, in the order of the configuration. */
+  readonly names: readonly string[]
+  readonly limits: Limits
+  readonly log: Log
+  readonly stateKey: Buffer | string | undefined
+  /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
+  get (server: string): Upstream
+  /** The entries of all servers in a fixed order; servers that do not answer are named separately. */
+  list (kind: ListKind): Promise<Listing>
+  /** Calls `listener` when lists may have changed. The function that it returns stops that. */
+  onChange (listener: (kinds: readonly ListKind[]) => void): () => void
+}

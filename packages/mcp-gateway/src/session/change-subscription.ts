@@ -1,0 +1,73 @@
+import { CODES } from '@polyvac/mcp-protocol'
+import { backoff } from '../backoff.js'
+import { RpcError, type Id } from '../protocol/json-rpc.js'
+import type { RpcChannel, Waiting } from './rpc-channel.js'
+
+/** Delay in ms before a subscription that ended is requested again. It doubles with each refusal in a row. */
+const LISTEN_AGAIN_MS = 2_000
+const LISTEN_AGAIN_MAX_MS = 60_000
+
+/** Keeps one `subscriptions/listen` request open, for changes of lists and of watched resources (revision 2026-07-28). */
+export class ChangeSubscription {
+  readonly #channel: RpcChannel
+  /** Resources to be notified of. */
+  readonly #uris = new Set<string>()
+  #current: Id | undefined
+  /** Requests that the current one replaces once it is acknowledged. */
+  #replaced: Id[] = []
+  /** Refusals in a row. */
+  #refusals = 0
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor (channel: RpcChannel) {
+    this.#channel = channel
+  }
+
+  watch (uri: string, isWatched: boolean): void {
+    if (isWatched) this.#uris.add(uri)
+    else this.#uris.delete(uri)
+    if (this.#current !== undefined) this.#replaced.push(this.#current)
+    this.listen()
+  }
+
+  listen (): void {
+    clearTimeout(this.#timer)
+    const waiting: Waiting = {
+      isStanding: true,
+      answered: () => this.#ended(waiting),
+      failed: err => this.#ended(waiting, err),
+      progressed () {},
+      logged () {}
+    }
+    this.#waiting = waiting
+    const notifications = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      ...this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }
+    }
+    this.#current = this.#channel.request('subscriptions/listen', { notifications }, waiting)
+  }
+
+  #waiting: Waiting | undefined
+
+  acknowledged (): void {
+    this.#refusals = 0
+    for (const id of this.#replaced.splice(0)) this.#channel.cancel(id, 'replaced by another subscription')
+  }
+
+  close (): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  #ended (waiting: Waiting, err?: unknown): void {
+    // a server without subscriptions: its lists expire by age
+    const isUnknown = err instanceof RpcError && err.code === CODES.methodNotFound
+    if (this.#isClosed || isUnknown || waiting !== this.#waiting) return
+    clearTimeout(this.#timer)
+    const ms = backoff(++this.#refusals, { firstMs: LISTEN_AGAIN_MS, maxMs: LISTEN_AGAIN_MAX_MS })
+    this.#timer = setTimeout(() => this.listen(), ms).unref()
+  }
+}

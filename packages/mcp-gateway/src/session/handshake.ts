@@ -1,0 +1,48 @@
+import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
+import { isRecord } from '../is-record.js'
+import { RpcError } from '../protocol/json-rpc.js'
+import type { ToolResult } from '../protocol/call-options.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'
+
+export const DISCOVER = 'server/discover'
+
+type Capabilities = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
+
+/** What a server reports of itself in the handshake. */
+export interface ServerFacts {
+  readonly revision: string
+  readonly capabilities: Capabilities
+  readonly info: { readonly name: string, readonly version: string }
+}
+
+type Send = (method: string, params: object) => Promise<ToolResult>
+
+/** The handshake of revisions up to 2025-11-25. @throws if the server chooses a revision that the gateway does not support */
+export async function initialize (send: Send): Promise<ServerFacts> {
+  const { protocolVersion, capabilities, serverInfo } = await send('initialize', {
+    protocolVersion: NEWEST_LEGACY, capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO
+  })
+  if (!isLegacy(protocolVersion)) {
+    throw new Error(`it chose protocol version ${JSON.stringify(protocolVersion)}, which the gateway does not support`)
+  }
+  return { revision: protocolVersion, capabilities: capabilitiesOf(capabilities), info: infoOf(serverInfo) }
+}
+
+/** The handshake of revision 2026-07-28. @throws RpcError if the server does not list it */
+export async function discover (send: Send): Promise<ServerFacts> {
+  const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {})
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_REVISION)) {
+    throw new RpcError(CODES.unsupportedVersion, `it supports ${JSON.stringify(supportedVersions)}, not ${MODERN_REVISION}`)
+  }
+  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined) }
+}
+
+/** The capabilities that are objects. */
+function capabilitiesOf (value: unknown): Capabilities {
+  return Object.fromEntries(Object.entries(isRecord(value) ? value : {}).filter(([, one]) => isRecord(one))) as Capabilities
+}
+
+function infoOf (value: unknown): ServerFacts['info'] {
+  const { name, version } = isRecord(value) ? value : {}
+  return { name: typeof name === 'string' ? name : 'unnamed', version: typeof version === 'string' ? version : '0' }
+}

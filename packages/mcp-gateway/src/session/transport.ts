@@ -1,0 +1,29 @@
+import type { Id, RpcMessage } from '../protocol/json-rpc.js'
+
+/** What a transport reports. */
+export interface TransportEvents {
+  /** @param related the request whose response stream carried the message, where the binding has such streams */
+  message (message: RpcMessage, related?: Id): void
+  /** A request was not sent, or its response will not come. */
+  failed (id: Id, err: Error): void
+  closed (): void
+  trouble (err: Error): void
+}
+
+/** Carries messages of JSON-RPC to one server and back. */
+export interface Transport {
+  open (events: TransportEvents): Promise<void>
+  /** Sends a message. A request that cannot be sent is reported by `failed`, any other message by `trouble`. */
+  send (message: RpcMessage): void
+  /** Completes the handshake of a revision up to 2025-11-25. */
+  initialized (revision: string): Promise<void>
+  /** Cancels a request at the server. */
+  cancel (id: Id, reason: string): void
+  close (): Promise<void>
+}
+
+export const INITIALIZED: RpcMessage = { jsonrpc: '2.0', method: 'notifications/initialized' }
+
+export function cancelled (requestId: Id, reason: string): RpcMessage {
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }
+}

@@ -1,0 +1,17 @@
+const PREFIX = 'io.modelcontextprotocol/'
+
+/** The keys of `_meta` that revision 2026-07-28 reserves. */
+export const MODERN_META = {
+  protocolVersion: `${PREFIX}protocolVersion`,
+  clientCapabilities: `${PREFIX}clientCapabilities`,
+  clientInfo: `${PREFIX}clientInfo`,
+  serverInfo: `${PREFIX}serverInfo`,
+  logLevel: `${PREFIX}logLevel`,
+  subscriptionId: `${PREFIX}subscriptionId`
+} as const
+
+/** Names the task of a result in revision 2025-11-25. */
+export const RELATED_TASK = `${PREFIX}related-task`
+
+/** The tasks extension of revision 2026-07-28. */
+export const TASKS_EXTENSION = `${PREFIX}tasks`

@@ -1,0 +1,19 @@
+import { isResponseTo, type InputResponse, type ServerRequest } from '@polyvac/mcp-protocol'
+
+/** Thrown into a handler that runs again once its caller has answered. */
+export class InputRequired extends Error {}
+
+/**
+ * The answers to all questions. An answer of the wrong form counts as none.
+ * @param wait gets the questions without an answer before this throws: a handler may catch the error
+ * @throws InputRequired if an answer is missing
+ */
+export function askAgain<K extends string> (
+  questions: Readonly<Record<K, ServerRequest>>, answers: Readonly<Record<string, unknown>>, wait: (open: Record<string, ServerRequest>) => void
+): Record<K, InputResponse> {
+  const asked = Object.entries(questions) as Array<[K, ServerRequest]>
+  const open = asked.filter(([key, question]) => !isResponseTo(question, answers[key]))
+  if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, answers[key]])) as Record<K, InputResponse>
+  wait(Object.fromEntries(open))
+  throw new InputRequired(`the caller has to answer ${open.map(([key]) => key).join(', ')} first`)
+}
