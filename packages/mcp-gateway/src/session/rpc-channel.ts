@@ -61,7 +61,9 @@ export class RpcChannel implements TransportEvents {
   request (method: string, params: object, waiting: Waiting, meta?: object): Id {
     const id = ++this.#lastId
     this.#waiting[id] = waiting
-    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...this.#envelope, ...meta, progressToken: id } } })
+    const hasMeta = meta !== undefined || this.#envelope !== undefined
+    const _meta = hasMeta ? { ...this.#envelope, ...meta, progressToken: id } : { progressToken: id }
+    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
     return id
   }
 
