@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'tap'
 import { innerRequest, isInner, SseBody } from '../src/plugin.js'
 
-test('an application answers requests of its own process without a port', async t => {
+test('an application answers requests within its process, without a port', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRequest', async (_request, reply) => { reply.header('x-hook', 'ran') })
