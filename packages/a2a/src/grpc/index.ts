@@ -1,9 +1,10 @@
 import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject } from '@grpc/grpc-js'
+import { integer, isRecord, optional, readOptions, text, type OptionRules } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
-import { text } from 'node:stream/consumers'
+import { text as textOf } from 'node:stream/consumers'
 import { grpcStatusOf } from '../dialects/v1/failures.js'
 import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
-import { DEFAULTS } from '../options.js'
+import { OPTIONS } from '../options.js'
 import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
 import { dataOf, endsStream } from './read-events.js'
@@ -36,6 +37,15 @@ export const CLOSE_GRACE_MS = 500
 /** Calls of one connection at once: a client that opens them without end is held up by HTTP/2 itself. */
 export const MAX_CALLS = 1_000
 
+export const GRPC_OPTIONS = {
+  host: text('127.0.0.1'),
+  port: integer(0, { min: 0, max: 65_535 }),
+  prefix: optional('a text', value => typeof value === 'string', ''),
+  credentials: optional<ServerCredentials | undefined>('server credentials of @grpc/grpc-js', isRecord),
+  maxCalls: integer(MAX_CALLS),
+  maxMessageBytes: integer(OPTIONS.bodyLimit.default)
+} satisfies OptionRules<A2aGrpcOptions>
+
 /** Details beside an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
 export const MAX_DETAIL_BYTES = 4096
 export const MAX_MESSAGE_CHARS = 1024
@@ -54,7 +64,7 @@ const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encod
  * @throws A2A_GRPC_MISSING; and the application does not get ready for A2A_PLUGIN_OPTIONS, A2A_GRPC_CANNOT_LISTEN
  */
 export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {
-  const { host = '127.0.0.1', port = 0, prefix = '', credentials, maxCalls = MAX_CALLS, maxMessageBytes = DEFAULTS.bodyLimit } = options
+  const { host, port, prefix, credentials, maxCalls, maxMessageBytes } = readOptions(GRPC_OPTIONS, options, A2aOptionsError, 'a2aGrpc')
   const peers = await loadPeers()
   const { grpc } = peers
   const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_concurrent_streams': maxCalls })
@@ -104,7 +114,7 @@ class Caller {
   answer (method: RpcMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
     this.#ask(method, call).then(async answer => {
       this.#sendHeaders(call, answer)
-      done(null, method.write(this.#resultOf(await text(answer.body), answer.status)))
+      done(null, method.write(this.#resultOf(await textOf(answer.body), answer.status)))
     }).catch(err => { done(this.#failure(err)) })
   }
 
@@ -116,7 +126,7 @@ class Caller {
     const answer = await this.#ask(method, call)
     const { body, headers, status } = answer
     this.#sendHeaders(call, answer)
-    if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await text(body), status)
+    if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(body), status)
     let ended = false
     for await (const data of dataOf(body)) {
       const event = this.#resultOf(data, status)
