@@ -1,11 +1,11 @@
 import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject } from '@grpc/grpc-js'
-import { integer, isRecord, optional, readOptions, text, type OptionRules } from '@polyvac/core/plugin'
+import { innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { grpcStatusOf } from '../dialects/v1/failures.js'
 import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
 import { OPTIONS } from '../options.js'
-import { ask, type Answer } from './ask.js'
 import { loadPeers, type Peers } from './peers.js'
 import { dataOf, endsStream } from './read-events.js'
 import { ProtobufCodec, type StatusDetail, type RpcMethod } from './protobuf-codec.js'
@@ -112,9 +112,9 @@ class Caller {
   }
 
   answer (method: RpcMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
-    this.#ask(method, call).then(async answer => {
-      this.#sendHeaders(call, answer)
-      done(null, method.write(this.#resultOf(await textOf(answer.body), answer.status)))
+    this.#request(method, call).then(async response => {
+      this.#sendHeaders(call, response)
+      done(null, method.write(this.#resultOf(await textOf(response), response)))
     }).catch(err => { done(this.#failure(err)) })
   }
 
@@ -123,39 +123,39 @@ class Caller {
   }
 
   async #pass (method: RpcMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
-    const answer = await this.#ask(method, call)
-    const { body, headers, status } = answer
-    this.#sendHeaders(call, answer)
-    if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(body), status)
+    const response = await this.#request(method, call)
+    this.#sendHeaders(call, response)
+    if (!String(response.headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(response), response)
     let ended = false
-    for await (const data of dataOf(body)) {
-      const event = this.#resultOf(data, status)
+    for await (const data of dataOf(response)) {
+      const event = this.#resultOf(data, response)
       ended = endsStream(event)
       if (call.write(method.write(event))) continue
       await new Promise<void>(resolve => {
         const go = (): void => {
           call.off('drain', go)
           call.off('cancelled', go)
-          body.off('close', go)
+          response.off('close', go)
           resolve()
         }
         call.on('drain', go).on('cancelled', go)
-        body.on('close', go)
+        response.on('close', go)
       })
     }
     if (!ended) throw this.#cutOff()
   }
 
-  async #ask ({ name, read }: RpcMethod, call: Call): Promise<Answer> {
-    const left = new AbortController()
-    call.on('cancelled', () => { left.abort() })
-    return await ask(this.#app, {
-      url: this.#url,
+  async #request ({ name, read }: RpcMethod, call: Call): Promise<IncomingMessage> {
+    const cancelled = new AbortController()
+    call.on('cancelled', () => { cancelled.abort() })
+    return await innerRequest(this.#app, {
+      method: 'POST',
+      path: this.#url,
       headers: this.#headersOf(call),
       remoteAddress: addressOf(call.getPeer()),
-      payload: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: this.#read(read, call.request) }),
-      signal: left.signal
-    })
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: this.#read(read, call.request) }),
+      signal: cancelled.signal
+    }).response
   }
 
   #read (read: RpcMethod['read'], bytes: Buffer): unknown {
@@ -174,7 +174,7 @@ class Caller {
     return headers
   }
 
-  #sendHeaders (call: Call, { headers }: Answer): void {
+  #sendHeaders (call: Call, { headers }: IncomingMessage): void {
     const metadata = new this.#peers.grpc.Metadata()
     for (const name of ['a2a-extensions', 'www-authenticate', 'retry-after']) {
       const value = headers[name]
@@ -184,7 +184,7 @@ class Caller {
   }
 
   /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
-  #resultOf (json: string, status: number): unknown {
+  #resultOf (json: string, { statusCode: status = 500 }: IncomingMessage): unknown {
     const { result, error } = parsed(json)
     if (result !== undefined) return result
     const { code, message, data = [] } = typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
@@ -207,10 +207,10 @@ class Caller {
   }
 
   #failure (err: unknown): Failure {
-    const { code, metadata } = err as Failure
+    const { code, metadata } = err as { readonly code?: unknown, readonly metadata?: unknown }
     if (typeof code === 'number' && metadata !== undefined) return err as Failure
-    // the reader was too slow or has left, or the application closes
-    if ((err as { code?: unknown }).code === 'LIGHT_ECONNRESET') return this.#cutOff()
+    // the reader was too slow or disconnected, or the application closes
+    if (code === 'ECONNRESET' || code === 'ABORT_ERR') return this.#cutOff()
     this.#app.log.error({ err }, 'a gRPC call failed')
     return this.#told('INTERNAL', 'the call failed; the log has the reason', [])
   }
@@ -230,7 +230,7 @@ function addressOf (peer: string): string {
 }
 
 async function shutDown (server: Server): Promise<void> {
-  const late = setTimeout(() => { server.forceShutdown() }, CLOSE_GRACE_MS)
-  await new Promise<void>(resolve => { server.tryShutdown(() => { resolve() }) })
-  clearTimeout(late)
+  const ended = new Promise<void>(resolve => { server.tryShutdown(() => { resolve() }) })
+  await within(ended, CLOSE_GRACE_MS, () => { server.forceShutdown() })
+  await ended
 }
