@@ -135,7 +135,7 @@ export const limits = {
     ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
+    ['Text of progress that waits for a slow reader', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   'MCP server': [
     ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `bodyLimit`.'],

@@ -91,6 +91,7 @@ export const remedies = {
   MEMORY_MODULE: { seen: 'start', means: 'A memory module is missing, fails to load, or makes nothing that can be searched.', remedy: 'Export `createMemory(entry, { folder, log })` whose result has `search()`.' },
   VAC_WITHOUT_MEMORY: { seen: 'start', means: 'A VAC answers from documents and has none.', remedy: 'Add a `memory` entry, or name another `interpreter`.' },
   WORKER_OPTIONS: { seen: 'start', means: 'An option of `workerInterpreter` has the wrong type or is out of its range. `message` names it.', remedy: 'Correct the named option.' },
+  HOST_OPTIONS: { seen: 'start', means: 'An option of `createHost` is unknown, has the wrong type or is out of its range.', remedy: 'Correct the option that `message` names.' },
   WORKER_FUNCTION: { seen: 'start', means: '`async_stream: false` was set with an interpreter given as a function. Functions cannot enter a worker thread.', remedy: 'Give `stream_interpreter` as a module path.' },
   UNKNOWN_A2A_VAC: { seen: 'start', means: '`a2a_vac_names` names a VAC that is not configured.', remedy: 'Take a name from the list in the message.' },
   VAC_PLUGIN_OPTIONS: { seen: 'start', means: 'The vac plugin was registered without `vacs`, or with an option that is unknown, has the wrong type or is out of its range.', remedy: 'Register it with `{ vacs: createVacs({ … }) }`; correct the option that `message` names.' },

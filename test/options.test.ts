@@ -5,11 +5,13 @@ import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs, workerInterpreter, type Interpreter } from '@polyvac/core'
 import type { OptionRule } from '@polyvac/core/plugin'
 import { documentsInterpreter, openaiInterpreter, openFolder } from '@polyvac/documents'
+import { createHost } from '@polyvac/host'
 import { deltaWriter, type TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { GRPC_OPTIONS } from '../packages/a2a/src/grpc/index.js'
 import { OPTIONS as A2A_OPTIONS, PUSH_OPTIONS } from '../packages/a2a/src/options.js'
+import { HOST_OPTIONS } from '../apps/host/src/host-options.js'
 import { RUN_LIMITS } from '../packages/core/src/run-interpreter.js'
 import { VACS_OPTIONS } from '../packages/core/src/vacs.js'
 import { WORKER_OPTIONS } from '../packages/core/src/worker-interpreter.js'
@@ -35,6 +37,7 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['openFolder', FOLDER_OPTIONS, options => openFolder({ path: '.', ...options })],
   ['documentsInterpreter', DOCUMENTS_OPTIONS, options => documentsInterpreter({ search: async () => [] }, options)],
   ['openaiInterpreter', OPENAI_OPTIONS, options => openaiInterpreter(options)],
+  ['createHost', HOST_OPTIONS, async options => { await (await createHost({ vacs: ['docs'], stream_interpreter: 'echo', ...options })).close() }],
   ['sqliteTaskStore', rulesOf(STORE_NUMBERS), options => sqliteTaskStore({ path: ':memory:', ...options })],
   ['work of a task store', rulesOf(WORK_NUMBERS), async options => { (await openStore()).work(async () => {}, options) }],
   ['deliver of a task store', rulesOf(DELIVER_NUMBERS), async options => { (await openStore()).deliver(async () => 'delivered', options) }],

@@ -1,7 +1,7 @@
 import { CODES, isServerRequestMethod, TASKS_EXTENSION } from '@polyvac/mcp-protocol'
 import { RpcError } from './json-rpc.js'
 import type { CallOptions, ToolResult } from './call-options.js'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 
 /** Questions in one answer of revision 2026-07-28. */
 export const MAX_AT_ONCE = 20

@@ -1,5 +1,7 @@
+import { unlessAborted } from '@polyvac/core/plugin'
 import { CODES, TASKS_CAPABILITY, TASKS_EXTENSION } from '@polyvac/mcp-protocol'
 import { RpcError } from '../protocol/json-rpc.js'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
 import { answersTo } from './server-requests.js'
@@ -73,25 +75,11 @@ async function untilEnded ({ server, maxMs, options, request, onTrouble }: Await
       const seen = await look(taskId)
       if (typeof seen === 'object' && seen !== null) return seen as ToolResult
       if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
-      await pause(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+      const pause = delay(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS)
+      await (options.signal === undefined ? pause : unlessAborted(pause, options.signal))
     }
   } catch (err) {
     request('tasks/cancel', { taskId }, { capabilities: TASKS_CAPABILITY }).catch(onTrouble)
     throw err
   }
-}
-
-/** @throws the reason of the signal */
-function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted === true) reject(signal.reason)
-      else resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted === true) end()
-  })
 }

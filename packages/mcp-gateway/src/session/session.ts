@@ -1,5 +1,6 @@
-import { LinkedSet } from '@polyvac/core/plugin'
+import { LinkedSet, within } from '@polyvac/core/plugin'
 import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import { CallTimeoutError } from '../errors.js'
 import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
@@ -105,7 +106,8 @@ export class Session {
 
   /** The handshake. */
   async connect (timeoutMs: number): Promise<void> {
-    await this.requests.open()
+    const { name } = this.#options
+    await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
     const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params, {})
     if (this.isModern) {
       this.#facts = await discover(send)

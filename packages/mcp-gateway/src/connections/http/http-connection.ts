@@ -1,3 +1,4 @@
+import { within } from '@polyvac/core/plugin'
 import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
 import { CallTimeoutError } from '../../errors.js'
@@ -204,9 +205,7 @@ export class HttpConnection implements Connection {
     const streamable = this.#streamable
     if (streamable?.sessionId === undefined || this.wasStale || !this.session.open) return
     this.#streamable = undefined
-    let timer: NodeJS.Timeout | undefined
-    await Promise.race([streamable.endSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
-    clearTimeout(timer)
+    await within(streamable.endSession().catch(() => {}), GOODBYE_MS)
   }
 }
 
