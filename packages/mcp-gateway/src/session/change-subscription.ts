@@ -7,7 +7,7 @@ import type { RpcChannel, Waiting } from './rpc-channel.js'
 const LISTEN_AGAIN_MS = 2_000
 const LISTEN_AGAIN_MAX_MS = 60_000
 
-/** Keeps one `subscriptions/listen` request open, for changes of lists and of watched resources (revision 2026-07-28). */
+/** Keeps one `subscriptions/listen` request open, for changes of lists and resources (revision 2026-07-28). */
 export class ChangeSubscription {
   readonly #channel: RpcChannel
   /** Resources to be notified of. */
