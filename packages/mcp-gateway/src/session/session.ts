@@ -74,7 +74,7 @@ export class Session {
       trouble: options.onTrouble
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
-    this.#subscription = options.isModern ? new ChangeSubscription(this.requests) : undefined
+    this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined
     this.#questions = new ServerRequests(this.#calls)
     this.#parts = {
       server: options.name,
