@@ -1,3 +1,4 @@
+// Every export of this file is public API.
 export { mcpGatewayPlugin, mcpGatewayPlugin as default } from './plugin.js'
 export { createGateway } from './gateway.js'
 export type { Gateway } from './gateway.js'

@@ -7,46 +7,58 @@ import { GatewayOptionsError } from './errors.js'
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
   readonly servers: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>
-  /** `none`: a server whose entry names neither `env` nor `inherit_env` gets the safe list alone. Default `all`. */
+  /** `none`: a server whose entry has neither `env` nor `inherit_env` gets the safe list alone. Default `all`. */
   readonly inheritEnv?: 'all' | 'none' | undefined
-  /** Variables that such an entry never inherits: the service's own secrets. Default: `POLYVAC_*`, `DATABASE_URL`, `PGPASSWORD`, and these. */
+  /**
+   * Variables that such an entry does not inherit, besides `POLYVAC_*`, `DATABASE_URL` and `PGPASSWORD`: secrets of the
+   * service. Default: none.
+   */
   readonly secretEnv?: readonly string[] | undefined
-  /** The environment to inherit from. Default `process.env`. */
+  /** The environment that servers inherit. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Folder in which commands run, and to which `cwd` is relative. Default: the working directory. */
   readonly folder?: string | undefined
   readonly log?: Log | undefined
-  /** Longest time in ms without an answer or progress of a call; an entry's `timeout` outranks it. Default 60,000. */
+  /**
+   * Longest time in ms of a call without a response or progress; `timeout` of an entry takes precedence. Default
+   * 60,000.
+   */
   readonly callTimeoutMs?: number | undefined
-  /** Longest time in ms for a call, progress or not: a server that reports progress for ever would hold its place for ever. Default 3,600,000. */
+  /**
+   * Longest time in ms of a call, regardless of progress: a server could report progress without end. Default
+   * 3,600,000.
+   */
   readonly maxCallMs?: number | undefined
   /** Time in ms for a server to start, its download by `npx` included. Default 60,000. */
   readonly startTimeoutMs?: number | undefined
-  /** How long a request waits in ms for a server that is just starting. Default 10,000. */
+  /** Longest wait of a request in ms for a server that is starting. Default 10,000. */
   readonly readyWaitMs?: number | undefined
-  /** How long a list of all servers waits in ms for one of them; then it is left out. Default 5,000. */
+  /** Longest wait of a list of all servers in ms for one of them; then that one is left out. Default 5,000. */
   readonly listWaitMs?: number | undefined
-  /** Longest message read from a server, in bytes: one that prints without end would take the memory. Past this, that call fails alone. Default 32 MiB. */
+  /**
+   * Longest message of a server in bytes: output without end would exhaust the memory. A longer message fails its own
+   * call alone. Default 32 MiB.
+   */
   readonly maxMessageBytes?: number | undefined
-  /** Calls of one server at once; one more is refused with 503. Default 1,000. */
+  /** Calls of one server in flight; one more is refused with 503. Default 1,000. */
   readonly maxInFlight?: number | undefined
   /** Last lines of a server's stderr that are kept. Default 20. */
   readonly stderrLines?: number | undefined
-  /** Wait in ms before the first restart; it doubles with each failure. Default 250. */
+  /** Delay in ms before the first restart; it doubles with each failure. Default 250. */
   readonly restartDelayMs?: number | undefined
-  /** Longest wait in ms before a restart. Default 60,000. */
+  /** Longest delay in ms before a restart. Default 60,000. */
   readonly restartDelayMaxMs?: number | undefined
   /** Silence in ms after which a server without calls is pinged. Default 30,000. */
   readonly pingIntervalMs?: number | undefined
-  /** Time in ms for the answer to a ping. Default 10,000. */
+  /** Longest wait in ms for the response to a ping. Default 10,000. */
   readonly pingTimeoutMs?: number | undefined
-  /** How long in ms a list is believed of a server that tells no changes. Default 60,000. */
+  /** Time in ms after which a list expires, if its server does not notify of changes. Default 60,000. */
   readonly listTtlMs?: number | undefined
-  /** How long in ms a question of a server to a caller stays open. Default 600,000. */
+  /** Time in ms that a question of a tool to its caller stays open. Default 600,000. */
   readonly questionTtlMs?: number | undefined
-  /** Questions open at once; one more is declined. Default 100. */
+  /** Questions that are open at once; one more is declined. Default 100. */
   readonly maxQuestions?: number | undefined
-  /** Key that signs `requestState`, 32 bytes or more. Default: one made at start. */
+  /** Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. */
   readonly stateKey?: Buffer | string | undefined
 }
 

@@ -7,11 +7,11 @@ import { DEFAULTS, GATEWAY_RULES, SERVERS, type GatewayOptions } from './options
 export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   /** The servers, for a gateway that starts and ends with the plugin. */
   readonly servers?: GatewayOptions['servers'] | undefined
-  /** A gateway that the application made, and closes itself; instead of `servers`. */
+  /** A gateway that the application created and closes, instead of `servers`. */
   readonly gateway?: Gateway | undefined
   /**
    * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
-   * A call that asked for input is resumed by the caller that began it alone.
+   * Only the caller that began a call can resume it with `requestState`.
    */
   readonly authenticate?: Authenticate | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */

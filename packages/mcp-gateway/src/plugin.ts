@@ -20,12 +20,12 @@ import {
 } from './schemas.js'
 import { contentsBody } from './rest/bodies.js'
 
-/** How long responses may take to leave when the application closes, in ms; then their sockets are destroyed. */
+/** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
+/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const { servers, gateway: shared, authenticate, bodyLimit, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
@@ -40,7 +40,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
-  // what is sent has been made here, key by key; results of servers leave as they are
+  // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
   const principalOf = authenticateCallers(host, authenticate)
   app.addHook('onReady', async () => { gateway.start() })
@@ -142,14 +142,17 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }
 }
 
-/** Whether a caller prefers events; one that takes anything gets JSON. */
+/** Whether a caller prefers events; one that accepts any type gets JSON. */
 function wantsEvents (accept: string | undefined): boolean {
   return accept !== undefined && /text\/event-stream/i.test(accept) && negotiate(accept.toLowerCase(), ['application/json', 'text/event-stream']) === 'text/event-stream'
 }
 
 /**
- * The plugin. Routes under the scope's prefix: the five of the service description, GET /mcp/tools, GET /mcp/tools/<server_name>,
- * POST /mcp/call, GET /mcp/resources, POST /mcp/resources/read, and beside them /mcp/servers, /mcp/prompts, /mcp/prompts/get,
- * /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
+ * The Fastify plugin. Routes under the scope's prefix: those of the service description, GET /mcp/tools,
+ * GET /mcp/tools/<server_name>, POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
+ * /mcp/servers, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser
+ * or error handler to the scope around it.
+ * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
+ * } } })
  */
 export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

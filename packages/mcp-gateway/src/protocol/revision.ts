@@ -2,7 +2,7 @@ import { packageVersion } from '@polyvac/core/plugin'
 import { MODERN_META, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import type { CallOptions } from './call-options.js'
 
-/** The revision that the gateway speaks of those without sessions. */
+/** The revision without sessions that the gateway supports. */
 export const MODERN_REVISION = MODERN_REVISIONS[0]
 
 export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const

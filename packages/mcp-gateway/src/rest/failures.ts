@@ -5,7 +5,7 @@ import type { GatewayError } from '../schemas.js'
 
 export interface Failure { readonly status: number, readonly body: GatewayError }
 
-/** The response to a failed request: `{ error, code, … }`, where `error` is a text, as the service description has it. */
+/** The response to a failed request: `{ error, code, … }` of the service description, where `error` is a text. */
 export function failureOf (err: unknown, request: FastifyRequest): Failure {
   const { status, body: { error: { code, message, requestId } } } = failureOfRequest(err, request)
   const { server, tool, details = code === 'INTERNAL_ERROR' ? { requestId } : undefined } = contextOf(err) ?? {}

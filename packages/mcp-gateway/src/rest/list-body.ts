@@ -5,7 +5,7 @@ import type { ServerItem } from '../servers.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listBody } from './bodies.js'
 
-/** Bodies kept: one for each list, of all servers and of one. */
+/** Bodies kept: one for each list, of all servers or of one. */
 const MAX_KEPT = 200
 
 interface Kept {
@@ -14,7 +14,7 @@ interface Kept {
   readonly etag: string
 }
 
-/** Lists as text with their ETag, made anew only when an entry is another one: a list may be long, and is asked for often. */
+/** Serialized lists with their ETag, cached until an entry changes: lists are long and requested often. */
 export class ListBodies {
   readonly #kept = new Map<string, Kept>()
 

@@ -6,7 +6,7 @@ import type { Transport, TransportEvents } from './transport.js'
 /** The connection ended before the response. */
 export class ConnectionClosedError extends Error {}
 
-/** Receives the response to a request. Exactly one of `answered` and `failed` is called, unless the request is cancelled. */
+/** Receives the response to a request: `answered` or `failed` is called once, unless the request is cancelled. */
 export interface Waiting {
   /** It stays open for the whole session, such as `subscriptions/listen`. */
   readonly isStanding?: boolean

@@ -8,11 +8,11 @@ import { subscribeEverywhere } from './subscribe.js'
 import type { GatewayToolSource, SourceItem } from './types.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 
-/** Where a name leads. */
+/** The server of a name, and the name that it has there. */
 interface Place { readonly server: string, readonly own: string }
 
 export function toolSource (servers: Servers): GatewayToolSource {
-  // names say where they lead for ever, so an old list can be late, never wrong
+  // a name always maps to the same server and tool: a stale list can miss entries but not misroute
   const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
   const interactive = new InteractiveCalls(servers)
   const tasks = new SourceTasks(servers)
@@ -30,7 +30,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     return listed
   }
 
-  // compared with the list, never cut at the separator, which may occur in a name
+  // compared with the list, not split at the separator, which may occur in a name
   async function find (kind: 'tools' | 'prompts', name: string): Promise<Place> {
     const known = places[kind].get(name)
     if (known !== undefined) return known
@@ -50,7 +50,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 
   return {
-    // how a tool is called as a task is between its server and this gateway
+    // `execution` is between the server and this gateway, which calls the tool as a task if needed
     list: async () => (await named('tools')).map(({ execution: _execution, ...tool }) => ({ ...tool, name: tool.name as string, inputSchema: objectSchema(tool.inputSchema) })),
     async call (name, args, context) {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name)
@@ -97,7 +97,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 }
 
-/** Clients refuse a whole list for one tool whose schema is no object. */
+/** Clients refuse a whole list for one tool whose schema is not an object. */
 function objectSchema (schema: unknown): object {
   return { ...(typeof schema === 'object' ? schema : {}), type: 'object' }
 }

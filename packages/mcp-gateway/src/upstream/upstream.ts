@@ -12,20 +12,20 @@ import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
 
-/** One configured server, as it is asked. */
+/** One configured server: its lists, calls and other requests. */
 export class Upstream extends Supervisor {
   /**
    * A list of this server, in a fixed order.
-   * @throws MCP_SERVER_NOT_READY and what befalls a call
+   * @throws MCP_SERVER_NOT_READY and the errors of a request
    */
   async list (kind: ListKind): Promise<readonly Item[]> {
     return await this.#ask(undefined, session => session.list(kind))
   }
 
   /**
-   * Calls a tool and gives its whole result.
-   * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED, MCP_SERVER_GONE,
-   * MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
+   * Calls a tool and returns its whole result.
+   * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED,
+   * MCP_SERVER_GONE, MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
    */
   async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
@@ -35,7 +35,7 @@ export class Upstream extends Supervisor {
     return result
   }
 
-  /** As `call`, but a result with `isError` is a result. */
+  /** Like `call`, but returns a result with `isError` instead of throwing. */
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
@@ -48,7 +48,7 @@ export class Upstream extends Supervisor {
     }, options)
   }
 
-  /** @throws MCP_RESOURCE_NOT_FOUND and what befalls a call */
+  /** @throws MCP_RESOURCE_NOT_FOUND and the errors of a request */
   async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
       if (!session.offers('resources')) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), 'it has no resources')
@@ -56,13 +56,13 @@ export class Upstream extends Supervisor {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#words(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#textOf(err))
         throw err
       }
     }, options)
   }
 
-  /** @throws MCP_PROMPT_NOT_FOUND and what befalls a call */
+  /** @throws MCP_PROMPT_NOT_FOUND and the errors of a request */
   async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
       const names = (await session.list('prompts')).map(item => item[LISTS.prompts.id] as string)
@@ -71,12 +71,12 @@ export class Upstream extends Supervisor {
     }, options)
   }
 
-  /** Proposes values for an argument; none where the server does not do that. @throws what befalls a call */
+  /** Completes an argument; no values from a server without completions. @throws the errors of a request */
   async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
   }
 
-  /** Any other request. @throws what befalls a call */
+  /** Sends any other request. @throws MCP_CALL_FAILED and the other errors of `call` but those of tools */
   async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => await session.request(method, params, options), options)
   }
@@ -96,27 +96,27 @@ export class Upstream extends Supervisor {
         const connection = this.connectionOf(session)
         if (connection?.isUnreachable(err) === true) this.leave(session, connection, connection.problemOf(err))
         if (connection === undefined || !await connection.isStale(err)) throw err
-        // the server forgot the session: a new one, and the request once more
+        // the server forgot the session: open a new one and send the request once more
         this.retire(session, connection)
         session = await this.ready(signal)
         return await work(session)
       }
     } catch (err) {
-      // the caller's own words
+      // the caller aborted with its own reason
       if (signal?.aborted === true && err === signal.reason) throw err
-      throw await this.#explained(err, tool, session)
+      throw await this.#toCodedError(err, tool, session)
     }
   }
 
-  /** An error as callers and programs can use it: coded, with its place and what is known of the server. */
-  async #explained (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
+  /** Turns an error into a coded one with its context and details of the server. */
+  async #toCodedError (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
     const connection = this.connectionOf(session)
     const context = { server: this.name, tool }
     if (err instanceof RpcError) {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
       if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(quoteName(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+        return withContext(new CallFailedError(quoteName(this.name), this.#textOf(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
@@ -130,12 +130,12 @@ export class Upstream extends Supervisor {
     return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
   }
 
-  #words (err: RpcError): string {
+  #textOf (err: RpcError): string {
     return this.redact(shortened(err.message))
   }
 }
 
-/** Whether a tool says that it is always a task (2025-11-25). */
+/** Whether a tool can be called as a task alone (2025-11-25). */
 function needsTask (tool: Item | undefined): boolean {
   return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
 }

@@ -131,7 +131,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, Buffer.concat(this.#chunks).toString()))
   }
 
-  /** The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it answers the request. */
+  /**
+   * The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it
+   * answers the request.
+   */
   #deliver (text: string): void {
     const parsed = parse(text)
     for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {
