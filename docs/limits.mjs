@@ -58,8 +58,8 @@ export const limits = {
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
     ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/sqlite/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
-    ['Tasks that a worker executes at once', `${tasks}/sqlite/store.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
-    ['Time for one attempt', `${tasks}/sqlite/store.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
+    ['Tasks that a worker executes at once', `${tasks}/sqlite/options.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
+    ['Time for one attempt', `${tasks}/sqlite/options.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
     ['Time that a task stays with a process that is not heard of', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],
     ['Executors that a task may cost beyond the first', `${tasks}/sqlite/options.ts`, 'retries', '', 'The task fails with `TASK_EXECUTOR_LOST`.'],
     ['Events that a reader holds', `${tasks}/sqlite/task-log.ts`, 'PAGE', 'events', 'The rest stays in the store until the reader asks.'],
@@ -71,7 +71,7 @@ export const limits = {
     ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
-    ['Time for one delivery', `${tasks}/sqlite/store.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
+    ['Time for one delivery', `${tasks}/sqlite/options.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   A2A: [
     ['Time that `tasks/send` waits for the end', `${a2a}/options.ts`, 'sendTimeoutMs', 'ms', 'It answers with the task as it stands. Set it with `sendTimeoutMs`.'],
@@ -79,8 +79,8 @@ export const limits = {
     ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
-    ['Characters that the frames of all streams have together', `${a2a}/tasks/stream-quota.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
+    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -135,7 +135,7 @@ export const limits = {
     ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
+    ['Text of progress that waits for a slow reader', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   'MCP server': [
     ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `bodyLimit`.'],

@@ -1,19 +1,26 @@
 import Fastify, { type FastifyPluginAsync } from 'fastify'
-import { test } from 'tap'
+import { t as tap, test } from 'tap'
 import { createVacs, workerInterpreter, type Interpreter } from '@polyvac/core'
 import type { OptionRule } from '@polyvac/core/plugin'
 import { documentsInterpreter, openaiInterpreter, openFolder } from '@polyvac/documents'
+import { createHost } from '@polyvac/host'
+import { deltaWriter, type TaskStore } from '@polyvac/tasks'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
+import { HOST_OPTIONS } from '../apps/host/src/host-options.js'
 import { RUN_LIMITS } from '../packages/core/src/run-interpreter.js'
 import { VACS_OPTIONS } from '../packages/core/src/vacs.js'
 import { WORKER_OPTIONS } from '../packages/core/src/worker-interpreter.js'
 import { DOCUMENTS_OPTIONS } from '../packages/documents/src/documents-interpreter.js'
 import { FOLDER_OPTIONS } from '../packages/documents/src/folder-options.js'
 import { OPENAI_OPTIONS } from '../packages/documents/src/openai-interpreter.js'
+import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
+import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
+import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
 import { OPTIONS as VAC_OPTIONS } from '../packages/vac/src/options.js'
 
 type Options = Record<string, unknown>
-type Table = Readonly<Record<string, Pick<OptionRule, 'range' | 'default'>>>
+type Table = Readonly<Record<string, Pick<OptionRule, 'range' | 'default'> & Partial<OptionRule>>>
 
 const streamInterpreter: Interpreter = async () => 'yes'
 const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
@@ -26,6 +33,11 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['openFolder', FOLDER_OPTIONS, options => openFolder({ path: '.', ...options })],
   ['documentsInterpreter', DOCUMENTS_OPTIONS, options => documentsInterpreter({ search: async () => [] }, options)],
   ['openaiInterpreter', OPENAI_OPTIONS, options => openaiInterpreter(options)],
+  ['createHost', HOST_OPTIONS, async options => { await (await createHost({ vacs: ['docs'], stream_interpreter: 'echo', ...options })).close() }],
+  ['sqliteTaskStore', rulesOf(STORE_NUMBERS), options => sqliteTaskStore({ path: ':memory:', ...options })],
+  ['work of a task store', rulesOf(WORK_NUMBERS), async options => { (await openStore()).work(async () => {}, options) }],
+  ['deliver of a task store', rulesOf(DELIVER_NUMBERS), async options => { (await openStore()).deliver(async () => 'delivered', options) }],
+  ['deltaWriter', rulesOf(DELTA_NUMBERS), options => deltaWriter({ emit: async () => 1 }, options)],
   ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })]
 ]
 
@@ -40,7 +52,24 @@ async function register<T extends object> (plugin: FastifyPluginAsync<T>, option
   }
 }
 
+/** A table of @polyvac/tasks, which depends on no other package of Polyvac, as one of core. */
+function rulesOf (numbers: Readonly<Record<string, NumberRule>>): Table {
+  return Object.fromEntries(Object.entries(numbers).map(([name, rule]) => [name, { default: rule[0], range: { min: rule[1], max: maxOf(name, rule), integer: true } }]))
+}
+
+let opened: TaskStore | undefined
+async function openStore (): Promise<TaskStore> {
+  if (opened === undefined) {
+    opened = sqliteTaskStore({ path: ':memory:' })
+    await opened.open()
+  }
+  return opened
+}
+tap.teardown(async () => { await opened?.close() })
+
 const MAX_TIMER_MS = 2 ** 31 - 1
+/** Times that no timer waits for: ages of tasks and of their webhooks. */
+const AGES = ['ttlMs', 'deadAfterMs', 'inputMs']
 
 /** What no number option of a range may take. */
 function badNumbers ({ min, max, integer }: NonNullable<OptionRule['range']>): unknown[] {
@@ -51,7 +80,7 @@ function badNumbers ({ min, max, integer }: NonNullable<OptionRule['range']>): u
 for (const [name, table, read] of TABLES) {
   test(`${name} refuses numbers out of range, wrong types and unknown names`, async t => {
     for (const [option, { range, default: fallback }] of Object.entries(table)) {
-      if (option.endsWith('Ms')) t.ok(range !== undefined && range.integer && range.max <= MAX_TIMER_MS, `${option} is a time that a timer can wait`)
+      if (option.endsWith('Ms') && !AGES.includes(option)) t.ok(range !== undefined && range.integer && range.max <= MAX_TIMER_MS, `${option} is a time that a timer can wait`)
       if (typeof fallback === 'number') t.ok(range !== undefined && fallback >= range.min && fallback <= range.max, `the default of ${option} is within its range`)
       const wrong = range === undefined ? [42n] : badNumbers(range)
       t.ok(wrong.length > 0)
@@ -59,6 +88,8 @@ for (const [name, table, read] of TABLES) {
         await t.rejects(async () => { await read({ [option]: value }) }, { code: /^[A-Z_]+$/, message: new RegExp(`\\b${option}\\b.* is `) }, `${option}: ${String(value)}`)
       }
     }
+    // the tables of @polyvac/tasks hold numbers alone
+    if (Object.values(table).some(({ expected }) => expected === undefined)) return
     const long = Object.keys(table).find(option => option.length > 5) ?? ''
     await t.rejects(async () => { await read({ [`${long}x`]: 1 }) }, { message: new RegExp(`no option "[^"]*${long}x"; did you mean "${long}"`) })
   })

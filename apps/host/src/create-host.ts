@@ -1,17 +1,16 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { failureOf, ShuttingDownError } from '@polyvac/core/plugin'
+import { failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { openGateway, serversOf, toolCaller } from './gateway.js'
 import { guardHost } from './host-guard.js'
-import { UnknownVacNamesError } from './errors.js'
-import { BUILT_IN, toSettings, type HostOptions } from './host-options.js'
+import { HostOptionsError, UnknownVacNamesError } from './errors.js'
+import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
@@ -46,14 +45,15 @@ const REQUEST_TIMEOUT_MS = 60_000
 /** Longest part of a path, in UTF-16 units: any VAC's name, and enough to tell a longer one that it is unknown. */
 const MAX_PARAM_LENGTH = 512
 
-export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+export const version = packageVersion(import.meta.url)
 
 /**
  * Builds the host: one Fastify app with the plugins that the switches name, not yet listening. It registers nothing
  * that a program could not register itself: `app.register(vacPlugin, { vacs })` and so on, in this order.
  * @throws CONFIG_INVALID, INTERPRETER_MODULE, VAC_WITHOUT_MEMORY, DOCUMENTS_FOLDER_NOT_FOUND and others that name the remedy
  */
-export async function createHost (options: HostOptions = {}): Promise<FastifyInstance> {
+export async function createHost (given: HostOptions = {}): Promise<FastifyInstance> {
+  const options = readOptions(HOST_OPTIONS, given, HostOptionsError, 'createHost')
   let config = await configOf(options)
   let settings = toSettings(options, config)
   // the plugins leave a line for each call, which says more

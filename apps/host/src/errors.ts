@@ -1,9 +1,10 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 export const NoMemoryError = createError<[string]>('VAC_WITHOUT_MEMORY',
   'the VAC %s answers from documents but has none; add `memory: [ { docs: { vectorstore: folder, path: ./docs } } ]`, or give it another interpreter', 500)
 export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
+export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, where functions cannot go; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',

@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import { isLoopback } from './listen.js'
 

@@ -1,5 +1,7 @@
-import type { Authenticate, Config, Interpreter, McpServerConfig, ServiceConfig, VacConfig } from '@polyvac/core'
+import { ServiceConfig, type Authenticate, type Config, type Interpreter, type McpServerConfig, type VacConfig } from '@polyvac/core'
+import { callback, flag, isRecord, optional, type OptionRule, type OptionRules } from '@polyvac/core/plugin'
 import type { ProtectedResource } from '@polyvac/mcp-server'
+import { Value } from '@sinclair/typebox/value'
 import type { FastifyServerOptions } from 'fastify'
 
 /** What the documents packages tells of its progress, with the VAC it is for. */
@@ -48,6 +50,37 @@ export interface HostOptions {
   /** Follow changes of document folders. Default true. */
   readonly watchDocuments?: boolean | undefined
   readonly onIndexing?: ((progress: IndexingProgress) => void) | undefined
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isList = (value: unknown): boolean => Array.isArray(value)
+
+/** Types and defaults of the options. */
+export const HOST_OPTIONS = {
+  stream_interpreter: optional('a function, a built-in name or a module path', value => typeof value === 'function' || isText(value)),
+  vac_interpreter: optional('a function or a module path', value => typeof value === 'function' || isText(value)),
+  enable_a2a_agent: flag(),
+  a2a_vac_names: switchRule('a2a_vac_names'),
+  a2a: switchRule('a2a'),
+  enable_mcp_server: flag(),
+  mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
+  mcp_inherit_env: switchRule('mcp_inherit_env'),
+  async_stream: flag(),
+  public_url: optional('a text', isText),
+  tasks: switchRule('tasks'),
+  push: switchRule('push'),
+  vacs: optional('names, or entries by name', value => isList(value) || isRecord(value)),
+  config: optional('the path of a file, or what readConfig() returns', value => isText(value) || isRecord(value)),
+  authenticate: callback(),
+  protectedResource: optional('an object', isRecord),
+  server: optional('an object of Fastify options', isRecord),
+  watchDocuments: flag(true),
+  onIndexing: callback()
+} satisfies OptionRules<HostOptions>
+
+/** A switch that takes in code what it takes in the configuration file. */
+function switchRule (name: keyof ServiceConfig): OptionRule<undefined> {
+  return optional(`what \`service.${name}\` of the configuration file takes`, value => Value.Check(ServiceConfig.properties[name], value))
 }
 
 /** The host's options with the file's switches filled in. */

@@ -74,5 +74,5 @@ export const INPUT_MODES: readonly string[] = [
   'text/plain', 'text/markdown', 'text/html', 'text/csv', 'application/json', 'application/pdf', 'image/png', 'image/jpeg', 'image/webp', 'image/gif'
 ]
 
-/** The owner of all tasks where nobody is authenticated. */
-export const ANYONE = 'anyone'
+/** The caller where callers are not authenticated: all tasks have the same owner. */
+export const ANYONE: Principal = { owner: 'anyone' }

@@ -1,5 +1,6 @@
 import type { Answer, SourceDocument } from './schemas.js'
 import { VacInvalidResultError } from './errors.js'
+import { isRecord } from './is-record.js'
 
 /**
  * Brings whatever an interpreter ended with into the one result shape of contract section 1.
@@ -13,9 +14,9 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string)
     return { answer: streamed, source_documents: [] }
   }
   if (typeof result === 'string') return { answer: result, source_documents: [] }
-  if (typeof result !== 'object' || Array.isArray(result)) throw new VacInvalidResultError(quote(vac), describe(result))
+  if (!isRecord(result)) throw new VacInvalidResultError(quote(vac), describe(result))
   const { answer, source_documents: documents, metadata, ...extras } = toJson(vac, result)
-  const given = isObject(metadata) ? metadata : undefined
+  const given = isRecord(metadata) ? metadata : undefined
   const { source_documents: nested, ...leftover } = given ?? {}
   const text = textOf(answer, extras, streamed)
   if (text === undefined) throw new VacInvalidResultError(quote(vac), 'an object without a string `answer`')
@@ -38,7 +39,7 @@ function textOf (answer: unknown, extras: Record<string, unknown>, streamed: str
   if (typeof answer === 'string') return answer
   const asked = askedBack(extras)
   if (asked !== undefined) return streamed === '' ? asked.text : streamed
-  if (isObject(extras.output) && typeof extras.output.content === 'string') return extras.output.content
+  if (isRecord(extras.output) && typeof extras.output.content === 'string') return extras.output.content
   return answer === undefined && streamed !== '' ? streamed : undefined
 }
 
@@ -46,11 +47,11 @@ function documentsOf (value: unknown): SourceDocument[] | undefined {
   if (!Array.isArray(value)) return undefined
   return value.map((document: unknown) => {
     if (typeof document === 'string') return { page_content: document, metadata: {} }
-    if (!isObject(document)) return { page_content: String(document), metadata: {} }
+    if (!isRecord(document)) return { page_content: String(document), metadata: {} }
     const { page_content: content, metadata } = document
     return {
       page_content: typeof content === 'string' ? content : JSON.stringify(document),
-      metadata: isObject(metadata) ? metadata : {}
+      metadata: isRecord(metadata) ? metadata : {}
     }
   })
 }
@@ -69,10 +70,6 @@ function toJson (vac: string, result: object): Record<string, unknown> {
 
 function isScalar (value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value)
-}
-
-function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function describe (value: unknown): string {

@@ -36,7 +36,7 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
   }
   const known = code === undefined ? undefined : FASTIFY_CODES[code]
   if (known !== undefined) return { status: statusCode ?? 400, body: { error: { ...known, requestId } } }
-  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err) || /^MCP_/.test(code))) {
+  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err))) {
     return { status: statusCode, body: { error: { code, message, requestId } } }
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

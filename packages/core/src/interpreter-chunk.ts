@@ -1,4 +1,5 @@
 import { VacInvalidResultError } from './errors.js'
+import { isRecord } from './is-record.js'
 import type { Progress } from './vac.js'
 
 const HEARTBEAT = /^\[\[HEARTBEAT\]\](.*)\[\[\/HEARTBEAT\]\]$/s
@@ -9,9 +10,9 @@ export function toChunk (vac: string, value: unknown): string | Progress | undef
     const heartbeat = value.startsWith('[[HEARTBEAT]]') ? HEARTBEAT.exec(value) : null
     return heartbeat === null ? value : { progress: 0, message: heartbeat[1] }
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  if (isRecord(value)) {
     if (isAnswerObject(value)) return undefined
-    const { progress, message } = value as { progress?: unknown, message?: unknown }
+    const { progress, message } = value
     if (typeof progress === 'number' && Number.isFinite(progress)) {
       return { progress: Math.min(1, Math.max(0, progress)), ...(typeof message === 'string' ? { message } : {}) }
     }

@@ -7,6 +7,7 @@ import { MEMORY_DEFAULTS, type Hit } from './memory.js'
 import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
 import type { AbortSignalLike } from './light-abort.js'
+import { unlessAborted } from './within.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
 
@@ -43,11 +44,10 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
   const abort = (): void => { stop.abort(signal.reason) }
   const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
   signal.addEventListener('abort', abort)
-  const aborted = new Promise<never>((_resolve, reject) => { stop.signal.addEventListener('abort', () => { reject(stop.signal.reason) }, { once: true }) })
   let hits: Hit[]
   try {
     if (signal.aborted) abort()
-    hits = await Promise.race([vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? [], aborted])
+    hits = await unlessAborted(vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? Promise.resolve([]), stop.signal)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)

@@ -6,6 +6,7 @@ import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type
 import { ConfigError, frameProblem, type ConfigProblem } from './config-problem.js'
 import { VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
 import { interpolate } from './interpolate.js'
+import { isRecord } from './is-record.js'
 import { nearest } from './names.js'
 
 /** A checked configuration file. */
@@ -274,10 +275,6 @@ function toPath (pointer: string): Array<string | number> {
 /** Whether a name is a path to a module, not a built-in's name: `./x.mjs`, `/x.js`, `@scope/x`, `x.js`. */
 export function isModulePath (name: string): boolean {
   return /[/\\]|\.[cm]?[jt]s$/.test(name)
-}
-
-function isRecord (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const quote = (text: string): string => JSON.stringify(text)

@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 /** No configured server has the name. Arguments: the name, near match or the names there are. */
 export const ServerNotFoundError = createError<[string, string]>('MCP_SERVER_NOT_FOUND', 'no MCP server is named %s; %s', 404)
@@ -19,33 +19,27 @@ export const InvalidArgumentsError = createError<[string, string]>('MCP_INVALID_
 export const InvalidStateError = createError<[string]>('MCP_INVALID_STATE', 'this call cannot be resumed: %s; call the tool anew', 400)
 
 /** The server does not run at the moment. Arguments: server, why, what happens next. */
-export const ServerNotReadyError = createError<[string, string, string]>('MCP_SERVER_NOT_READY', 'the MCP server %s is not ready: %s; %s', 500)
+export const ServerNotReadyError = createError<[string, string, string]>('MCP_SERVER_NOT_READY', 'the MCP server %s is not ready: %s; %s', 500, { expose: true })
 
 /** The server went away while it worked. Arguments: server, how it ended. */
-export const ServerGoneError = createError<[string, string]>('MCP_SERVER_GONE', 'the MCP server %s ended during the call: %s', 500)
+export const ServerGoneError = createError<[string, string]>('MCP_SERVER_GONE', 'the MCP server %s ended during the call: %s', 500, { expose: true })
 
 /** The tool ran and reported an error. Arguments: tool, its words. */
-export const ToolFailedError = createError<[string, string]>('MCP_TOOL_FAILED', 'the tool %s failed: %s', 500)
+export const ToolFailedError = createError<[string, string]>('MCP_TOOL_FAILED', 'the tool %s failed: %s', 500, { expose: true })
 
 /** The server answered the call with a protocol error. Arguments: server, its words. */
-export const CallFailedError = createError<[string, string]>('MCP_CALL_FAILED', 'the MCP server %s refused the call: %s', 500)
+export const CallFailedError = createError<[string, string]>('MCP_CALL_FAILED', 'the MCP server %s refused the call: %s', 500, { expose: true })
 
 /** No answer and no progress for the time of a call. Arguments: server, seconds. */
 export const CallTimeoutError = createError<[string, number]>('MCP_CALL_TIMEOUT',
-  'the MCP server %s gave no answer and no progress for %s s; the call was cancelled', 500)
+  'the MCP server %s gave no answer and no progress for %s s; the call was cancelled', 500, { expose: true })
 
 /** A message is longer than the gateway takes. Arguments: server, its bytes, the limit. */
 export const MessageTooLargeError = createError<[string, number, number]>('MCP_MESSAGE_TOO_LARGE',
-  'the answer of the MCP server %s has %s bytes, and %s are taken; ask for less, or raise maxMessageBytes', 500)
+  'the answer of the MCP server %s has %s bytes, and %s are taken; ask for less, or raise maxMessageBytes', 500, { expose: true })
 
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
-export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503)
-
-/** The caller went away. No argument. */
-export const CallAbortedError = createError('CALL_ABORTED', 'the caller left', 499)
-
-/** The application closes. No argument. */
-export const ShuttingDownError = createError('SHUTTING_DOWN', 'the service is shutting down; try again soon', 503)
+export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503, { expose: true })
 
 /** The gateway is given something that it cannot use. Argument: what and why. */
 export const GatewayOptionsError = createError<[string]>('MCP_GATEWAY_OPTIONS', '%s', 500)

@@ -1,11 +1,12 @@
+import type { Log } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
 import type { CallOptions, ToolResult } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
-import type { ListKind } from './protocol/lists.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Listing, ServerItem, Servers } from './servers.js'
-import { shown, suggestion } from './suggestion.js'
-import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
+import { quoteName, suggestion, within } from '@polyvac/core/plugin'
+import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
 import { toolSource } from './tool-source/tool-source.js'
@@ -13,14 +14,12 @@ import type { GatewayToolSource } from './tool-source/types.js'
 import type { UpstreamStatus } from './upstream/supervisor.js'
 import { Upstream } from './upstream/upstream.js'
 
-const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }
-
 /** The configured servers, kept running: what the plugin, interpreters and the MCP server share. */
 export class Gateway implements Servers {
   readonly limits: Limits
   readonly log: Log
   readonly stateKey: Buffer | string | undefined
-  readonly #options: GatewayOptions
+  readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
   #upstreams = new Map<string, Upstream>()
@@ -30,12 +29,12 @@ export class Gateway implements Servers {
 
   /** @throws MCP_GATEWAY_OPTIONS */
   constructor (options: GatewayOptions) {
-    this.#options = options
-    this.log = options.log ?? silent
-    this.limits = limitsOf(options)
-    this.stateKey = options.stateKey
+    const read = this.#options = readGatewayOptions(options)
+    this.log = read.log
+    this.limits = read
+    this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
-    for (const config of namedServers(options.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
+    for (const config of namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
   }
 
   /** Names of the servers, in the order of the configuration. */
@@ -101,7 +100,7 @@ export class Gateway implements Servers {
   /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
   get (server: string): Upstream {
     const upstream = this.#upstreams.get(server)
-    if (upstream === undefined) throw new ServerNotFoundError(shown(server), suggestion(server, this.names, 'servers'))
+    if (upstream === undefined) throw new ServerNotFoundError(quoteName(server), suggestion(server, this.names, 'configured'))
     return upstream
   }
 
@@ -137,14 +136,12 @@ export class Gateway implements Servers {
     return () => { this.#listeners.delete(listener) }
   }
 
-  /** One server that hangs must not hide what the others have. */
+  /** One server that does not answer must not keep back the lists of the others. */
   async #inTime<T> (server: string, list: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
     const { listWaitMs } = this.limits
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new ServerNotReadyError(shown(server), `it gave no list within ${listWaitMs / 1000} s`, 'the list goes without it')), listWaitMs)
+    return await within(list, listWaitMs, () => {
+      throw new ServerNotReadyError(quoteName(server), `it gave no list within ${listWaitMs / 1000} s`, 'the list goes without it')
     })
-    return await Promise.race([list, late]).finally(() => clearTimeout(timer))
   }
 
   #changed (kinds: readonly ListKind[]): void {
@@ -160,7 +157,7 @@ export class Gateway implements Servers {
 
   /** @param known the one that it takes the place of */
   #upstream (config: NamedServer, known?: Upstream): Upstream {
-    const { inheritEnv = 'all', secretEnv = [], env = process.env, folder = '.' } = this.#options
+    const { inheritEnv, secretEnv, env, folder } = this.#options
     return new Upstream(config, {
       inheritEnv,
       secretEnv,
@@ -174,9 +171,8 @@ export class Gateway implements Servers {
   }
 
   #tellOfEnvironment (upstreams: readonly Upstream[]): void {
-    const { inheritEnv = 'all', secretEnv = [], env = process.env } = this.#options
     const bare = upstreams.map(({ config }) => config)
-      .filter(config => config.command !== undefined && childEnvironment(config, { inheritEnv, secretEnv, env }).inheritsAll).map(({ name }) => name)
+      .filter(config => config.command !== undefined && childEnvironment(config, this.#options).inheritsAll).map(({ name }) => name)
     if (bare.length === 0) return
     this.log.info({ mcpServers: bare }, 'these MCP servers inherit the environment of the service, less its own secrets; name `env` or `inherit_env` in an entry to narrow it')
   }

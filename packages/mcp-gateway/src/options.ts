@@ -1,13 +1,8 @@
+import type { Log, McpServerConfig } from '@polyvac/core'
+import {
+  integer, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules, type ReadOptions
+} from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
-import type { McpServerConfig } from '@polyvac/core'
-
-/** The part of a pino logger that the gateway needs. */
-export interface Log {
-  debug (obj: object, message?: string): void
-  info (obj: object, message?: string): void
-  warn (obj: object, message?: string): void
-  error (obj: object, message?: string): void
-}
 
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
@@ -75,17 +70,28 @@ export const DEFAULTS = {
   bodyLimit: 1024 * 1024
 } as const
 
-export type Limits = { readonly [K in keyof typeof DEFAULTS]: number }
+export type Limits = { readonly [Name in Exclude<keyof typeof DEFAULTS, 'bodyLimit'>]: number }
 
-/** Longest time in ms that a timer of Node.js can wait. */
-const MAX_MS = 2 ** 31 - 1
+const { bodyLimit: _bodyLimit, ...LIMITS } = DEFAULTS
+
+const LIMIT_RULES = Object.fromEntries(Object.entries(LIMITS).map(([name, value]) => [name, name.endsWith('Ms') ? milliseconds(value) : integer(value)])) as
+  { readonly [Name in keyof Limits]: OptionRule<number> }
+
+/** The servers of a gateway. */
+export const SERVERS = optional('a list of MCP servers, or a map of them by name', value => typeof value === 'object' && value !== null)
+
+export const GATEWAY_RULES = {
+  servers: required(SERVERS),
+  inheritEnv: oneOf(['all', 'none'], 'all'),
+  secretEnv: texts([]),
+  env: optional('an object of variables', value => typeof value === 'object' && value !== null, process.env),
+  folder: text('.'),
+  log: optional<Log>('a logger, such as that of Fastify', value => typeof (value as Log | null)?.info === 'function', silentLog),
+  stateKey: optional('a Buffer or a text', value => typeof value === 'string' || Buffer.isBuffer(value)),
+  ...LIMIT_RULES
+} satisfies OptionRules<GatewayOptions>
 
 /** @throws MCP_GATEWAY_OPTIONS */
-export function limitsOf (options: Partial<Limits> | GatewayOptions): Limits {
-  const given = Object.entries(options).filter(([key, value]) => key in DEFAULTS && value !== undefined)
-  for (const [key, value] of given) {
-    if (!Number.isSafeInteger(value) || value <= 0) throw new GatewayOptionsError(`${key} must be a whole number above 0; it is ${String(value)}`)
-    if (key.endsWith('Ms') && value > MAX_MS) throw new GatewayOptionsError(`${key} must be at most ${MAX_MS}; it is ${String(value)}`)
-  }
-  return { ...DEFAULTS, ...Object.fromEntries(given) as Partial<Limits> }
+export function readGatewayOptions (options: GatewayOptions): ReadOptions<GatewayOptions, typeof GATEWAY_RULES> {
+  return readOptions(GATEWAY_RULES, options, GatewayOptionsError, 'createGateway')
 }

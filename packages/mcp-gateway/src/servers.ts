@@ -1,5 +1,7 @@
-import type { Limits, Log } from './options.js'
-import type { Item, ListKind } from './protocol/lists.js'
+import type { Log } from '@polyvac/core'
+import type { Limits } from './options.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import type { Item } from './protocol/lists.js'
 import type { Upstream } from './upstream/upstream.js'
 
 /** One entry of a list and the server that lists it. */

@@ -1,3 +1,4 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { UsageError } from '../errors.js'
 import { withGateway } from './with-gateway.js'
 import type { Arguments } from '../arguments.js'
@@ -23,6 +24,6 @@ function toArguments (text: string): Record<string, unknown> {
   } catch (err) {
     throw new UsageError(`the arguments are not JSON (${(err as Error).message}); write them in single quotes: '{"path":"."}'`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageError('the arguments must be a JSON object, such as \'{"path":"."}\'')
+  if (!isRecord(value)) throw new UsageError('the arguments must be a JSON object, such as \'{"path":"."}\'')
   return value as Record<string, unknown>
 }

@@ -1,8 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { readConfig, type Config } from '@polyvac/core'
-import { isModulePath } from '@polyvac/core/plugin'
+import { isModulePath, within } from '@polyvac/core/plugin'
 import { resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine } from '../banner.js'
 import { createHost } from '../create-host.js'
@@ -43,7 +42,7 @@ export async function start (args: Arguments): Promise<void> {
   }
   const folders = [...app.polyvac.assembly.folders.values()].flat()
   const indexed = Promise.allSettled(folders.map(folder => folder.ready))
-  await Promise.race([Promise.all([indexed, app.polyvac.gateway?.settled()]), delay(BANNER_PATIENCE_MS)])
+  await within(Promise.all([indexed, app.polyvac.gateway?.settled()]), BANNER_PATIENCE_MS)
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {

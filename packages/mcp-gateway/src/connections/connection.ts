@@ -1,5 +1,6 @@
-import type { ListKind } from '../protocol/lists.js'
-import type { Limits, Log } from '../options.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import type { Log } from '@polyvac/core'
+import type { Limits } from '../options.js'
 import type { Session } from '../session/session.js'
 
 /** What all connections of a gateway share. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallOptions, ServerRequest, ToolResult } from '../protocol/call-options.js'
+import { ELICITATION_ACTIONS, type ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { InvalidStateError } from '../errors.js'
 import type { Servers } from '../servers.js'
 import { Declined } from '../session/server-requests.js'
@@ -189,7 +190,7 @@ function questionsOf ({ questions }: Running): Record<string, ServerRequest> {
 function checkAnswer (key: string, answer: unknown, { method }: ServerRequest): void {
   const { action } = (answer ?? {}) as { action?: unknown }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')
-  if (method === 'elicitation/create' && !['accept', 'decline', 'cancel'].includes(String(action))) {
+  if (method === 'elicitation/create' && !ELICITATION_ACTIONS.includes(action)) {
     throw invalid(`${key}/action`, 'expected "accept", "decline" or "cancel"')
   }
 }

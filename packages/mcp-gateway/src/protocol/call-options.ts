@@ -1,27 +1,8 @@
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-
-/** How far a call has come, as the server tells it. */
-export interface CallProgress {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}
-
-/** What a server asks the caller in the middle of a call: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
-export interface ServerRequest {
-  readonly method: string
-  readonly params: Readonly<Record<string, unknown>>
-}
+import type { CallProgress, LogMessage, ServerRequest } from '@polyvac/mcp-protocol'
 
 /** Gives the answer to a question, or says that nobody can. */
 export type InputHandler = (question: ServerRequest, signal: AbortSignalLike) => Promise<Record<string, unknown>>
-
-/** A log message of a server, as the protocol has it. */
-export interface LogMessage {
-  readonly level: string
-  readonly logger?: string | undefined
-  readonly data: unknown
-}
 
 /** What a caller has to say to the questions that a server of revision 2026-07-28 put into its last result. */
 export interface Round {

@@ -1,7 +1,7 @@
-import { INTERNAL_ERROR, RpcError } from './json-rpc.js'
+import { CODES, isServerRequestMethod, TASKS_EXTENSION } from '@polyvac/mcp-protocol'
+import { RpcError } from './json-rpc.js'
 import type { CallOptions, ToolResult } from './call-options.js'
-import { isRecord } from '../is-record.js'
-import { TASKS_EXTENSION } from './revision.js'
+import { isRecord } from '@polyvac/core/plugin'
 
 /** Questions in one answer of revision 2026-07-28. */
 export const MAX_AT_ONCE = 20
@@ -29,11 +29,6 @@ export function checkResult (result: ToolResult, { capabilities }: CallOptions):
   if (typeof taskId !== 'string' || taskId === '' || taskId.length > MAX_TASK_ID_CHARS) throw odd(`with a task whose id is no text of 1 to ${MAX_TASK_ID_CHARS} characters`)
 }
 
-/** What a client can be asked for. */
-export function isQuestion (method: unknown): boolean {
-  return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
-}
-
 /** @throws RpcError that says what is wrong with them */
 export function checkQuestions ({ inputRequests, requestState }: ToolResult): void {
   if (requestState !== undefined && (typeof requestState !== 'string' || requestState.length > MAX_STATE_CHARS)) throw odd(`with a state that is no text of at most ${MAX_STATE_CHARS} characters`)
@@ -42,10 +37,10 @@ export function checkQuestions ({ inputRequests, requestState }: ToolResult): vo
   const questions = Object.entries(inputRequests)
   if (questions.length > MAX_AT_ONCE) throw odd(`with ${questions.length} questions at once, and ${MAX_AT_ONCE} are taken`)
   for (const [key, question] of questions) {
-    if (!isRecord(question) || !isQuestion(question.method) || (question.params !== undefined && !isRecord(question.params))) throw odd(`with a question ${JSON.stringify(key.slice(0, 50))} that clients do not know`)
+    if (!isRecord(question) || !isServerRequestMethod(question.method) || (question.params !== undefined && !isRecord(question.params))) throw odd(`with a question ${JSON.stringify(key.slice(0, 50))} that clients do not know`)
   }
 }
 
 function odd (what: string): RpcError {
-  return new RpcError(INTERNAL_ERROR, `it answered ${what}`)
+  return new RpcError(CODES.internalError, `it answered ${what}`)
 }

@@ -10,12 +10,6 @@ export interface RpcMessage {
   readonly error?: unknown
 }
 
-/** Codes of JSON-RPC 2.0. */
-export const INVALID_REQUEST = -32600
-export const METHOD_NOT_FOUND = -32601
-export const INVALID_PARAMS = -32602
-export const INTERNAL_ERROR = -32603
-
 /** An error response of a server, or the reason why a response cannot be used. */
 export class RpcError extends Error {
   readonly code: number

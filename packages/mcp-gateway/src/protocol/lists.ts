@@ -1,13 +1,4 @@
-/** What servers list, and how: one table for the session, the plugin and the tests. */
-export const LISTS = {
-  tools: { method: 'tools/list', key: 'tools', id: 'name', capability: 'tools', changed: 'notifications/tools/list_changed' },
-  resources: { method: 'resources/list', key: 'resources', id: 'uri', capability: 'resources', changed: 'notifications/resources/list_changed' },
-  templates: { method: 'resources/templates/list', key: 'resourceTemplates', id: 'uriTemplate', capability: 'resources', changed: 'notifications/resources/list_changed' },
-  prompts: { method: 'prompts/list', key: 'prompts', id: 'name', capability: 'prompts', changed: 'notifications/prompts/list_changed' }
-} as const
-
-export type ListKind = keyof typeof LISTS
-export const LIST_KINDS = Object.keys(LISTS) as ListKind[]
+import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 
 /** One entry of a list, as the server wrote it. */
 export type Item = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { ServerItem } from '../servers.js'
-import type { ListKind } from '../protocol/lists.js'
+import type { ListKind } from '@polyvac/mcp-protocol'
 import type { ToolResult } from '../protocol/call-options.js'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}

@@ -1,6 +1,6 @@
 import type { Item } from '../protocol/lists.js'
 import type { ServerItem } from '../servers.js'
-import { version } from '../version.js'
+import { CLIENT_INFO } from '../protocol/revision.js'
 
 type Json = Record<string, unknown>
 
@@ -24,7 +24,7 @@ export function toolsDocument (tools: readonly ServerItem[], prefix: string): Js
   const answer = (description: string, schema: Json): Json => ({ description, content: { 'application/json': { schema } } })
   return {
     openapi: '3.1.0',
-    info: { title: 'MCP tools', version, description: 'Every tool of the configured MCP servers, called by POST /mcp/call' },
+    info: { title: 'MCP tools', version: CLIENT_INFO.version, description: 'Every tool of the configured MCP servers, called by POST /mcp/call' },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     paths: {
       [`${prefix}/mcp/call`]: {

@@ -1,5 +1,6 @@
+import { CODES } from '@polyvac/mcp-protocol'
 import { backoff } from '../backoff.js'
-import { METHOD_NOT_FOUND, RpcError, type Id } from '../protocol/json-rpc.js'
+import { RpcError, type Id } from '../protocol/json-rpc.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 
 /** Delay in ms before a subscription that ended is requested again. It doubles with each refusal in a row. */
@@ -63,7 +64,7 @@ export class ChangeSubscription {
 
   #ended (waiting: Waiting, err?: unknown): void {
     // a server without subscriptions: its lists expire by age
-    const isUnknown = err instanceof RpcError && err.code === METHOD_NOT_FOUND
+    const isUnknown = err instanceof RpcError && err.code === CODES.methodNotFound
     if (this.#isClosed || isUnknown || waiting !== this.#waiting) return
     clearTimeout(this.#timer)
     const ms = backoff(++this.#refusals, { firstMs: LISTEN_AGAIN_MS, maxMs: LISTEN_AGAIN_MAX_MS })

@@ -1,7 +1,8 @@
-import { isRecord } from '../is-record.js'
+import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { ToolResult } from '../protocol/call-options.js'
-import { CLIENT_CAPABILITIES, CLIENT_INFO, LEGACY_VERSIONS, META_PREFIX, MODERN_VERSION, UNSUPPORTED_VERSION } from '../protocol/revision.js'
+import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'
 
 export const DISCOVER = 'server/discover'
 
@@ -19,21 +20,21 @@ type Send = (method: string, params: object) => Promise<ToolResult>
 /** The handshake of revisions up to 2025-11-25. @throws if the server chooses a revision that the gateway does not support */
 export async function initialize (send: Send): Promise<ServerFacts> {
   const { protocolVersion, capabilities, serverInfo } = await send('initialize', {
-    protocolVersion: LEGACY_VERSIONS[0], capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO
+    protocolVersion: NEWEST_LEGACY, capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO
   })
-  if (!LEGACY_VERSIONS.includes(protocolVersion as string)) {
+  if (!isLegacy(protocolVersion)) {
     throw new Error(`it chose protocol version ${JSON.stringify(protocolVersion)}, which the gateway does not support`)
   }
-  return { revision: protocolVersion as string, capabilities: capabilitiesOf(capabilities), info: infoOf(serverInfo) }
+  return { revision: protocolVersion, capabilities: capabilitiesOf(capabilities), info: infoOf(serverInfo) }
 }
 
 /** The handshake of revision 2026-07-28. @throws RpcError if the server does not list it */
 export async function discover (send: Send): Promise<ServerFacts> {
   const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {})
-  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION)) {
-    throw new RpcError(UNSUPPORTED_VERSION, `it supports ${JSON.stringify(supportedVersions)}, not ${MODERN_VERSION}`)
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_REVISION)) {
+    throw new RpcError(CODES.unsupportedVersion, `it supports ${JSON.stringify(supportedVersions)}, not ${MODERN_REVISION}`)
   }
-  return { revision: MODERN_VERSION, capabilities: capabilitiesOf(capabilities), info: infoOf(isRecord(meta) ? meta[`${META_PREFIX}serverInfo`] : undefined) }
+  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined) }
 }
 
 /** The capabilities that are objects. */

@@ -1,4 +1,5 @@
-import { LIST_KINDS, LISTS, readList, type Item, type ListKind } from '../protocol/lists.js'
+import { LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import { readList, type Item } from '../protocol/lists.js'
 
 interface Entry {
   readonly value: Promise<readonly Item[]>

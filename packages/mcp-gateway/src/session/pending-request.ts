@@ -1,6 +1,7 @@
-import type { LinkedNode, LinkedSet } from '@polyvac/core/plugin'
-import type { CallOptions, CallProgress, LogMessage, ToolResult } from '../protocol/call-options.js'
-import { CallAbortedError, CallTimeoutError } from '../errors.js'
+import { CallAbortedError, type LinkedNode, type LinkedSet } from '@polyvac/core/plugin'
+import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
+import type { CallOptions, ToolResult } from '../protocol/call-options.js'
+import { CallTimeoutError } from '../errors.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 
 export interface PendingRequestOptions {
@@ -96,7 +97,7 @@ export class PendingRequest implements Waiting {
     this.#giveUp(new CallTimeoutError(this.#parts.server, this.#timeoutMs / 1000))
   }
 
-  readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError()) as Error)
+  readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError('the caller aborted it')) as Error)
 
   #giveUp (reason: Error): void {
     this.#parts.requests.cancel(this.#id, reason.message)

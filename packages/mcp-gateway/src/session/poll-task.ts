@@ -1,7 +1,9 @@
-import { INTERNAL_ERROR, RpcError } from '../protocol/json-rpc.js'
+import { unlessAborted } from '@polyvac/core/plugin'
+import { CODES, TASKS_CAPABILITY, TASKS_EXTENSION } from '@polyvac/mcp-protocol'
+import { RpcError } from '../protocol/json-rpc.js'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
-import { KNOWS_TASKS, MISSING_CAPABILITY, TASKS_EXTENSION } from '../protocol/revision.js'
 import { answersTo } from './server-requests.js'
 
 /** How often a task is looked at, in ms, within what its server wishes. */
@@ -35,24 +37,24 @@ export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
 export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   const { request, params, options } = parts
   const { signal, owner, ask, onProgress, onMessage, logLevel, capabilities } = options
-  const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...KNOWS_TASKS } }, params.name)
+  const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...TASKS_CAPABILITY } }, params.name)
   if (begun.resultType !== 'task') return begun
   // what was answered is still asked until the server has taken the answer; what is asked anew is answered anew
   let answered = new Map<string, string>()
   return await untilEnded(parts, begun.taskId, async taskId => {
-    const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: KNOWS_TASKS })
+    const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: TASKS_CAPABILITY })
     if (status === 'completed') {
-      if (typeof result !== 'object' || result === null) throw new RpcError(INTERNAL_ERROR, 'it answered with a completed task that has no result')
+      if (typeof result !== 'object' || result === null) throw new RpcError(CODES.internalError, 'it answered with a completed task that has no result')
       return result
     }
     if (status === 'failed' || status === 'cancelled') {
-      const { code = INTERNAL_ERROR, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
+      const { code = CODES.internalError, message = `the task was ${status}`, data } = (error ?? {}) as { code?: number, message?: string, data?: unknown }
       throw new RpcError(code, message, data)
     }
     const asked = Object.entries((inputRequests ?? {}) as object)
     const open = asked.filter(([key, question]) => answered.get(key) !== JSON.stringify(question))
     if (open.length > 0) {
-      await request('tasks/update', { taskId, ...await answersTo({ inputRequests: Object.fromEntries(open) }, options) }, { signal, capabilities: KNOWS_TASKS })
+      await request('tasks/update', { taskId, ...await answersTo({ inputRequests: Object.fromEntries(open) }, options) }, { signal, capabilities: TASKS_CAPABILITY })
     }
     answered = new Map(asked.map(([key, question]) => [key, JSON.stringify(question)]))
     return pollIntervalMs
@@ -62,7 +64,7 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
 /** Whether a server refuses a call because it would become a task, which its caller does not know. */
 export function wantsTask (err: unknown): boolean {
   const { code, data } = (err ?? {}) as { code?: unknown, data?: { requiredCapabilities?: { extensions?: object } } }
-  return code === MISSING_CAPABILITY && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
+  return code === CODES.missingCapability && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
 }
 
 /** `look` gives the result, or how long to wait before the next look. A task that nobody waits for any more is cancelled. */
@@ -73,25 +75,11 @@ async function untilEnded ({ server, maxMs, options, request, onTrouble }: Await
       const seen = await look(taskId)
       if (typeof seen === 'object' && seen !== null) return seen as ToolResult
       if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
-      await pause(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+      const pause = delay(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS)
+      await (options.signal === undefined ? pause : unlessAborted(pause, options.signal))
     }
   } catch (err) {
-    request('tasks/cancel', { taskId }, { capabilities: KNOWS_TASKS }).catch(onTrouble)
+    request('tasks/cancel', { taskId }, { capabilities: TASKS_CAPABILITY }).catch(onTrouble)
     throw err
   }
-}
-
-/** @throws the reason of the signal */
-function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted === true) reject(signal.reason)
-      else resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted === true) end()
-  })
 }

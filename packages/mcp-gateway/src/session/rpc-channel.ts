@@ -1,7 +1,6 @@
-import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
-import { isRecord } from '../is-record.js'
-import type { CallProgress, LogMessage } from '../protocol/call-options.js'
-import { INTERNAL_ERROR, RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
+import { isRecord, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
+import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
 import type { Transport, TransportEvents } from './transport.js'
 
 /** The connection ended before the response. */
@@ -62,7 +61,9 @@ export class RpcChannel implements TransportEvents {
   request (method: string, params: object, waiting: Waiting, meta?: object): Id {
     const id = ++this.#lastId
     this.#waiting[id] = waiting
-    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...this.#envelope, ...meta, progressToken: id } } })
+    const hasMeta = meta !== undefined || this.#envelope !== undefined
+    const _meta = hasMeta ? { ...this.#envelope, ...meta, progressToken: id } : { progressToken: id }
+    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
     return id
   }
 
@@ -131,7 +132,7 @@ export class RpcChannel implements TransportEvents {
     if (waiting === undefined) return
     if (isRecord(error)) waiting.failed(errorOf(error))
     else if (isRecord(result)) waiting.answered(result)
-    else waiting.failed(new RpcError(INTERNAL_ERROR, 'the server answered with a result that is not an object', { result }))
+    else waiting.failed(new RpcError(CODES.internalError, 'the server answered with a result that is not an object', { result }))
   }
 
   #serve (id: Id, method: string, params: Record<string, unknown>, related: Id | undefined): void {
@@ -146,7 +147,7 @@ export class RpcChannel implements TransportEvents {
     }
     this.#handlers.request(method, params, abort, related === undefined ? undefined : this.#waiting[related] ?? null).then(
       result => end({ result }),
-      ({ code, message, data }: { code?: unknown, message: string, data?: unknown }) => end({ error: { code: Number.isSafeInteger(code) ? code : INTERNAL_ERROR, message, data } })
+      ({ code, message, data }: { code?: unknown, message: string, data?: unknown }) => end({ error: { code: Number.isSafeInteger(code) ? code : CODES.internalError, message, data } })
     )
   }
 
@@ -170,12 +171,12 @@ export class RpcChannel implements TransportEvents {
 
 /** The failure of a request whose response is longer than `maxMessageBytes`. */
 export function tooLong (bytes: number): RpcError {
-  return new RpcError(INTERNAL_ERROR, 'the message is too long', { oversized: bytes })
+  return new RpcError(CODES.internalError, 'the message is too long', { oversized: bytes })
 }
 
 function errorOf ({ code, message, data }: Record<string, unknown>): RpcError {
   return new RpcError(
-    Number.isSafeInteger(code) ? code as number : INTERNAL_ERROR,
+    Number.isSafeInteger(code) ? code as number : CODES.internalError,
     typeof message === 'string' ? message : 'the server answered with an error without a message',
     data
   )

@@ -1,14 +1,12 @@
-import { METHOD_NOT_FOUND, RpcError } from '../protocol/json-rpc.js'
-import type { InputHandler, CallOptions, ServerRequest } from '../protocol/call-options.js'
-import { checkQuestions, isQuestion } from '../protocol/check-result.js'
+import { CODES, isServerRequestMethod, type ServerRequest } from '@polyvac/mcp-protocol'
+import type { InputHandler, CallOptions } from '../protocol/call-options.js'
+import { checkQuestions } from '../protocol/check-result.js'
+import { RpcError } from '../protocol/json-rpc.js'
 import type { PendingRequest } from './pending-request.js'
 import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core/plugin'
 
 /** Tools remembered as ones that ask. */
 const MAX_REMEMBERED = 1_000
-
-/** JSON-RPC code of the specification for a user who rejects. */
-const REJECTED = -1
 
 /**
  * Finds the call that a question of the server belongs to. Up to revision 2025-11-25 the question does not say so over
@@ -27,7 +25,7 @@ export class ServerRequests {
   /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with, null one that has ended. */
   async answer (method: string, params: Record<string, unknown>, signal: AbortSignalLike, known?: PendingRequest | null): Promise<Record<string, unknown>> {
     // roots were not declared: some servers would ask for them outside of any call
-    if (!isQuestion(method) || method === 'roots/list') throw new RpcError(METHOD_NOT_FOUND, `${method} is not served here`)
+    if (!isServerRequestMethod(method) || method === 'roots/list') throw new RpcError(CODES.methodNotFound, `${method} is not served here`)
     const call = known === undefined ? this.#callAsked() : known
     if (call == null) return decline(method)
     if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
@@ -85,5 +83,5 @@ async function ask (question: ServerRequest, asker: InputHandler | undefined, si
 
 function decline (method: string): Record<string, unknown> {
   if (method === 'elicitation/create') return { action: 'decline' }
-  throw new RpcError(REJECTED, `nobody is there to answer ${method}`)
+  throw new RpcError(CODES.userRejected, `nobody is there to answer ${method}`)
 }

@@ -1,9 +1,11 @@
-import { LinkedSet } from '@polyvac/core/plugin'
+import { LinkedSet, within } from '@polyvac/core/plugin'
+import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import { CallTimeoutError } from '../errors.js'
 import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
-import { INVALID_REQUEST, METHOD_NOT_FOUND, RpcError } from '../protocol/json-rpc.js'
-import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
+import { RpcError } from '../protocol/json-rpc.js'
+import type { Item } from '../protocol/lists.js'
 import { ENVELOPE, metaOf } from '../protocol/revision.js'
 import { ChangeSubscription } from './change-subscription.js'
 import { DISCOVER, discover, initialize, type ServerFacts } from './handshake.js'
@@ -12,14 +14,11 @@ import { PendingRequest, type PendingRequestOptions } from './pending-request.js
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
 import { RpcChannel } from './rpc-channel.js'
 import { answersTo, ServerRequests } from './server-requests.js'
-import { ToolCatalog } from './tool-catalog.js'
+import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
 import type { Transport } from './transport.js'
 
 const CALL = 'tools/call'
 const PING = 'ping'
-
-/** From the lowest. Any of them is below what was never set. */
-const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'unset']
 
 /** Times that one call may ask. */
 const MAX_ROUNDS = 20
@@ -27,12 +26,10 @@ const MAX_ROUNDS = 20
 /** Age in ms from which a list is read anew for a name that is not on it. */
 const RELIST_MS = 1_000
 
-export interface SessionOptions {
+export interface SessionOptions extends ToolCatalogOptions {
   readonly name: string
   readonly limits: Limits
   readonly callTimeoutMs: number
-  readonly allow?: readonly string[] | undefined
-  readonly deny?: readonly string[] | undefined
   /** Whether the server speaks revision 2026-07-28. */
   readonly isModern: boolean
   /** Whether notifications of list changes surely arrive; else lists are read anew when they are old. */
@@ -60,8 +57,8 @@ export class Session {
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>
   #open = true
-  /** What the server was told; it has a mind of its own before. */
-  #logLevel = 'unset'
+  /** Rank of the log level last sent with logging/setLevel; Infinity before the first. */
+  #logRank = Infinity
 
   constructor (transport: Transport, options: SessionOptions) {
     this.#options = options
@@ -109,7 +106,8 @@ export class Session {
 
   /** The handshake. */
   async connect (timeoutMs: number): Promise<void> {
-    await this.requests.open()
+    const { name } = this.#options
+    await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
     const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params, {})
     if (this.isModern) {
       this.#facts = await discover(send)
@@ -144,7 +142,7 @@ export class Session {
       return await this.#lists.get(kind)
     } catch (err) {
       // many servers have resources and know no templates
-      if (kind === 'templates' && err instanceof RpcError && err.code === METHOD_NOT_FOUND) return []
+      if (kind === 'templates' && err instanceof RpcError && err.code === CODES.methodNotFound) return []
       throw err
     }
   }
@@ -186,7 +184,7 @@ export class Session {
       if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
       round = await answersTo(result, options)
     }
-    throw new RpcError(INVALID_REQUEST, `the server asked ${MAX_ROUNDS} times over`)
+    throw new RpcError(CODES.invalidRequest, `the server asked ${MAX_ROUNDS} times over`)
   }
 
   /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
@@ -201,10 +199,19 @@ export class Session {
     try {
       return await this.request(CALL, params, options, params.name)
     } catch (err) {
+      if (err instanceof RpcError && err.code === CODES.headerMismatch) return await this.#callRelisted(params, options)
       // a caller that knows tasks has said so, and hears of them itself
       if (options.round !== undefined || !wantsTask(err)) throw err
       return await awaitModernTask(this.#taskParts(params, options))
     }
+  }
+
+  /** The server refused the headers of a call: they follow from the tool's schema, which is read again. */
+  async #callRelisted (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
+    this.#lists.drop('tools')
+    await this.tools()
+    this.#options.onChange(['tools'])
+    return await this.request(CALL, params, options, params.name)
   }
 
   #taskParts (params: AwaitedTaskParts['params'], options: CallOptions): AwaitedTaskParts {
@@ -237,8 +244,9 @@ export class Session {
   /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
   #louder (level: string): void {
     if (this.#capability('logging') === undefined) return
-    if (LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(this.#logLevel)) return
-    this.#logLevel = level
+    const rank = LOG_LEVELS.indexOf(level as LogLevel)
+    if (rank === -1 || rank >= this.#logRank) return
+    this.#logRank = rank
     this.request('logging/setLevel', { level }).catch(this.#options.onTrouble)
   }
 

@@ -1,5 +1,13 @@
 import { JsonSchema } from '@polyvac/core/json-schema'
+import { readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
+
+export interface ToolCatalogOptions {
+  readonly allow?: readonly string[] | undefined
+  readonly deny?: readonly string[] | undefined
+  /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out, and reported here. */
+  readonly onInvalidHeader?: ((tool: string, problem: string) => void) | undefined
+}
 
 /**
  * The tools of one server, as of one list. Compiled schemas belong to this object and go with it when the list changes.
@@ -9,13 +17,24 @@ export class ToolCatalog {
   readonly names: readonly string[]
   readonly #byName: ReadonlyMap<string, Item>
   readonly #schemas = new Map<string, JsonSchema>()
-  readonly #offers: (name: string) => boolean
+  readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
-  constructor (listed: readonly Item[], { allow, deny = [] }: { readonly allow?: readonly string[] | undefined, readonly deny?: readonly string[] | undefined }) {
-    this.#offers = name => (allow === undefined || allow.includes(name)) && !deny.includes(name)
-    this.items = listed.filter(item => this.#offers(item.name as string))
+  constructor (listed: readonly Item[], { allow, deny = [], onInvalidHeader }: ToolCatalogOptions) {
+    this.items = listed.filter(({ name, inputSchema }) => {
+      if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
+      if (onInvalidHeader === undefined) return true
+      const { parameters, problem } = readHeaderParameters(inputSchema)
+      if (problem !== undefined) onInvalidHeader(name, problem)
+      else if (parameters.length > 0) this.#headers.set(name, parameters)
+      return problem === undefined
+    })
     this.#byName = new Map(this.items.map(item => [item.name as string, item]))
     this.names = [...this.#byName.keys()]
+  }
+
+  /** The arguments of a tool that are repeated as headers. */
+  headerParameters (name: string): readonly HeaderParameter[] {
+    return this.#headers.get(name) ?? []
   }
 
   get (name: string): Item | undefined {

@@ -1,8 +1,8 @@
 import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
-import type { CallOptions, CallProgress, InputHandler, LogMessage, Round, ServerRequest, ToolResult } from '../protocol/call-options.js'
+import { CODES, TASKS_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, handedOn, ToolNotFoundError } from '../errors.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
-import { MISSING_CAPABILITY, TASKS_EXTENSION } from '../protocol/revision.js'
 import { Declined } from '../session/server-requests.js'
 import type { CallBody } from '../schemas.js'
 import type { Servers } from '../servers.js'
@@ -42,7 +42,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
   } catch (err) {
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
-    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === MISSING_CAPABILITY) throw handedOn(err)
+    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw handedOn(err)
     return { content: [{ type: 'text', text: `${code}: ${String(message)}` }], isError: true }
   }
 }
@@ -169,5 +169,5 @@ function askerFor (ask: SourceContext['ask']): InputHandler {
 
 function cannotAsk (err: unknown): boolean {
   const { code } = (err ?? {}) as { code?: unknown }
-  return code === 'MCP_CANNOT_ASK' || code === MISSING_CAPABILITY
+  return code === 'MCP_CANNOT_ASK' || code === CODES.missingCapability
 }

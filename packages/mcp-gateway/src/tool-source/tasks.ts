@@ -4,7 +4,7 @@ import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { handedOn } from '../errors.js'
 import type { Servers } from '../servers.js'
-import { KNOWS_TASKS } from '../protocol/revision.js'
+import { CODES, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
 import type { SourceContext } from './types.js'
 
 /** How long a task whose server names no time can be asked for, in ms. */
@@ -17,9 +17,6 @@ const MAX_POLL_MS = 60_000
 
 /** Longest id of a task that is looked at, in characters: that of its server, twice signed at most. */
 const MAX_ID_CHARS = 4_096
-
-/** JSON-RPC code of servers for tasks that they do not know. */
-const INVALID_PARAMS = -32602
 
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
@@ -81,7 +78,7 @@ export class SourceTasks {
           failures = 0
           ms = pollMs(task)
         } catch (err) {
-          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === INVALID_PARAMS) return
+          if ((err as { rpcError?: { code: unknown } } | undefined)?.rpcError?.code === CODES.invalidParams) return
           ms = backoff(++failures, { firstMs: DEFAULT_POLL_MS, maxMs: MAX_POLL_MS })
         }
         await delay(ms, undefined, { signal: stop.signal, ref: false }).catch(() => {})
@@ -98,7 +95,7 @@ export class SourceTasks {
     if (!this.#servers.names.includes(server)) return undefined
     const { signal, principal } = context
     try {
-      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: KNOWS_TASKS })
+      return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: TASKS_CAPABILITY })
     } catch (err) {
       throw handedOn(err)
     }

@@ -1,12 +1,11 @@
-import { serverToolName } from '@polyvac/core/plugin'
+import { quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { LISTS, type CompletionRef } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
-import { LISTS } from '../protocol/lists.js'
 import type { Servers } from '../servers.js'
-import { shown, suggestion } from '../suggestion.js'
 import { callFor, requestFor } from './call.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
-import type { CompletionRef, GatewayToolSource, SourceItem } from './types.js'
+import type { GatewayToolSource, SourceItem } from './types.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 
 /** Where a name leads. */
@@ -37,7 +36,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     if (known !== undefined) return known
     const all = await named(kind)
     const found = places[kind].get(name)
-    if (found === undefined) throw new ToolNotFoundError('gateway', shown(name), suggestion(name, all.map(entry => entry.name), kind))
+    if (found === undefined) throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, all.map(entry => entry.name), `its ${kind}`))
     return found
   }
 
@@ -47,7 +46,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const listed = (await servers.list(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
     }
-    throw new ResourceNotFoundError('gateway', shown(ref.uri), 'no server has it')
+    throw new ResourceNotFoundError('gateway', quoteName(ref.uri), 'no server has it')
   }
 
   return {
@@ -62,7 +61,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
       templates: async () => (await servers.list('templates')).items.map(({ item }) => ({ ...item, uriTemplate: String(item.uriTemplate), name: String(item.name ?? item.uriTemplate) })),
       async read (uri, context) {
         const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
-        let missing: unknown = new ResourceNotFoundError('gateway', shown(uri), 'no server has it')
+        let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
         for (const server of listed === undefined ? servers.names : [listed.server]) {
           try {
             const upstream = servers.get(server)

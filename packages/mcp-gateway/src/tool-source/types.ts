@@ -1,7 +1,8 @@
 import type { Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-import type { CallProgress, Round, ServerRequest, ToolResult } from '../protocol/call-options.js'
-import type { Item, ListKind } from '../protocol/lists.js'
+import type { CallProgress, CompletionArgument, CompletionRef, ListKind, ServerRequest } from '@polyvac/mcp-protocol'
+import type { Round, ToolResult } from '../protocol/call-options.js'
+import type { Item } from '../protocol/lists.js'
 
 /** The part that a gateway needs of what an MCP server knows of a call. */
 export interface SourceContext {
@@ -76,6 +77,3 @@ export interface GatewayToolSource {
   complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void
 }
-
-export type CompletionRef = { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
-export interface CompletionArgument { readonly name: string, readonly value: string, readonly given: Readonly<Record<string, string>> }

@@ -1,15 +1,15 @@
+import { quoteName, ShuttingDownError } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
 import type { Connection, KnownBinding } from '../connections/connection.js'
 import type { StdioContext } from '../connections/stdio/stdio-connection.js'
-import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
+import { ServerNotReadyError, withContext } from '../errors.js'
 import { watchHealth } from './health.js'
 import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
-import { shown } from '../suggestion.js'
 
 export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
 
@@ -195,7 +195,7 @@ export class Supervisor {
     if (this.closes) return new ShuttingDownError()
     const next = then ?? this.#next()
     const why = reason ?? this.#problem ?? (this.#isRemoved ? 'it is configured no more' : 'it has not answered yet')
-    return withContext(new ServerNotReadyError(shown(this.name), why, next), { server: this.name, details: this.details() })
+    return withContext(new ServerNotReadyError(quoteName(this.name), why, next), { server: this.name, details: this.details() })
   }
 
   #next (): string {

@@ -1,12 +1,13 @@
+import { quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
-  ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
+  ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
-import { LISTS, type Item, type ListKind } from '../protocol/lists.js'
-import { INVALID_PARAMS, RpcError } from '../protocol/json-rpc.js'
+import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import type { Item } from '../protocol/lists.js'
+import { RpcError } from '../protocol/json-rpc.js'
 import { redactedValue } from '../connections/redact.js'
-import { shown, suggestion } from '../suggestion.js'
 import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
@@ -29,7 +30,7 @@ export class Upstream extends Supervisor {
   async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
     if (result.isError === true) {
-      throw withContext(new ToolFailedError(shown(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
+      throw withContext(new ToolFailedError(quoteName(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
     }
     return result
   }
@@ -38,11 +39,11 @@ export class Upstream extends Supervisor {
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
-      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(shown(this.name), shown(tool), suggestion(tool, catalog.names, 'tools'))
+      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const problems = catalog.problems(tool, args)
-      if (problems !== '') throw new InvalidArgumentsError(shown(tool), problems)
+      if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
       const { maxInFlight } = this.options.limits
-      if (session.calls >= maxInFlight) throw new ServerBusyError(shown(this.name), maxInFlight)
+      if (session.calls >= maxInFlight) throw new ServerBusyError(quoteName(this.name), maxInFlight)
       return await session.call(tool, args, options, needsTask(catalog.get(tool)))
     }, options)
   }
@@ -50,12 +51,12 @@ export class Upstream extends Supervisor {
   /** @throws MCP_RESOURCE_NOT_FOUND and what befalls a call */
   async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
-      if (!session.offers('resources')) throw new ResourceNotFoundError(shown(this.name), shown(uri), 'it has no resources')
+      if (!session.offers('resources')) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), 'it has no resources')
       try {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === -32002 || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#words(err))
         throw err
       }
     }, options)
@@ -65,7 +66,7 @@ export class Upstream extends Supervisor {
   async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
       const names = (await session.list('prompts')).map(item => item[LISTS.prompts.id] as string)
-      if (!names.includes(prompt)) throw new PromptNotFoundError(shown(this.name), shown(prompt), suggestion(prompt, names, 'prompts'))
+      if (!names.includes(prompt)) throw new PromptNotFoundError(quoteName(this.name), quoteName(prompt), suggestion(prompt, names, 'its prompts'))
       return await session.request('prompts/get', { name: prompt, arguments: args }, options)
     }, options)
   }
@@ -113,20 +114,20 @@ export class Upstream extends Supervisor {
     const context = { server: this.name, tool }
     if (err instanceof RpcError) {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
-      if (oversized !== undefined) return withContext(new MessageTooLargeError(shown(this.name), oversized, this.options.limits.maxMessageBytes), context)
+      if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(shown(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+        return withContext(new CallFailedError(quoteName(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
       return withContext(err, late ? { ...context, details: this.details() } : context)
     } else if (session.open) {
       const problem = connection?.problemOf(err)
-      return withContext(new CallFailedError(shown(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
+      return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
     const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
-    return withContext(new ServerGoneError(shown(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
+    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
   }
 
   #words (err: RpcError): string {
@@ -140,5 +141,5 @@ function needsTask (tool: Item | undefined): boolean {
 }
 
 function isAbout (err: RpcError, uri: string): boolean {
-  return err.code === INVALID_PARAMS && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
+  return err.code === CODES.invalidParams && ((err.data as { uri?: unknown } | undefined)?.uri === uri || /not found|unknown/i.test(err.message))
 }

@@ -1,18 +1,35 @@
 import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger, type TaskLogger } from '../logger.js'
+import { readNumbers, type NumberRule } from '../number-options.js'
 
-const DEFAULTS = {
-  leaseMs: 10_000,
-  pollMs: 50,
-  claimMs: 250,
-  retries: 3,
-  ttlMs: 7 * 86_400_000,
-  maxTasks: 100_000,
-  purgeMs: 60_000,
-  maxTaskChars: 64 * 1024 * 1024,
-  deadAfterMs: 3 * 86_400_000,
-  graceMs: 300
-} as const
+/** Times that no timer waits for may be as long as a date can tell: 100 years. */
+const MAX_AGE_MS = 100 * 365 * 86_400_000
+
+/** Default, smallest and largest value of each option that is a number. */
+export const STORE_NUMBERS = {
+  leaseMs: [10_000, 50],
+  heartbeatMs: [undefined, 1],
+  pollMs: [50, 1],
+  claimMs: [250, 1],
+  retries: [3, 0],
+  ttlMs: [7 * 86_400_000, 0, MAX_AGE_MS],
+  maxTasks: [100_000, 1],
+  purgeMs: [60_000, 10],
+  maxTaskChars: [64 * 1024 * 1024, 1],
+  deadAfterMs: [3 * 86_400_000, 0, MAX_AGE_MS],
+  graceMs: [300, 0],
+  maxPages: [undefined, 1]
+} as const satisfies Readonly<Record<string, NumberRule>>
+
+const TASKS_AT_ONCE = 16
+const ATTEMPT_MS = 3_600_000
+const DELIVERIES_AT_ONCE = 16
+const DELIVERY_MS = 30_000
+
+/** The same of `WorkOptions` and `DeliverOptions`. */
+export const WORK_NUMBERS = { concurrency: [TASKS_AT_ONCE, 1], timeoutMs: [ATTEMPT_MS, 1], inputMs: [undefined, 0, MAX_AGE_MS] } as const
+export const DELIVER_NUMBERS = { concurrency: [DELIVERIES_AT_ONCE, 1], timeoutMs: [DELIVERY_MS, 1] } as const
+
 const MAX_HEARTBEAT_MS = 1_000
 
 /** All durations in milliseconds. */
@@ -46,32 +63,13 @@ export interface SqliteTaskStoreOptions {
   readonly log?: TaskLogger | undefined
 }
 
-export type SqliteSettings = Readonly<Required<{ [K in keyof Omit<SqliteTaskStoreOptions, 'maxPages'>]: NonNullable<SqliteTaskStoreOptions[K]> }>> &
-  { readonly maxPages: number | undefined }
+export type SqliteSettings = ReturnType<typeof sqliteSettings>
 
-export function sqliteSettings (options: SqliteTaskStoreOptions): SqliteSettings {
-  const { path, log = silentLogger, maxPages } = options
+/** @throws TASK_STORE_OPTION */
+export function sqliteSettings (options: SqliteTaskStoreOptions) {
+  const { path, log = silentLogger } = options
   if (typeof path !== 'string' || path === '') throw new InvalidStoreOptionError('path', String(path), "the path of a file, or ':memory:'")
-  const check = (name: keyof SqliteTaskStoreOptions, value: unknown, least: number): number => {
-    if (typeof value !== 'number' || !(value >= least)) throw new InvalidStoreOptionError(name, String(value), `a number of at least ${least}`)
-    return value
-  }
-  const number = (name: keyof typeof DEFAULTS, least = 1): number => check(name, options[name] ?? DEFAULTS[name], least)
-  const leaseMs = number('leaseMs', 50)
-  return {
-    path,
-    log,
-    leaseMs,
-    heartbeatMs: check('heartbeatMs', options.heartbeatMs ?? Math.min(MAX_HEARTBEAT_MS, Math.ceil(leaseMs / 3)), 1),
-    pollMs: number('pollMs'),
-    claimMs: number('claimMs'),
-    retries: number('retries', 0),
-    ttlMs: number('ttlMs', 0),
-    maxTasks: number('maxTasks'),
-    purgeMs: number('purgeMs', 10),
-    maxTaskChars: number('maxTaskChars'),
-    deadAfterMs: number('deadAfterMs', 0),
-    graceMs: number('graceMs', 0),
-    maxPages: maxPages === undefined ? undefined : check('maxPages', maxPages, 1)
-  }
+  const numbers = readNumbers(STORE_NUMBERS, options)
+  const { leaseMs, heartbeatMs = Math.min(MAX_HEARTBEAT_MS, Math.ceil(leaseMs / 3)) } = numbers
+  return { path, log, ...numbers, heartbeatMs }
 }

@@ -9,10 +9,11 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
   TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
+import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
 import { prepareTask } from './new-task.js'
-import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
+import { DELIVER_NUMBERS, sqliteSettings, WORK_NUMBERS, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
@@ -33,10 +34,6 @@ const HEALTH_MS = 2_000
 const CLOSE_MS = 800
 /** How often it is looked whether the file is still there. */
 const FILE_MS = 1_000
-const TASKS_AT_ONCE = 16
-const ATTEMPT_MS = 3_600_000
-const DELIVERIES_AT_ONCE = 16
-const DELIVERY_MS = 30_000
 
 interface Opened extends StoreContext {
   readonly pages: TaskPages
@@ -77,7 +74,7 @@ class SqliteTaskStore implements TaskStore {
     try {
       migrate(database, path)
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-      if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
+      if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)
       const version = database.prepare('PRAGMA data_version')
       const probe = database.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at')
       const opened: Opened = {
@@ -290,8 +287,8 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { concurrency = TASKS_AT_ONCE, timeoutMs = ATTEMPT_MS, queue = '', inputMs }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, { concurrency, timeoutMs, inputMs })
+  work (handler: TaskHandler, { queue = '', ...limits }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, readNumbers(WORK_NUMBERS, limits))
     this.#workers.add(worker)
     this.#nudge()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -329,8 +326,8 @@ class SqliteTaskStore implements TaskStore {
     })
   }
 
-  deliver (handler: DeliveryHandler, { concurrency = DELIVERIES_AT_ONCE, timeoutMs = DELIVERY_MS, wants = wantsDefault }: DeliverOptions = {}): TaskWorker {
-    const outbox = new Outbox(this.#now, handler, { concurrency, timeoutMs, wants })
+  deliver (handler: DeliveryHandler, { wants = wantsDefault, ...limits }: DeliverOptions = {}): TaskWorker {
+    const outbox = new Outbox(this.#now, handler, { ...readNumbers(DELIVER_NUMBERS, limits), wants })
     this.#outboxes.add(outbox)
     this.#nudge()
     return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }

@@ -1,8 +1,9 @@
+import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord } from '../../is-record.js'
-import { INTERNAL_ERROR, RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
+import { isRecord } from '@polyvac/core/plugin'
+import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { tooLong } from '../../session/rpc-channel.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
@@ -45,6 +46,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly request: ExchangeRequest
   status = 0
   headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  isStream = false
   /** Whether the response to `request.id` has been read. */
   isAnswered = false
   /** Id of the last event that had one. */
@@ -53,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   retryMs: number | undefined
   readonly #owner: ExchangeOwner
   #controller: Dispatcher.DispatchController | undefined
+  #mediaType: string | undefined
   #isOver = false
   #read: ((chunk: Buffer) => void) | undefined
   #chunks: Buffer[] = []
@@ -64,7 +67,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   get isSuccess (): boolean { return this.status >= 200 && this.status < 300 }
-  get isStream (): boolean { return this.isSuccess && this.#mediaType === 'text/event-stream' }
 
   cancel (): void {
     this.#isOver = true
@@ -80,6 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isOver || status < 200) return
     this.status = status
     this.headers = headers
+    const type = headers['content-type']
+    this.#mediaType = typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
+    this.isStream = this.isSuccess && this.#mediaType === 'text/event-stream'
     this.#read = this.isStream ? this.#eventReader() : chunk => this.#collect(chunk)
     this.#owner.started(this)
   }
@@ -101,17 +106,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (isExpected) this.#deliver(text)
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
-    else this.#end(id === undefined ? undefined : new RpcError(INTERNAL_ERROR, 'the HTTP response does not answer the request'))
+    else this.#end(id === undefined ? undefined : new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
     // a refusal counts although its body is not complete
     if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, Buffer.concat(this.#chunks).toString()) : err)
-  }
-
-  get #mediaType (): string | undefined {
-    const type = this.headers['content-type']
-    return typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
   }
 
   #end (err?: Error): void {

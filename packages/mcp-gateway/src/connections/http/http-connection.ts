@@ -1,3 +1,5 @@
+import { within } from '@polyvac/core/plugin'
+import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
 import { CallTimeoutError } from '../../errors.js'
 import { RpcError } from '../../protocol/json-rpc.js'
@@ -34,6 +36,8 @@ export class HttpConnection implements Connection {
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   #oauth: OAuth | undefined
   #streamable: StreamableTransport | undefined
+  /** Tools that were left out of a list. */
+  readonly #reported = new Set<string>()
   #failure: unknown
   #hung = false
 
@@ -146,13 +150,14 @@ export class HttpConnection implements Connection {
   async #createSession (binding: Binding): Promise<Session> {
     const { name, allow, deny, timeout } = this.#config
     const { limits, log, onChange, onUpdated } = this.#parts
-    const session: Session = new Session(await this.#createTransport(binding, tool => session.knownTools(tool)?.get(tool)?.inputSchema), {
+    const session: Session = new Session(await this.#createTransport(binding, tool => session.knownTools(tool)?.headerParameters(tool) ?? []), {
       name,
       limits,
       callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
       allow,
       deny,
       isModern: binding === 'modern',
+      onInvalidHeader: binding === 'modern' ? (tool, problem) => this.#reportTool(tool, problem) : undefined,
       tellsChanges: false,
       onChange,
       onUpdated,
@@ -161,8 +166,14 @@ export class HttpConnection implements Connection {
     return session
   }
 
-  /** @param schemaOf the input schema of a tool, for headers that repeat arguments */
-  async #createTransport (binding: Binding, schemaOf: (tool: string) => unknown): Promise<Transport> {
+  /** Lists are read again and again: one warning for each tool. */
+  #reportTool (tool: string, problem: string): void {
+    if (this.#reported.has(tool)) return
+    this.#reported.add(tool)
+    this.#parts.log.warn({ mcpServer: this.#config.name, tool, problem: this.redact(problem) }, 'a tool is left out of the list: its input schema has an invalid x-mcp-header')
+  }
+
+  async #createTransport (binding: Binding, parametersOf: (tool: string) => readonly HeaderParameter[]): Promise<Transport> {
     const { headers = {} } = this.#config
     this.#streamable = undefined
     if (binding === 'sse') {
@@ -176,7 +187,7 @@ export class HttpConnection implements Connection {
       headers,
       maxMessageBytes: this.#parts.limits.maxMessageBytes,
       oauth: this.#oauth,
-      headersOf: binding === 'modern' ? message => paramHeaders(message, schemaOf) : undefined
+      headersOf: binding === 'modern' ? message => paramHeaders(message, parametersOf) : undefined
     })
     if (binding === 'streamable') this.#streamable = transport
     return transport
@@ -194,9 +205,7 @@ export class HttpConnection implements Connection {
     const streamable = this.#streamable
     if (streamable?.sessionId === undefined || this.wasStale || !this.session.open) return
     this.#streamable = undefined
-    let timer: NodeJS.Timeout | undefined
-    await Promise.race([streamable.endSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
-    clearTimeout(timer)
+    await within(streamable.endSession().catch(() => {}), GOODBYE_MS)
   }
 }
 

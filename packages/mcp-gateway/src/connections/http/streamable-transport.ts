@@ -1,8 +1,9 @@
+import { CODES, HEADERS } from '@polyvac/mcp-protocol'
 import type { Agent } from 'undici'
 import { backoff } from '../../backoff.js'
-import { INTERNAL_ERROR, RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
+import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
-import { version } from '../../version.js'
+import { CLIENT_INFO } from '../../protocol/revision.js'
 import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
 import type { OAuth } from './oauth.js'
 import { redirectOf } from './redirect.js'
@@ -89,7 +90,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
   }
 
   started ({ headers }: Exchange): void {
-    const id = headers['mcp-session-id']
+    const id = headers[HEADERS.sessionId]
     if (this.#isModern || typeof id !== 'string' || id === this.sessionId) return
     this.sessionId = id
     this.#updateHeaders()
@@ -138,8 +139,8 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     if (isStream ? lastEventId === undefined && key !== STANDALONE : request.method !== 'GET' || err === undefined || isRefusal(err)) return false
     const failures = isStream ? 0 : (request.failures ?? 0) + 1
     if (failures > MAX_RESUMES) return false
-    const last = lastEventId ?? request.headers?.['last-event-id']
-    const again: ExchangeRequest = { method: 'GET', id: request.id, failures, ...last !== undefined && { headers: { 'last-event-id': last } } }
+    const last = lastEventId ?? request.headers?.[HEADERS.lastEventId]
+    const again: ExchangeRequest = { method: 'GET', id: request.id, failures, ...last !== undefined && { headers: { [HEADERS.lastEventId]: last } } }
     const ms = retryMs === undefined ? backoff(failures + 1, { firstMs: RESUME_MS, maxMs: RESUME_MAX_MS }) : Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS)
     const timer = setTimeout(() => this.#dispatch(again), ms)
     this.#open.set(key, { cancel: () => clearTimeout(timer) })
@@ -177,10 +178,10 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     const { headers, oauth } = this.#options
     const authorization = oauth?.authorization
     const common = {
-      'user-agent': `polyvac-mcp-gateway/${version}`,
+      'user-agent': `${CLIENT_INFO.name}/${CLIENT_INFO.version}`,
       ...authorization !== undefined && { authorization },
-      ...this.sessionId !== undefined && { 'mcp-session-id': this.sessionId },
-      ...this.#revision !== undefined && { 'mcp-protocol-version': this.#revision },
+      ...this.sessionId !== undefined && { [HEADERS.sessionId]: this.sessionId },
+      ...this.#revision !== undefined && { [HEADERS.protocolVersion]: this.#revision },
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
     }
     this.#headers = {
@@ -202,5 +203,5 @@ function isRefusal (err: Error): boolean {
 
 function failureOf ({ request, isStream }: Exchange, err: Error | undefined): Error {
   const isCut = err === undefined || ((isStream || request.method === 'GET') && !(err instanceof RpcError))
-  return isCut ? new RpcError(INTERNAL_ERROR, 'the server ended the stream without an answer') : err
+  return isCut ? new RpcError(CODES.internalError, 'the server ended the stream without an answer') : err
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Log } from '../../options.js'
+import type { Log } from '@polyvac/core'
 
 /** Between asking the groups to end and killing them, in seconds. */
 const GRACE_S = 1

@@ -1,3 +1,4 @@
+import { within } from '@polyvac/core/plugin'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
@@ -109,7 +110,7 @@ export class ServerProcess {
   async #drained (): Promise<void> {
     const { stdout } = this.#child
     if (this.#closing !== undefined || stdout == null || stdout.closed || stdout.destroyed) return
-    await Promise.race([new Promise(resolve => { stdout.once('close', resolve) }), delay(DRAIN_MS)])
+    await within(new Promise(resolve => { stdout.once('close', resolve) }), DRAIN_MS)
   }
 
   async #goneWithin (ms: number): Promise<boolean> {
