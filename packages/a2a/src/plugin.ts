@@ -1,7 +1,6 @@
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core/plugin'
-import type { Delivery, TaskStore } from '@polyvac/tasks'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams } from '@polyvac/core/plugin'
+import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
-import { readFileSync } from 'node:fs'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { nameOf } from './protocol/card-facts.js'
 import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
@@ -15,7 +14,7 @@ import { descriptionRoutes } from './bindings/description.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
 import { OWN_EXTENSIONS } from './protocol/extensions.js'
 import { Operations } from './operations/operations.js'
-import { ANYONE, DEFAULTS, INPUT_MODES, type A2aOptions } from './options.js'
+import { ANYONE, OPTIONS, PUSH_OPTIONS, type A2aOptions } from './options.js'
 import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
 import { SigningKeys } from './push/signing-keys.js'
@@ -25,8 +24,6 @@ import { rpcRoutes } from './bindings/json-rpc.js'
 import { skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
 import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
-
-const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
 const MAX_RUN_MS = 3_660_000
@@ -40,26 +37,24 @@ const PUSH_DIALECTS: Readonly<Record<PushDialect, Dialect>> = { v1, v0_3: v03 }
 /** An A2A agent over VACs: card, task routes, push notifications. Tasks are executed here as long as the application runs. */
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
-    vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
-    concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {},
-    defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], grpcUrl, unnamedCard = 'both', extendedCard
-  } = options
-  if (typeof (vacs as typeof vacs | undefined)?.get !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `vacs`: createVacs({ … })')
-  if (typeof (tasks as TaskStore | undefined)?.create !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `tasks`: an open store, such as sqliteTaskStore({ path })')
+    vacs, tasks, vacNames, authenticate, publicUrl: urlOption, agent: agentOption, defaultVac, inputModes, streaming, extensions: ownExtensions,
+    grpcUrl, unnamedCard, extendedCard, sendTimeoutMs, timeoutMs, concurrency, maxStreams, stallMs, bodyLimit, push: pushOption, ...read
+  } = readOptions(OPTIONS, options, A2aOptionsError, 'the a2a plugin')
+  const push = pushOption === false ? undefined : readOptions(PUSH_OPTIONS, pushOption, A2aOptionsError, 'the a2a plugin', 'push.')
   if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
   if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
   const { log, prefix } = app
-  const agent = { ...options.agent, version: options.agent?.version ?? ownVersion }
+  const agent = { ...agentOption, version: agentOption.version ?? packageVersion(import.meta.url) }
   // as the card tells it, which receivers of notifications compare it with
-  const publicUrl = givenUrl?.replace(/\/+$/, '')
+  const publicUrl = urlOption?.replace(/\/+$/, '')
   const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
   const replies = new OpenStreams()
-  const guard = push === false ? undefined : new AddressGuard({ allow: push.allow })
-  const keys = push === false ? undefined : push.keys ?? await SigningKeys.generate()
+  const guard = push === undefined ? undefined : new AddressGuard({ allow: push.allow })
+  const keys = push === undefined ? undefined : push.keys ?? await SigningKeys.generate()
   const service = new TaskService(tasks, guard)
-  const deliverer = push === false || guard === undefined || keys === undefined
+  const deliverer = push === undefined || guard === undefined || keys === undefined
     ? undefined
-    : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs ?? DEFAULTS.pushTimeoutMs, payload: (delivery, signal) => payloadOf(service, delivery, signal), log })
+    : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs, payload: (delivery, signal) => payloadOf(service, delivery, signal), log })
   const streams = new TaskStreams({ service, replies, quota: new StreamQuota(maxStreams), sendTimeoutMs, stallMs })
   const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
 
@@ -80,13 +75,13 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
 
   descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
   const extensions = [...OWN_EXTENSIONS, ...ownExtensions]
-  const { signCards = push !== false && push.keys !== undefined, rootRpc = prefix !== '' } = options
+  const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
   const cards = new Cards({
     exposed,
     keys: signCards ? keys : undefined,
     ...agent,
     streaming,
-    push: push !== false,
+    push: push !== undefined,
     extendedCard: extendedCard !== undefined,
     authenticated: authenticate !== undefined,
     extensions,

@@ -3,8 +3,9 @@ import { VacInvalidResultError } from './errors.js'
 import { isRecord } from './is-record.js'
 
 /**
- * Brings whatever an interpreter ended with into the one result shape of contract section 1.
- * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, `{ auth_required }`, or nothing
+ * Converts the result of an interpreter to the one result shape of contract section 1.
+ * @param result text, an object with `answer`, `{ output: { content, metadata } }`, `{ input_required }`, `{
+ * auth_required }`, or nothing
  * @param streamed the text streamed so far: the answer of an interpreter that never gives one
  * @throws VAC_INVALID_RESULT for anything else, and for an object that is not plain JSON data
  */
@@ -16,25 +17,29 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string)
   if (typeof result === 'string') return { answer: result, source_documents: [] }
   if (!isRecord(result)) throw new VacInvalidResultError(quote(vac), describe(result))
   const { answer, source_documents: documents, metadata, ...extras } = toJson(vac, result)
-  const given = isRecord(metadata) ? metadata : undefined
-  const { source_documents: nested, ...leftover } = given ?? {}
+  const hasMetadata = isRecord(metadata)
+  const { source_documents: nested, ...leftover } = hasMetadata ? metadata : {}
   const text = textOf(answer, extras, streamed)
   if (text === undefined) throw new VacInvalidResultError(quote(vac), 'an object without a string `answer`')
   return {
     answer: text,
     source_documents: documentsOf(documents) ?? documentsOf(nested) ?? [],
-    ...(given === undefined ? {} : { metadata: leftover }),
+    ...(hasMetadata ? { metadata: leftover } : {}),
     ...extras
   }
 }
 
-/** What has to come from elsewhere before an answer can go on: the caller's input, or an authorization. Undefined for an answer that is complete. */
-export function askedBack ({ input_required: question, auth_required: need }: Readonly<Record<string, unknown>>): { readonly kind: 'input' | 'auth', readonly text: string } | undefined {
+/**
+ * What an answer needs before the interpreter can continue: the caller's input, or an authorization. Undefined for a
+ * complete answer.
+ */
+export function askedBack ({ input_required: question, auth_required: need }: Readonly<Record<string, unknown>>):
+{ readonly kind: 'input' | 'auth', readonly text: string } | undefined {
   if (typeof question === 'string') return { kind: 'input', text: question }
   return typeof need === 'string' ? { kind: 'auth', text: need } : undefined
 }
 
-/** The answer's text: `answer`, or what is asked back, or `output.content` of older chains. */
+/** The answer's text: `answer`, or the question to the caller, or `output.content` of older chains. */
 function textOf (answer: unknown, extras: Record<string, unknown>, streamed: string): string | undefined {
   if (typeof answer === 'string') return answer
   const asked = askedBack(extras)
@@ -56,15 +61,14 @@ function documentsOf (value: unknown): SourceDocument[] | undefined {
   })
 }
 
-/** A result is stored, sent and replayed as JSON, so it is made JSON here, where a fault still names its interpreter. */
+/** Results are stored, sent and replayed as JSON. They are converted here, where an error can name the interpreter. */
 function toJson (vac: string, result: object): Record<string, unknown> {
   // most answers are flat, and are JSON already
   if (Object.values(result).every(isScalar)) return { ...result }
   try {
     return JSON.parse(JSON.stringify(result)) as Record<string, unknown>
   } catch (err) {
-    throw Object.assign(
-      new VacInvalidResultError(quote(vac), 'a result that is no JSON'), { cause: err })
+    throw Object.assign(new VacInvalidResultError(quote(vac), 'a result that cannot be converted to JSON'), { cause: err })
   }
 }
 

@@ -6,11 +6,12 @@ import type { Principal } from './vac.js'
 export type Authenticate = (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>
 
 /**
- * Asks who calls before anything else in this scope is done. What it returns tells a handler the caller; undefined
- * where nobody is asked.
- * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500), since without an owner all callers would share what belongs to nobody
+ * Authenticates each request of a scope in its first hook. Returns the function with which a handler reads the caller:
+ * undefined where no `authenticate` is given.
+ * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500): callers without an owner would share one another's data
  */
-export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined): (request: FastifyRequest) => Principal | undefined {
+export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined):
+(request: FastifyRequest) => Principal | undefined {
   const principals = new WeakMap<FastifyRequest, Principal>()
   if (authenticate !== undefined) {
     scope.addHook('onRequest', async request => {

@@ -1,7 +1,7 @@
-/** Deepest nesting taken from a caller. Deeper values overflow the stack of whatever clones or prints them later. */
+/** Deepest nesting of a request body. Deeper values overflow the stack of code that clones or prints them. */
 export const MAX_BODY_DEPTH = 64
 
-/** Whether a body is nested deeper than MAX_BODY_DEPTH; told without recursion. */
+/** Whether a body is nested deeper than MAX_BODY_DEPTH. It does not recurse. */
 export function isTooDeep (body: unknown): boolean {
   let level: object[] = typeof body === 'object' && body !== null ? [body] : []
   for (let depth = 1; level.length > 0; depth++) {

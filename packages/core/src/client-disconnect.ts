@@ -3,28 +3,30 @@ import type { Socket } from 'node:net'
 import type { FastifyReply } from 'fastify'
 
 /**
- * Tells when a caller leaves. The socket is watched, not the response: one that is queued behind another on its
- * connection emits no `close`. One listener serves all answers of a socket. A stream of HTTP/2 shares its socket, so
- * there the response is watched.
+ * Notifies of callers that disconnect. It listens to the socket, not to the response: a response that is queued behind
+ * another one on its connection emits no `close`. One listener serves all answers of a socket. A stream of HTTP/2
+ * shares its socket, so there it listens to the response.
  */
 export class Disconnects {
   readonly #sockets = new WeakMap<Socket, LinkedSet<() => void>>()
 
-  /** Calls `left` once the caller has gone, at once if it has. Call what it returns when the answer is over. */
-  watch ({ raw, request }: FastifyReply, left: () => void): () => void {
+  /**
+   * Calls `onDisconnect` once the caller has disconnected, at once if it has. Returns the function that stops watching.
+   */
+  watch ({ raw, request }: FastifyReply, onDisconnect: () => void): () => void {
     const { socket, httpVersionMajor } = request.raw
     if (httpVersionMajor > 1) {
-      raw.once('close', left)
-      return () => { raw.off('close', left) }
+      raw.once('close', onDisconnect)
+      return () => { raw.off('close', onDisconnect) }
     }
-    let leaving = this.#sockets.get(socket)
-    if (leaving === undefined) {
-      const all = leaving = new LinkedSet()
+    let listeners = this.#sockets.get(socket)
+    if (listeners === undefined) {
+      const all = listeners = new LinkedSet()
       this.#sockets.set(socket, all)
-      socket.once('close', () => { for (const leave of all.values()) leave() })
+      socket.once('close', () => { for (const listener of all.values()) listener() })
     }
-    const place = leaving.add(left)
-    if (socket.destroyed) left()
-    return () => { place.remove() }
+    const node = listeners.add(onDisconnect)
+    if (socket.destroyed) onDisconnect()
+    return () => { node.remove() }
   }
 }

@@ -6,7 +6,7 @@ export interface ConfigProblem {
   readonly line: number
   readonly column: number
   readonly message: string
-  /** How to mend it, such as `did you mean "agent"?` */
+  /** The remedy, such as `did you mean "agent"?` */
   readonly hint?: string | undefined
   /** The place as people read it: heading line, source line, marker. */
   readonly text: string
@@ -14,15 +14,15 @@ export interface ConfigProblem {
 
 const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
 
-/** Everything wrong with a configuration file, in one go. `message` is ready to be shown to a person. */
+/** All problems of a configuration file. `message` is the text for people. */
 export class ConfigError extends InvalidConfig {
-  /** @param warnings what is allowed but worth a look, such as a mistyped key; told along */
+  /** @param warnings what is allowed but may be a mistake, such as an unknown key; `message` has it, too */
   constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = []) {
     super([...problems, ...warnings].map(problem => problem.text).join('\n'))
   }
 }
 
-/** Draws the problem's place: `file:line:column  message`, then the source line with the spot marked. */
+/** Draws the problem's place: `file:line:column  message`, then the source line with a marker below it. */
 export function frameProblem (place: { file: string, line: number, column: number }, source: string,
   width: number, message: string, hint?: string): ConfigProblem {
   const { file, line, column } = place

@@ -1,8 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 
-/** One knowledge store of a VAC: `vectorstore` names its kind, the other keys belong to that kind. */
+/** One knowledge store of a VAC: `vectorstore` names its kind; the other keys depend on the kind. */
 export const MemoryEntry = Type.Object({
-  vectorstore: Type.String({ description: '`folder`, or a module path that brings a memory of your own' }),
+  vectorstore: Type.String({ description: '`folder`, or the path of a module that exports a memory' }),
   path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
   k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' }))
 }, { additionalProperties: true })
@@ -12,7 +12,7 @@ export type MemoryEntry = Static<typeof MemoryEntry>
 export const VacConfig = Type.Object({
   display_name: Type.Optional(Type.String({ description: 'shown to people; becomes the skill description' })),
   description: Type.Optional(Type.String({ description: 'shown to people; default: `display_name`' })),
-  model: Type.Optional(Type.String({ description: 'language model; `extractive` or nothing: answers without one' })),
+  model: Type.Optional(Type.String({ description: 'language model; `extractive` or absent: answers without one' })),
   agent: Type.Optional(Type.String({ description: 'kind of agent, mentioned in capability descriptions' })),
   llm: Type.Optional(Type.String({ description: 'language model provider' })),
   interpreter: Type.Optional(Type.String({ description: 'built-in name or module path, for this VAC alone' })),
@@ -51,7 +51,7 @@ export const McpServerConfig = Type.Object({
 }, { additionalProperties: false })
 export type McpServerConfig = Static<typeof McpServerConfig>
 
-/** The host's section: the switches of the service description, by their own names, and its own few. */
+/** The host's section: the switches of the service description under their names there, and those of the host. */
 export const ServiceConfig = Type.Object({
   stream_interpreter: Type.Optional(Type.String({
     description: 'built-in name (documents, openai, echo) or module path relative to this file; default: documents'
@@ -63,20 +63,27 @@ export const ServiceConfig = Type.Object({
   })),
   a2a: Type.Optional(Type.Object({
     default_vac: Type.Optional(Type.String({ description: 'VAC that answers messages of A2A 1.0 and 0.3 that name none' })),
-    input_modes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: 'media types that messages of A2A 1.0 and 0.3 may bring, e.g. image/*; default: text, JSON, PDF, common images' })),
-    strict_card: Type.Optional(Type.Boolean({ description: 'true: who names no A2A-Version gets the pure agent card of 1.0; default: one for 1.0 and 0.3 together' })),
+    input_modes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      description: 'media types of parts in messages of A2A 1.0 and 0.3, e.g. image/*; default: text, JSON, PDF, common images'
+    })),
+    strict_card: Type.Optional(Type.Boolean({
+      description: 'true: callers without A2A-Version get the pure agent card of 1.0; default: one for 1.0 and 0.3 together'
+    })),
     grpc: Type.Optional(Type.Object({
       port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'port of gRPC; 0 takes a free one, which no card lists' }),
       host: Type.Optional(Type.String({ minLength: 1, description: 'address to listen on; default 127.0.0.1' })),
-      url: Type.Optional(Type.String({ minLength: 1, description: 'host:port where clients reach it, for agent cards; default: `host` and `port`' }))
+      url: Type.Optional(Type.String({
+        minLength: 1, description: 'host:port where clients reach it, for agent cards; default: `host` and `port`'
+      }))
     }, { additionalProperties: false, description: 'A2A 1.0 over gRPC: port, host, url; needs @grpc/grpc-js and protobufjs' }))
-  }, { additionalProperties: false, description: 'more of A2A 1.0 and 0.3' })),
+  }, { additionalProperties: false, description: 'options of A2A 1.0 and 0.3' })),
   enable_mcp_server: Type.Optional(Type.Boolean({ description: 'offer an MCP server at /mcp' })),
   mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
     description: 'external MCP servers: a list, or the `mcpServers` map of other tools'
   })),
   mcp_inherit_env: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('none')], {
-    description: '`none`: children of the MCP gateway see the safe list and what their entry names, nothing else'
+    description: '`none`: children of the MCP gateway see only the safe list and what their entry names'
   })),
   async_stream: Type.Optional(Type.Boolean({
     description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
@@ -89,7 +96,7 @@ export const ServiceConfig = Type.Object({
     max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({
-    enabled: Type.Optional(Type.Boolean({ description: 'tell webhooks of the updates of tasks; default true' })),
+    enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),
     allow: Type.Optional(Type.Array(Type.String(), {
       description: 'receivers beside public https addresses: a host name, `host:port`, or a range such as 10.0.0.0/8'
     }))

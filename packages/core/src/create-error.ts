@@ -6,7 +6,8 @@ export type CodedErrorConstructor<Args extends unknown[]> =
 
 /**
  * Makes a class of errors with a code, a status and a text.
- * @param options.expose whether callers may read the text of an error with status 500 or above; below 500 they always may
+ * @param options.expose whether callers may read the text of an error with status 500 or above; below 500 they always
+ * may
  */
 export function createError<Args extends unknown[] = []> (code: string, message: string, status = 500,
   { expose = status < 500 }: { readonly expose?: boolean } = {}): CodedErrorConstructor<Args> {

@@ -1,15 +1,15 @@
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 
-/** How often the clock is looked at, in ms: a timeout fires at most so much late. Timeouts here count in seconds. */
+/** Interval of the clock in ms: a timeout fires at most so much late. Timeouts of calls are seconds. */
 const TICK_MS = 25
-/** A ticker with nothing to watch stops after so many ticks. */
+/** A ticker without deadlines stops after so many ticks. */
 const IDLE_TICKS = 40
 
 const live = new LinkedSet<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 let idle = 0
 
-/** A timeout for a call. One ticker watches all of them: a timer of its own would cost a short call more than its work. */
+/** A timeout for a call. One ticker serves all of them: a timer per call costs more than the work of a short call. */
 export class Deadline {
   readonly at: number
   readonly #place: LinkedNode<Deadline>
@@ -17,7 +17,7 @@ export class Deadline {
   constructor (ms: number, readonly onTimeout: () => void) {
     this.at = performance.now() + ms
     ticker ??= setInterval(tick, TICK_MS)
-    // a process that waits for a call stays; one that waits for none may end
+    // the process must not end while a call is in progress
     if (live.size === 0) ticker.ref()
     this.#place = live.add(this)
   }

@@ -8,9 +8,9 @@ export const VacTimeoutError = createError<[string, number]>('VAC_TIMEOUT',
 export const VacInterpreterFailedError = createError<[string]>('VAC_INTERPRETER_FAILED',
   'the interpreter of the VAC %s failed; the log has the cause under the request id', 500, { expose: true })
 export const VacInvalidResultError = createError<[string, string]>('VAC_INVALID_RESULT',
-  'the interpreter of the VAC %s gave %s; it must give text, or an object with a string `answer`', 500, { expose: true })
+  'the interpreter of the VAC %s returned %s; it must return text, or an object with a string `answer`', 500, { expose: true })
 export const VacBufferFullError = createError<[string, number]>('VAC_BUFFER_FULL',
-  'the interpreter of the VAC %s pushed more than %s characters that nobody has read yet; await on_llm_new_token()', 500, { expose: true })
+  'the interpreter of the VAC %s pushed more than %s characters ahead of the reader; await on_llm_new_token()', 500, { expose: true })
 export const VacBusyError = createError<[number]>('VAC_BUSY',
   'all %s places for answers in progress are taken; try again shortly', 503, { expose: true })
 export const CallAbortedError = createError<[string]>('CALL_ABORTED',
@@ -18,7 +18,7 @@ export const CallAbortedError = createError<[string]>('CALL_ABORTED',
 export const ShuttingDownError = createError('SHUTTING_DOWN',
   'the service is shutting down; ask again in a moment', 503, { expose: true })
 export const InvalidVacNameError = createError<[string]>('INVALID_VAC_NAME',
-  'a VAC cannot be named %s; use 1 to 64 letters, digits, "_", "-" or "."', 500)
+  '%s is not a valid name of a VAC; use 1 to 64 letters, digits, "_", "-" or "."', 500)
 export const InvalidStateKeyError = createError<[number]>('INVALID_STATE_KEY',
   '`stateKey` must have 32 bytes or more; it has %s', 500)
 export const InvalidVacsError = createError<[string]>('INVALID_VACS', '%s', 500)
@@ -32,6 +32,6 @@ export const NotUtf8Error = createError('INVALID_JSON',
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',
   '%s; a turn is {role, content}, {name: Human|AI, content}, {human} and/or {ai}, or [human, ai]', 400)
 export const UnauthenticatedError = createError('UNAUTHENTICATED',
-  'this service does not know the caller; send credentials, such as Authorization: Bearer …', 401)
+  'the caller is not authenticated; send credentials, such as Authorization: Bearer …', 401)
 export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',
-  '`authenticate` gave a principal without an `owner`; name the caller, or give undefined to refuse', 500)
+  '`authenticate` returned a principal without an `owner`; return one with an owner, or undefined to refuse', 500)

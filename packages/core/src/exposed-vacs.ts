@@ -1,7 +1,10 @@
 import type { Vac } from './vac.js'
 import type { Vacs } from './vacs.js'
 
-/** The VACs that a wire offers, at any moment: what is not among them is answered as one that does not exist. */
+/**
+ * The VACs that a protocol offers now. Callers cannot distinguish a VAC that is not exposed from one that does not
+ * exist.
+ */
 export interface ExposedVacs {
   has (name: string): boolean
   get (name: string): Vac
@@ -10,14 +13,15 @@ export interface ExposedVacs {
 
 /**
  * @param names null or undefined for all, an empty list for none
- * @param refused makes the error for names that are not configured; its argument says which, and what there is
+ * @param refused makes the error for names that are not configured; its argument lists them and those that are
  */
-export function exposedVacs (vacs: Vacs, names: readonly string[] | null | undefined, refused: (problem: string) => Error): ExposedVacs {
+export function exposedVacs (vacs: Vacs, names: readonly string[] | null | undefined,
+  refused: (problem: string) => Error): ExposedVacs {
   if (names === null || names === undefined) return vacs
   const unknown = names.filter(name => !vacs.has(name))
   if (unknown.length > 0) throw refused(`has ${unknown.join(', ')}, which is not configured; there are ${vacs.names.join(', ')}`)
   const exposed = new Set(names)
-  // a reload may have taken one away since
+  // a reload may have removed one
   const has = (name: string): boolean => exposed.has(name) && vacs.has(name)
   return { has, get: name => vacs.get(name), list: () => vacs.list().filter(({ name }) => has(name)) }
 }

@@ -15,23 +15,23 @@ const ROLES: Readonly<Record<string, ChatTurn['role']>> = {
   developer: 'system'
 }
 
-/** Whether a role's name is one that `normaliseHistory` knows. */
+/** Whether `normaliseHistory` accepts the name of a role. */
 export function isRole (name: string): boolean {
   return Object.hasOwn(ROLES, name.toLowerCase())
 }
 
 /**
- * Turns a chat history in any accepted dialect into the one form interpreters see; every turn kept, order kept.
- * Dialects: `{role, content}`, `{name: Human|AI, content|text}`, `{human}` / `{ai}` (one or both in an entry),
+ * Converts a chat history in any accepted format to the one that interpreters get. It keeps every turn and the order.
+ * Formats: `{role, content}`, `{name: Human|AI, content|text}`, `{human}` / `{ai}` (one or both in an entry),
  * `[human, ai]` pairs, `{sender: {type}, text}`, `{user|bot_id, text}`. They may be mixed.
- * @throws INVALID_HISTORY naming the entry that fits none
+ * @throws INVALID_HISTORY naming the entry that has none of the formats
  */
 export function normaliseHistory (history: unknown): ChatTurn[] {
   if (history === undefined || history === null) return []
   if (!Array.isArray(history)) throw new InvalidHistoryError('chat_history must be an array')
   return history.flatMap((entry: unknown, index) => {
     const turns = turnsOf(entry)
-    if (turns === undefined) throw new InvalidHistoryError(`chat_history[${index}] is no turn`)
+    if (turns === undefined) throw new InvalidHistoryError(`chat_history[${index}] is not a turn`)
     return turns
   })
 }

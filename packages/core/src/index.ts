@@ -1,8 +1,10 @@
-// The public API of @polyvac/core: every export here is documented and follows semantic versioning.
-// What only Polyvac's own plugins share is in plugin.ts.
+// The public API of @polyvac/core: every export here is public, documented and follows semantic versioning.
+// plugin.ts exports what only Polyvac's own packages share.
 export { createVacs } from './vacs.js'
 export type { Vacs, VacsOptions, VacParts } from './vacs.js'
-export type { Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired } from './interpreter.js'
+export type {
+  Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
+} from './interpreter.js'
 export { isAnswer } from './vac.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, CallTool } from './vac.js'
 export type { Log } from './log.js'

@@ -1,9 +1,9 @@
-/** A `${…}` that could not be filled. `at` is its offset in the text. */
+/** A `${…}` that has no value. `at` is its offset in the text. */
 export interface InterpolationProblem {
   readonly at: number
   readonly length: number
   readonly message: string
-  /** The variable that is not set, where that is all that is wrong. */
+  /** The variable, where the only problem is that it is not set. */
   readonly unset?: string | undefined
 }
 
@@ -23,10 +23,12 @@ const REFERENCE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([-?])([^}]*))?\}|\$\{[^
 export function interpolate (text: string, env: Readonly<Record<string, string | undefined>>): Interpolation {
   const variables: string[] = []
   const problems: InterpolationProblem[] = []
-  const filled = text.replace(REFERENCE, (whole, name: string | undefined, mark: string | undefined, rest: string | undefined, at: number) => {
+  type Part = string | undefined
+  const filled = text.replace(REFERENCE, (whole, name: Part, mark: Part, rest: Part, at: number) => {
     if (whole === '$$') return '$'
     if (name === undefined) {
-      problems.push({ at, length: whole.length, message: `${whole} is no variable; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign` })
+      const message = `${whole} is not a variable; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign`
+      problems.push({ at, length: whole.length, message })
       return whole
     }
     variables.push(name)

@@ -4,7 +4,7 @@ import type { Progress } from './vac.js'
 
 const HEARTBEAT = /^\[\[HEARTBEAT\]\](.*)\[\[\/HEARTBEAT\]\]$/s
 
-/** What an interpreter yielded, as text or progress; undefined for an object that ends the answer. */
+/** Converts a yielded value to text or progress; undefined for an object that ends the answer. */
 export function toChunk (vac: string, value: unknown): string | Progress | undefined {
   if (typeof value === 'string') {
     const heartbeat = value.startsWith('[[HEARTBEAT]]') ? HEARTBEAT.exec(value) : null
@@ -17,7 +17,7 @@ export function toChunk (vac: string, value: unknown): string | Progress | undef
       return { progress: Math.min(1, Math.max(0, progress)), ...(typeof message === 'string' ? { message } : {}) }
     }
   }
-  throw new VacInvalidResultError(JSON.stringify(vac), 'a chunk that is neither text, { progress } nor an answer object')
+  throw new VacInvalidResultError(JSON.stringify(vac), 'a chunk that is not text, { progress } or an answer object')
 }
 
 /** Whether an object ends an answer. */

@@ -3,7 +3,7 @@ import type { VacConfig } from './config-schema.js'
 import { silentLog } from './log.js'
 import type { CallTool, VacCall } from './vac.js'
 
-/** What is made for an interpreter only if it asks for it. */
+/** What is created for an interpreter at first use. */
 export interface OnDemand {
   readonly signal: AbortSignal
   readonly callback: InterpreterCallback
@@ -12,12 +12,12 @@ export interface OnDemand {
 const RUN = Symbol('run')
 type Held = { readonly [RUN]: OnDemand }
 
-// One pair of getters for all calls: an object literal with getters of its own costs a hidden class per call, and an
-// abort controller made for every call more than all else of a short one.
+// One pair of getters for all calls: an object literal with getters costs a hidden class per call, and an abort
+// controller per call costs more than the rest of a short call.
 const SIGNAL = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].signal } }
 const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].callback } }
 
-/** The last argument of an interpreter: the caller's fields, and over them the reserved names. */
+/** The last argument of an interpreter: the caller's fields, overwritten by the reserved names. */
 export function makeExtra (call: VacCall, vac: VacConfig, callTool: CallTool | undefined, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
   extra.log = call.log ?? silentLog
@@ -31,7 +31,10 @@ export function makeExtra (call: VacCall, vac: VacConfig, callTool: CallTool | u
   return extra as unknown as InterpreterExtra
 }
 
-/** An object spread to which more is added costs ten times as much on Node.js 20; but it alone takes a key `__proto__` for what it is. */
+/**
+ * A copy of the caller's fields. Adding keys to an object made by spreading is ten times slower on Node.js 20;
+ * spreading is needed where a key is `__proto__`, which `Object.assign` would take for the prototype.
+ */
 function copyOf (fields: VacCall['extra']): Record<string | symbol, unknown> {
   if (fields === undefined) return {}
   return Object.hasOwn(fields, '__proto__') ? { ...fields } : Object.assign({}, fields)

@@ -14,6 +14,7 @@ export interface Interpreters {
  * Loads an interpreter module.
  * @param path relative paths are relative to `folder`; a bare name is a package
  * @throws INTERPRETER_MODULE naming the path, what is wrong and the remedy
+ * @example const { stream_interpreter: streamInterpreter } = await loadInterpreters('./agent.mjs', import.meta.dirname)
  */
 export async function loadInterpreters (path: string, folder: string): Promise<Interpreters> {
   const url = moduleUrl(path, folder)
@@ -21,17 +22,18 @@ export async function loadInterpreters (path: string, folder: string): Promise<I
   try {
     loaded = await import(url) as Record<string, unknown>
   } catch (err) {
-    throw Object.assign(new InterpreterModuleError(JSON.stringify(path), loadFailure(err as NodeJS.ErrnoException)), { cause: err })
+    const reason = loadFailure(err as NodeJS.ErrnoException)
+    throw Object.assign(new InterpreterModuleError(JSON.stringify(path), reason), { cause: err })
   }
   const { stream_interpreter: stream = loaded.default, vac_interpreter: once } = loaded
   const wrong = typeof stream !== 'function'
     ? `it exports ${Object.keys(loaded).join(', ') || 'nothing'}; export a function named stream_interpreter, or a default one`
-    : once !== undefined && typeof once !== 'function' ? 'its vac_interpreter is no function' : undefined
+    : once !== undefined && typeof once !== 'function' ? 'its vac_interpreter is not a function' : undefined
   if (wrong !== undefined) throw new InterpreterModuleError(JSON.stringify(path), wrong)
   return { stream_interpreter: stream as Interpreter, vac_interpreter: once as Interpreter | undefined }
 }
 
-/** The address of an interpreter module. A changed file has a new one, so that a reload really loads it. */
+/** The URL of an interpreter module. It changes with the file, so that a reload imports the new version. */
 export function moduleUrl (path: string, folder: string): string {
   if (!/^\.{0,2}[/\\]|\.[cm]?[jt]s$/.test(path) && !isAbsolute(path)) return path
   const file = resolve(folder, path)

@@ -6,7 +6,7 @@ import type { VacConfig } from './config-schema.js'
 import type { Log } from './log.js'
 import type { CallTool, Chunk, ChatTurn, Principal, Protocol } from './vac.js'
 
-/** One call, as it is handed to the thread. Without a port only the module's exports are asked for. */
+/** A job for the thread: a call, or, without `call`, the names of the module's exports. */
 export interface WorkerJob {
   readonly module: string
   readonly folder: string
@@ -21,12 +21,12 @@ export interface WorkerJob {
     readonly principal: Principal | undefined
     readonly hasTools: boolean
     readonly port: MessagePort
-    /** Characters sent and not yet taken: the thread waits here for a slow reader, even in blocking code. */
+    /** Characters sent and not yet read: the thread waits on it for a slow reader, also in blocking code. */
     readonly unread: Int32Array
   } | undefined
 }
 
-/** What a thread tells the main thread. */
+/** Messages of a thread to the main thread. */
 export type FromWorker =
   | { readonly chunk: Chunk, readonly size: number }
   | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
@@ -34,7 +34,7 @@ export type FromWorker =
   | { readonly end: true }
   | { readonly failed: { readonly code: string | undefined, readonly message: string, readonly stack: string | undefined } }
 
-/** What the main thread answers: the outcome of a tool call. */
+/** Messages of the main thread: the outcome of a tool call. */
 export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
 
 /** The thread pauses while more than this many characters are on their way. */
@@ -79,7 +79,10 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
   }
 }
 
-/** An error as plain data: the object itself may hold what no thread can send. The cause of our own is what the log needs. */
+/**
+ * An error as plain data: the object may hold values that cannot be cloned. Of VAC_INTERPRETER_FAILED the log needs the
+ * cause.
+ */
 function describe (err: unknown): { code: string | undefined, message: string, stack: string | undefined } {
   try {
     const { code, cause } = err as { code?: string, cause?: unknown }

@@ -3,16 +3,19 @@ import type { CallTool, ChatTurn, Principal, Progress, Protocol } from './vac.js
 import type { VacConfig } from './config-schema.js'
 import type { AnswerArtifact } from './schemas.js'
 
-/** The object that ends an answer. Further keys travel along to the caller. */
+/** The object that ends an answer. Its further keys reach the caller. */
 export interface FinalAnswer {
   readonly answer: string
   readonly source_documents?: readonly unknown[] | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** What was made beside the text, such as files. Over A2A each is an artifact of the task; one without text may have a blank `answer`. */
+  /**
+   * Results beside the text, such as files. Over A2A each is an artifact of the task; an answer without text may have a
+   * blank `answer`.
+   */
   readonly artifacts?: readonly AnswerArtifact[] | undefined
-  /** The caller is told no: over A2A the task is `rejected`, and `answer` says why. */
+  /** The request is rejected: over A2A the task becomes `rejected`, with `answer` as the reason. */
   readonly rejected?: boolean | undefined
-  /** Small talk, which leaves nothing behind: over A2A 0.3 and 1.0 `answer` is a message instead of a task. */
+  /** Over A2A 0.3 and 1.0 `answer` is sent as a message, and no task is kept. For small talk. */
   readonly as_message?: boolean | undefined
   readonly [key: string]: unknown
 }
@@ -23,7 +26,10 @@ export interface InputRequired {
   readonly [key: string]: unknown
 }
 
-/** Ends an answer until somebody has signed in or agreed elsewhere. The text says what is needed; under A2A the task becomes `auth-required`. */
+/**
+ * Ends an answer until a person has signed in or agreed elsewhere. The text states what is needed; under A2A the task
+ * becomes `auth-required`.
+ */
 export interface AuthRequired {
   readonly auth_required: string
   readonly [key: string]: unknown
@@ -32,7 +38,7 @@ export interface AuthRequired {
 export type InterpreterResult = FinalAnswer | InputRequired | AuthRequired | string
 export type InterpreterChunk = string | Progress | FinalAnswer | InputRequired | AuthRequired
 
-/** The push form: text by callback. Await the returned promise to be slowed down by a slow reader. */
+/** Text by callback. Await the returned promise: it resolves when the reader has caught up. */
 export interface InterpreterCallback {
   on_llm_new_token (token: string): Promise<void>
   on_llm_end (result?: unknown): Promise<void>
@@ -40,9 +46,9 @@ export interface InterpreterCallback {
   async_on_llm_end (result?: unknown): Promise<void>
 }
 
-/** The last argument of an interpreter: the caller's further fields, and always these. */
+/** The last argument of an interpreter: the caller's further fields, and these. */
 export interface InterpreterExtra {
-  /** Fires when the caller left or canceled, the time is up, or the service closes. */
+  /** Fires when the caller disconnects or cancels, at the timeout, and when the service closes. */
   readonly signal: AbortSignal
   readonly log: Log
   /** The VAC's entry of the configuration, unknown keys included. */
@@ -57,6 +63,11 @@ export interface InterpreterExtra {
 /**
  * What an application supplies. One type accepts an async generator, a sync generator, an async function, a sync
  * function, and a function that pushes text through `extra.callback` (contract section 1).
+ * @example
+ * const agent: Interpreter = async function * (question, vectorName, chatHistory, { signal }) {
+ *   const response = await fetch(`https://search.example/?q=${encodeURIComponent(question)}`, { signal })
+ *   yield await response.text()
+ * }
  */
 export type Interpreter = (
   question: string, vector_name: string, chat_history: ChatTurn[], extra: InterpreterExtra
@@ -67,5 +78,5 @@ export type Interpreter = (
   | InterpreterResult
   | void
 
-/** Names that a caller's further fields never overwrite. */
+/** Keys of `extra` that the caller's further fields cannot overwrite. */
 export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'callback'] as const

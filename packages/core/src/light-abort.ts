@@ -1,6 +1,6 @@
 /**
- * The part of an AbortSignal that a call listens to. Any AbortSignal will do; `LightAbort` is the light one that costs a
- * request nothing, where an AbortController with one listener costs more than all else of a short call.
+ * The part of an AbortSignal that a call uses. Every AbortSignal has it, and so has `LightAbort`, which is cheaper: an
+ * AbortController with one listener costs more than the rest of a short call.
  */
 export interface AbortSignalLike {
   readonly aborted: boolean
@@ -9,11 +9,11 @@ export interface AbortSignalLike {
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** An AbortSignalLike and the means to fire it, once. */
+/** An AbortSignalLike with its own `abort`, which fires once. */
 export class LightAbort implements AbortSignalLike {
   aborted = false
   reason: unknown
-  /** Few listen to one call, one or two; a list made by need is lighter than a set. */
+  /** Most signals have one or two listeners; a lazily created array is cheaper than a Set. */
   #listeners: Array<() => void> | undefined
 
   abort (reason: unknown): void {
@@ -25,7 +25,7 @@ export class LightAbort implements AbortSignalLike {
     for (const listener of listeners) listener()
   }
 
-  /** What libraries that take an AbortSignal call first. */
+  /** Libraries that take an AbortSignal call it first. */
   throwIfAborted (): void {
     if (this.aborted) throw this.reason
   }

@@ -1,4 +1,4 @@
-/** Enough of an oversized line to read its id from: servers write it as the first or as the last key. */
+/** Bytes kept of each end of an oversized line, to read its id: servers write it as the first or as the last key. */
 const EDGE_BYTES = 1024
 
 const NEWLINE = 10
@@ -7,14 +7,14 @@ const CARRIAGE_RETURN = 13
 export interface LineHandlers {
   /** One whole line, without its end. */
   line (text: string): void
-  /** A line longer than the cap was dropped: its first and last bytes, and how long it was. */
+  /** A line longer than the limit was dropped: its first and last bytes, and its length. */
   oversized (head: string, tail: string, bytes: number): void
 }
 
 /**
- * Cuts a stream of bytes into lines, in time that grows with the bytes alone: what has come of a line is kept as a list
- * of chunks and joined once. A line longer than `maxBytes` is read to its end and dropped, so that it costs its own
- * message and no other. Bytes that are no UTF-8 become U+FFFD.
+ * Splits a stream of bytes into lines in linear time: the chunks of a line are kept in a list and joined once. A line
+ * longer than `maxBytes` is read to its end and dropped, so that only its own message is lost. Bytes that are not UTF-8
+ * become U+FFFD.
  */
 export class LineReader {
   readonly #maxBytes: number
@@ -29,7 +29,7 @@ export class LineReader {
     this.#handlers = handlers
   }
 
-  /** Bytes held of a line whose end has not come. */
+  /** Bytes kept of a line whose end has not arrived. */
   get held (): number {
     return this.#head === undefined ? this.#bytes : this.#head.length + this.#tail.length
   }
@@ -79,7 +79,10 @@ export class LineReader {
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")\s*,/
 const ID_LAST = /,\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]*"\s*)?\}\s*$/
 
-/** The id of a JSON-RPC message of which only both ends are known. A request or notification of the server has none here. */
+/**
+ * The id of a JSON-RPC message of which only both ends are known. Undefined for requests and notifications of the
+ * server.
+ */
 export function idOfEdges (head: string, tail: string): string | number | undefined {
   const text = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1]
   return text === undefined ? undefined : JSON.parse(text) as string | number

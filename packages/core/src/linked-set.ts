@@ -1,7 +1,7 @@
 /** A member of a LinkedSet, until it is removed. */
 export class LinkedNode<T> {
   readonly value: T
-  /** Its neighbours in the ring; itself once it is removed, so that what is left of it holds no other. */
+  /** Its neighbours in the ring; itself once it is removed, so that a removed node keeps no other node alive. */
   previous: LinkedNode<T> = this
   next: LinkedNode<T> = this
   #set: LinkedSet<T> | undefined
@@ -11,7 +11,7 @@ export class LinkedNode<T> {
     this.#set = set
   }
 
-  /** Whether it was still there. */
+  /** Returns whether it was still in the set. */
   remove (): boolean {
     if (this.#set === undefined) return false
     this.#set.size--
@@ -24,9 +24,10 @@ export class LinkedNode<T> {
 }
 
 /**
- * What comes and goes with every request: open calls, open answers. A Map or Set grows by a new table, to which V8 lets the
- * one before it point; once a table is old, all tables after it, and what was in them, live until the next full
- * collection. Under load that made the garbage collector the dearest part of a short call (20 µs of 120).
+ * A doubly linked list for entries of one request, such as open calls. A Map or Set grows by a new table, and V8 lets
+ * the table before point to it; once a table is in the old generation, all later tables and their entries live until
+ * the next full collection. Under load the garbage collector was the most expensive part of a short call (20 µs of
+ * 120).
  */
 export class LinkedSet<T> {
   size = 0
@@ -42,7 +43,7 @@ export class LinkedSet<T> {
     return entry
   }
 
-  /** Whoever is in it now; members may be removed meanwhile. */
+  /** The members at this moment; members may be removed while they are iterated. */
   values (): T[] {
     const values: T[] = []
     for (let entry = this.#ring.next; entry !== this.#ring; entry = entry.next) values.push(entry.value as T)

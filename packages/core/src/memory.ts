@@ -28,9 +28,12 @@ export interface Memory {
   search (query: MemoryQuery): Promise<Hit[]>
   /** The documents behind the hits, for protocols that publish them as resources. */
   list? (): Promise<MemoryDocument[]>
-  /** The whole text of one listed document; undefined when there is none of that name. */
+  /** The whole text of one listed document; undefined for an unknown name. */
   read? (uri: string): Promise<string | undefined>
-  /** Calls `listener` after documents came, changed or went. Returns the way to end that. Without it they are taken to stay as they are. */
+  /**
+   * Calls `listener` after documents were added, changed or removed; returns the function that stops it. Documents of a
+   * memory without this method count as constant.
+   */
   onChange? (listener: () => void): () => void
   close? (): Promise<void>
 }

@@ -25,8 +25,8 @@ export class OpenCalls<Call extends { abort (reason: unknown): void }> {
   }
 
   /**
-   * Aborts all calls with SHUTTING_DOWN and waits until they are removed, at most `graceMs`. Returns those that are still
-   * open. May be called twice.
+   * Aborts all calls with SHUTTING_DOWN and waits until they are removed, at most `graceMs`. Returns those that are
+   * still open. May be called twice.
    */
   async close (graceMs: number): Promise<readonly Call[]> {
     this.#closing = true

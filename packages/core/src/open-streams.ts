@@ -6,7 +6,7 @@ import { within } from './within.js'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** How long a stream may take over its last event when the application closes, in ms; then its socket is destroyed. */
+/** Time in ms for the last event of a stream when the application closes; then its socket is destroyed. */
 const CLOSE_GRACE_MS = 500
 
 /** One answer in progress. */
@@ -18,13 +18,13 @@ export interface OpenStream {
 class Open implements OpenStream {
   readonly signal = new LightAbort()
   readonly raw: ServerResponse
-  readonly #forget: () => void
-  place: LinkedNode<Open> | undefined
+  readonly #unwatch: () => void
+  node: LinkedNode<Open> | undefined
 
-  constructor (reply: FastifyReply, leaving: Disconnects) {
+  constructor (reply: FastifyReply, disconnects: Disconnects) {
     const { raw } = reply
     this.raw = raw
-    this.#forget = leaving.watch(reply, () => {
+    this.#unwatch = disconnects.watch(reply, () => {
       if (raw.writableFinished) return
       raw.destroy()
       this.signal.abort(new CallAbortedError('the client left'))
@@ -32,39 +32,39 @@ class Open implements OpenStream {
   }
 
   readonly end = (): void => {
-    this.place?.remove()
-    this.#forget()
+    this.node?.remove()
+    this.#unwatch()
   }
 }
 
 /**
- * The answers a plugin has in progress. `preClose` ends them: every one learns it by `signal`, sends its last event
- * and is waited for; aborting without waiting would leave `app.close()` hanging.
+ * The answers of a plugin in progress. Its `preClose` hook ends them: each is aborted by its signal and sends its last
+ * event, and the hook waits for it. Without that wait `app.close()` would hang.
  */
 export class OpenStreams {
   readonly #open = new LinkedSet<Open>()
-  readonly #leaving = new Disconnects()
+  readonly #disconnects = new Disconnects()
   #closing = false
 
   /**
-   * Begins one answer, with a signal that fires when its client leaves (within a tick of the socket's close) or when
-   * the application closes; the signal's reason is then CALL_ABORTED or SHUTTING_DOWN. `end` it in `finally`.
+   * Begins one answer. Its signal fires when the client disconnects, with CALL_ABORTED, and when the application
+   * closes, with SHUTTING_DOWN. Call `end` in `finally`.
    * @throws SHUTTING_DOWN (503)
    */
   begin (reply: FastifyReply): OpenStream {
     if (this.#closing) throw new ShuttingDownError()
-    const open = new Open(reply, this.#leaving)
-    open.place = this.#open.add(open)
+    const open = new Open(reply, this.#disconnects)
+    open.node = this.#open.add(open)
     return open
   }
 
-  /** For the plugin's `preClose` hook: ends all answers and waits until they have left. May be called twice. */
+  /** For the plugin's `preClose` hook: ends all answers and waits until they are sent. May be called twice. */
   async end (): Promise<void> {
     this.#closing = true
     const open = this.#open.values().filter(({ raw }) => !raw.destroyed)
-    const left = Promise.all(open.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
+    const closed = Promise.all(open.map(({ raw }) => new Promise(resolve => { raw.once('close', resolve) })))
     for (const { signal } of open) signal.abort(new ShuttingDownError())
-    await within(left, CLOSE_GRACE_MS)
+    await within(closed, CLOSE_GRACE_MS)
     for (const { raw } of open) if (!raw.writableFinished) raw.destroy()
   }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from './is-record.js'
 import { quoteName, suggestion } from './names.js'
 
 /** Longest time in ms that a timer of Node.js can wait; it fires a longer one at once. */
@@ -21,7 +22,8 @@ export type OptionRules<Options> = { readonly [Name in keyof Options]-?: OptionR
 
 /** The options with their defaults filled in. */
 export type ReadOptions<Options, Rules extends OptionRules<Options>> = {
-  readonly [Name in keyof Options]-?: undefined extends Rules[Name]['default'] ? Options[Name] : Exclude<Options[Name], undefined>
+  readonly [Name in keyof Options]-?:
+  undefined extends Rules[Name]['default'] ? Options[Name] : Exclude<Options[Name], undefined>
 }
 
 /** Options that Fastify reads itself, and hands to plugins along with theirs. */
@@ -33,47 +35,52 @@ const FASTIFY_OPTIONS: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'log
  * @param path what precedes the names in messages: `limits.` for the options within `limits`
  * @throws OptionsError, naming the first option that is unknown, missing or out of its range
  */
-export function readOptions<Options extends object, const Rules extends OptionRules<Options>> (rules: Rules,
-  options: Options, OptionsError: new (problem: string) => Error, owner: string, path = ''): ReadOptions<Options, Rules> {
-  if (typeof options !== 'object' || options === null) throw new OptionsError(`${owner} needs an object of options; it is ${describe(options)}`)
+export function readOptions<Options extends object, const Rules extends OptionRules<Options>> (
+  rules: Rules, options: Options, OptionsError: new (problem: string) => Error, owner: string, path = ''
+): ReadOptions<Options, Rules> {
+  if (!isRecord(options)) throw new OptionsError(`${owner} needs an object of options; it is ${describe(options)}`)
   const names = Object.keys(rules)
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(rules, name) || FASTIFY_OPTIONS.has(name)) continue
-    throw new OptionsError(`${owner} has no option ${quoteName(path + name)}; ${suggestion(name, names, 'its options')}`)
+    const remedy = suggestion(name, names, 'its options')
+    throw new OptionsError(`${owner} has no option ${quoteName(path + name)}; ${remedy}`)
   }
   const read: Record<string, unknown> = {}
-  for (const [name, rule] of Object.entries<OptionRule>(rules)) {
-    const value = (options as Record<string, unknown>)[name]
-    if (value === undefined) {
-      if (rule.isRequired === true) throw new OptionsError(`${owner} needs the option \`${path}${name}\`: ${rule.expected}`)
-      read[name] = rule.default
-    } else {
-      if (!rule.accepts(value)) throw new OptionsError(`${path}${name} must be ${rule.expected}; it is ${describe(value)}`)
-      read[name] = value
+  for (const [name, { expected, accepts, isRequired = false, default: fallback }] of Object.entries<OptionRule>(rules)) {
+    const value: unknown = options[name]
+    if (value === undefined && isRequired) throw new OptionsError(`${owner} needs the option \`${path}${name}\`: ${expected}`)
+    if (value !== undefined && !accepts(value)) {
+      throw new OptionsError(`${path}${name} must be ${expected}; it is ${describe(value)}`)
     }
+    read[name] = value === undefined ? fallback : value
   }
   return read as ReadOptions<Options, Rules>
 }
 
+interface Bounds { readonly min?: number, readonly max?: number }
+
 /** A whole number; by default above 0. */
-export function integer<Default extends number | undefined = undefined> (fallback?: Default,
-  { min = 1, max = Number.MAX_SAFE_INTEGER }: { readonly min?: number, readonly max?: number } = {}): OptionRule<Default> {
-  const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
-  return {
-    ...optional(expected, value => Number.isSafeInteger(value) && isWithin(value, min, max), fallback),
-    range: { min, max, integer: true }
-  }
+export function integer<Default extends number | undefined = undefined> (
+  fallback?: Default, { min = 1, max = Number.MAX_SAFE_INTEGER }: Bounds = {}
+): OptionRule<Default> {
+  const expected = `a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`
+  const accepts = (value: unknown): boolean => Number.isSafeInteger(value) && isWithin(value, min, max)
+  return { ...optional(expected, accepts, fallback), range: { min, max, integer: true } }
 }
 
 /** A time in ms that a timer can wait, a whole number; by default above 0. */
-export function milliseconds<Default extends number | undefined = undefined> (fallback?: Default,
-  { min = 1, max = MAX_TIMER_MS }: { readonly min?: number, readonly max?: number } = {}): OptionRule<Default> {
+export function milliseconds<Default extends number | undefined = undefined> (
+  fallback?: Default, { min = 1, max = MAX_TIMER_MS }: Bounds = {}
+): OptionRule<Default> {
   return integer(fallback, { min, max })
 }
 
 /** A number within bounds. */
-export function number<Default extends number | undefined = undefined> (min: number, max: number, fallback?: Default): OptionRule<Default> {
-  return { ...optional(`a number from ${min} to ${max}`, value => isWithin(value, min, max), fallback), range: { min, max, integer: false } }
+export function number<Default extends number | undefined = undefined> (
+  min: number, max: number, fallback?: Default
+): OptionRule<Default> {
+  const rule = optional(`a number from ${min} to ${max}`, value => isWithin(value, min, max), fallback)
+  return { ...rule, range: { min, max, integer: false } }
 }
 
 /** True or false. */
@@ -87,13 +94,19 @@ export function text<Default extends string | undefined = undefined> (fallback?:
 }
 
 /** One of a few texts. */
-export function oneOf<const Value extends string, Default extends Value | undefined = undefined> (values: readonly Value[], fallback?: Default): OptionRule<Default> {
-  return optional(values.map(value => JSON.stringify(value)).join(' or '), value => values.includes(value as Value), fallback)
+export function oneOf<const Value extends string, Default extends Value | undefined = undefined> (
+  values: readonly Value[], fallback?: Default
+): OptionRule<Default> {
+  const expected = values.map(value => JSON.stringify(value)).join(' or ')
+  return optional(expected, value => values.includes(value as Value), fallback)
 }
 
 /** A list of texts. */
-export function texts<Default extends readonly string[] | undefined = undefined> (fallback?: Default): OptionRule<Default> {
-  return optional('a list of texts', value => Array.isArray(value) && value.every(item => typeof item === 'string'), fallback)
+export function texts<Default extends readonly string[] | undefined = undefined> (
+  fallback?: Default
+): OptionRule<Default> {
+  const accepts = (value: unknown): boolean => Array.isArray(value) && value.every(item => typeof item === 'string')
+  return optional('a list of texts', accepts, fallback)
 }
 
 /** A function. */
@@ -107,7 +120,9 @@ export function withMethod (method: string, expected: string): OptionRule<undefi
 }
 
 /** Any other option. */
-export function optional<Default = undefined> (expected: string, accepts: (value: unknown) => boolean, fallback?: Default): OptionRule<Default> {
+export function optional<Default = undefined> (
+  expected: string, accepts: (value: unknown) => boolean, fallback?: Default
+): OptionRule<Default> {
   return { expected, accepts, default: fallback as Default }
 }
 

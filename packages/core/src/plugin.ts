@@ -1,4 +1,4 @@
-// What Polyvac's own packages share beyond the public API. It changes without notice: applications import @polyvac/core.
+// For Polyvac's own packages only: these exports change without notice. Applications import @polyvac/core.
 export { exposedVacs, type ExposedVacs } from './exposed-vacs.js'
 export { askedBack } from './answer.js'
 export { RESERVED_EXTRA } from './interpreter.js'
@@ -6,8 +6,8 @@ export { MEMORY_DEFAULTS } from './memory.js'
 export { vacInfo, sourceLines } from './vac-info.js'
 export { contentText, isRole } from './history.js'
 export {
-  SKILLS, skillsOf, findSkill, nearestSkill, inputProblems, QueryInput, StreamInput, StreamSettings, MemorySearchInput, QueryResult, StreamResult,
-  MemorySearchResult
+  SKILLS, skillsOf, findSkill, nearestSkill, inputProblems, QueryInput, StreamInput, StreamSettings, MemorySearchInput,
+  QueryResult, StreamResult, MemorySearchResult
 } from './skills.js'
 export type { Skill, SkillKind } from './skills.js'
 export { questionOf, streamSettings, queryResult, streamResult, searchMemory, skillFailure } from './skill-run.js'
@@ -23,7 +23,9 @@ export { authenticateCallers } from './authentication.js'
 export { Disconnects } from './client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './linked-set.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
-export { schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem } from './validation.js'
+export {
+  schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem
+} from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'
 export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
 export { parseJson } from './json-body.js'

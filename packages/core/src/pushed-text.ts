@@ -1,13 +1,13 @@
 import { isAnswerObject } from './interpreter-chunk.js'
 import type { InterpreterCallback } from './interpreter.js'
 
-/** Awaited pushes wait while more than this is unread, so that they follow the reader's pace. */
+/** Awaited pushes wait while more characters than this are unread: back-pressure. */
 const HIGH_WATER_CHARS = 64 * 1024
 
-/** The text an interpreter pushes by callback, until it is read. */
+/** The text that an interpreter pushes by callback, until it is read. */
 export class PushedText {
   readonly callback: InterpreterCallback
-  /** What `on_llm_end` was given. */
+  /** The argument of `on_llm_end`. */
   ended: unknown
   readonly #tokens: string[] = []
   #taken = 0
@@ -37,7 +37,7 @@ export class PushedText {
     return token
   }
 
-  /** Nobody reads on: later pushes are dropped, waiting ones go on. */
+  /** The reader has stopped: later pushes are dropped, waiting ones resolve. */
   close (): void {
     this.#closed = true
     this.#release()

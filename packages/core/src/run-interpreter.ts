@@ -36,15 +36,15 @@ export const RUN_LIMITS = {
 
 const DEFAULT_LIMITS: RunLimits = readOptions(RUN_LIMITS, {} as Partial<RunLimits>, Error, 'runInterpreter')
 
-/** Longest time in ms that ready-made chunks may keep the event loop: an endless one must not hide the client's leaving. */
+/** Longest time in ms that ready chunks may block the event loop: an endless source must not hide a disconnect. */
 const MAX_BURST_MS = 5
-/** The clock is looked at once in this many chunks. */
+/** The clock is read once per this many chunks. */
 const CLOCK_EVERY = 16
 
 /** Characters of a block of kept text. */
 const BLOCK_CHARS = 16 * 1024
 
-/** What all runs of an interpreter for a VAC share. */
+/** What all runs of an interpreter for one VAC share. */
 export interface Run {
   readonly vac: string
   readonly config: VacConfig
@@ -52,26 +52,31 @@ export interface Run {
   readonly callTool?: CallTool | undefined
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
-  /** Called when the run begins; may refuse by throwing. What it returns is called when the run is over. */
+  /**
+   * Called when the run begins; it refuses by throwing. The function that it returns is called when the run is over.
+   */
   readonly admit?: (() => () => void) | undefined
 }
 
 /**
- * Runs an interpreter of any of the five forms as one stream: text and progress as they are made, the Answer last. An
- * answer that was not streamed is streamed whole before it ends.
- * The reader's pace is the interpreter's: the next chunk is asked for when the last one was taken. Leaving the loop,
- * the call's signal, or the timeout aborts `extra.signal`; an interpreter that ignores it is left behind.
+ * Runs an interpreter of any of the five forms as one stream: text and progress as they come, the Answer last. An
+ * answer that was not streamed is sent as one chunk before it. The reader sets the pace: the next chunk is pulled when
+ * the last one was taken. Leaving the loop, the call's signal and the timeout abort `extra.signal`; the run does not
+ * wait for an interpreter that ignores it.
  */
 export function runInterpreter (run: Run, call: VacCall): AsyncIterableIterator<Chunk> {
   return new InterpreterRun(run, call)
 }
 
-/** Runs an interpreter to its end for the Answer alone. */
+/** Runs an interpreter to its end and returns only the Answer. */
 export function askInterpreter (run: Run, call: VacCall): Promise<Answer> {
   return new InterpreterRun(run, call).answer()
 }
 
-/** Collects a stream into its Answer. */
+/**
+ * Reads a stream to its end and returns the Answer.
+ * @example const { answer } = await collect(vacs.get('docs').stream({ question: 'How do I start?' }))
+ */
 export async function collect (stream: AsyncIterable<Chunk>): Promise<Answer> {
   for await (const chunk of stream) if (isAnswer(chunk)) return chunk
   throw new VacInvalidResultError('this stream', 'no answer at all')
@@ -82,15 +87,15 @@ type Item = IteratorResult<Chunk, undefined>
 type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unknown }
 
 /**
- * An iterator by hand, since every generator between an interpreter and a socket costs a third of the speed. The
- * interpreter's items and its pushed text meet here in the order they came; one reader waits at a time. What a short
- * call does not need (signal, timer, pushed text, handlers) is made when it is needed.
+ * A hand-written iterator: each generator between an interpreter and a socket costs a third of the speed. It merges the
+ * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
+ * call does not use (signal, timer, pushed text, handlers) is created at first use.
  */
 class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   readonly #run: Run
   readonly #call: VacCall
   #state: 'new' | 'running' | 'over' = 'new'
-  /** Whether the Answer alone is wanted. */
+  /** Whether the caller wants only the Answer. */
   #whole = false
   #source: Source | undefined
   #onAbort: (() => void) | undefined
@@ -99,14 +104,14 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
   #aborted = false
-  /** Why the run was aborted, for a signal that is asked for late. */
+  /** Why the run was aborted, for a signal that is created after that. */
   #reason: unknown
-  /** The failure that the reader has yet to be told. */
+  /** The failure that the reader has not received yet. */
   #failure: { err: unknown } | undefined
-  /** The reader that waits. */
+  /** The waiting reader. */
   #resolve: ((item: Item) => void) | undefined
   #reject: ((err: unknown) => void) | undefined
-  /** What the source gave, or how it ended, while no reader waited. */
+  /** The item or the end of the source that came while no reader waited. */
   #pulled: Pulled | undefined
   #pulling = false
   #onItem: ((result: IteratorResult<unknown>) => void) | undefined
@@ -145,7 +150,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     return Promise.resolve(DONE)
   }
 
-  /** The Answer alone: its chunks are taken here, without a promise for each. */
+  /** Returns only the Answer: it takes the chunks here, without a promise for each. */
   answer (): Promise<Answer> {
     this.#whole = true
     this.#begin()
@@ -199,7 +204,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     }
   }
 
-  /** Takes what the interpreter returned, or a promise of it: a source to ask, or the result. */
+  /** Takes the return value of the interpreter, or a promise of it: an iterator, or the result. */
   #receive (returned: unknown): void {
     const source = iteratorOf(returned)
     if (source !== undefined) {
@@ -216,7 +221,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     }
   }
 
-  /** Gives the waiting reader what there is, and asks the source when there is nothing. */
+  /** Serves the waiting reader, and pulls from the source when nothing is ready. */
   #feed (): void {
     while (this.#resolve !== undefined) {
       if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > MAX_BURST_MS) return this.#breathe()
@@ -237,7 +242,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     }
   }
 
-  /** Lets the event loop turn before going on. */
+  /** Continues in the next turn of the event loop. */
   #breathe (): void {
     setImmediate(() => {
       this.#burstStart = performance.now()
@@ -270,7 +275,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     return this.#onError
   }
 
-  /** Keeps what the source gave for the reader. An interpreter that has ended is no longer timed: its reader may be slow. */
+  /** Keeps an item for the reader. The timeout ends with the interpreter: its reader may be slow. */
   #hold (pulled: Pulled): void {
     this.#pulled = pulled
     if ('err' in pulled || pulled.result.done === true) this.#deadline?.clear()
@@ -321,7 +326,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     }
     const answer = normaliseAnswer(vac, outcome, this.#blocks + this.#pieces.join(''))
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
-    // an answer that came whole still reaches readers of text
+    // readers of text get an answer that was not streamed, too
     if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {
       this.#last = answer
       this.#settle({ done: false, value: answer.answer })
@@ -337,30 +342,30 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   }
 
   #fail (err: unknown): void {
-    let told: unknown
+    let failure: unknown
     try {
-      told = this.#told(err)
+      failure = this.#failureOf(err)
     } catch {
-      // what was thrown cannot even be looked at
-      told = new VacInterpreterFailedError(JSON.stringify(this.#run.vac))
+      // the properties of the thrown value throw
+      failure = new VacInterpreterFailedError(JSON.stringify(this.#run.vac))
     }
     const reject = this.#reject
     this.#resolve = this.#reject = undefined
-    // whatever the interpreter still does is of no use to anybody
-    this.#abort(told)
+    // ends the interpreter, whose further output has no reader
+    this.#abort(failure)
     this.#failure = undefined
-    reject?.(told)
+    reject?.(failure)
   }
 
-  #told (err: unknown): unknown {
+  #failureOf (err: unknown): unknown {
     if (this.#failure !== undefined && err === this.#failure.err) return err
     if (err instanceof VacInvalidResultError || err instanceof VacBusyError) return err
     return Object.assign(new VacInterpreterFailedError(JSON.stringify(this.#run.vac)), { cause: err })
   }
 
   /**
-   * Ends the run with an error, at once: the interpreter hears of it by its signal, and its place is free, though a
-   * reader that is stalled may come for the error much later.
+   * Ends the run with an error at once: it aborts the interpreter's signal and releases its place. A stalled reader may
+   * read the error much later.
    */
   #abort (err: unknown): void {
     if (this.#state === 'over') return
@@ -390,7 +395,7 @@ function reasonOf (reason: unknown): Error {
   return new CallAbortedError(reason instanceof Error ? reason.message : String(reason))
 }
 
-/** Whether a result brings its own text. */
+/** Whether a result contains the text of the answer. */
 function hasAnswer (result: unknown): boolean {
   return typeof result === 'string' || (isAnswerObject(result) && typeof (result as { answer?: unknown }).answer === 'string')
 }
@@ -401,11 +406,11 @@ function iteratorOf (value: unknown): Source | undefined {
   return Symbol.iterator in value ? (value as Iterable<unknown>)[Symbol.iterator]() : undefined
 }
 
-/** Tells the source that nobody reads on, without waiting: a source that is stuck would never answer. */
+/** Closes the source without waiting for it: a source that hangs would never settle. */
 function leave (source: Source | undefined): void {
   try {
-    Promise.resolve(source?.return?.()).catch(() => { /* the run is over; its outcome is already told */ })
-  } catch { /* a sync generator that is still running, or throws in its own finally: the same */ }
+    Promise.resolve(source?.return?.()).catch(() => { /* the run is over and its outcome is sent */ })
+  } catch { /* a sync generator that is still running, or throws in its finally block */ }
 }
 
 function isThenable<T> (value: T | PromiseLike<T>): value is PromiseLike<T> {

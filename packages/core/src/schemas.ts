@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 
-/** A document that an answer rests on. */
+/** A source of an answer. */
 export const SourceDocument = Type.Object({
   page_content: Type.String({ description: 'the text used' }),
   metadata: Type.Record(Type.String(), Type.Unknown(), { description: 'where it comes from' })
@@ -18,7 +18,7 @@ export const AnswerPart = Type.Object({
 }, { title: 'AnswerPart' })
 export type AnswerPart = Static<typeof AnswerPart>
 
-/** What an interpreter made beside its text. */
+/** A result of an interpreter beside its text. */
 export const AnswerArtifact = Type.Object({
   name: Type.String({ minLength: 1 }),
   description: Type.Optional(Type.String()),
@@ -27,7 +27,7 @@ export const AnswerArtifact = Type.Object({
 }, { title: 'AnswerArtifact' })
 export type AnswerArtifact = Static<typeof AnswerArtifact>
 
-/** The result of a VAC, the same on every wire (contract section 1). Further keys of the interpreter travel along. */
+/** The result of a VAC, the same in every protocol (contract section 1). It keeps further keys of the interpreter. */
 export const Answer = Type.Object({
   answer: Type.String({ description: 'the complete text' }),
   source_documents: Type.Array(Type.Object(SourceDocument.properties)),
@@ -35,7 +35,7 @@ export const Answer = Type.Object({
 }, { $id: 'Answer', title: 'Answer', additionalProperties: true })
 export type Answer = Static<typeof Answer> & { [key: string]: unknown }
 
-/** Earlier turns in any of the accepted dialects; `normaliseHistory` turns them into one form. */
+/** Earlier turns in any of the accepted formats; `normaliseHistory` converts them to one. */
 export const ChatHistory = Type.Array(Type.Unknown(), {
   description: 'earlier turns, oldest first: {role, content}, {name: Human|AI, content}, {human}/{ai}, or [human, ai] pairs',
   maxItems: 10_000

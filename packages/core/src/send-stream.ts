@@ -3,38 +3,38 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { AbortSignalLike } from './light-abort.js'
 
-/** How the items of a stream become text on the wire. */
+/** How the items of a stream become text. */
 export interface Encoding<T> {
-  /** The text of one item; the empty text leaves it out. */
+  /** The text of one item; an empty text skips it. */
   readonly encode: (item: T) => string
   /** The text after the last item. */
   readonly end?: string | undefined
-  /** How a failure after the first byte is told. Before it, the failure is thrown and becomes an ordinary error. */
+  /** The text for a failure after the first byte. A failure before it is thrown and becomes an ordinary error. */
   readonly onFailure: (err: unknown) => string
-  /** Fires when the client left or the application closes; see OpenStreams. */
+  /** Fires when the client disconnects or the application closes; see OpenStreams. */
   readonly signal: AbortSignalLike
   /**
-   * Longest time in ms that a reader may take nothing; then it is disconnected, since a crowd of stalled readers would
-   * hold every place there is. Default 60,000.
+   * Longest time in ms that a reader may take nothing; then it is disconnected, since stalled readers would hold all
+   * places for answers. Default 60,000.
    */
   readonly stallMs?: number | undefined
 }
 
 /** Encoding of an event stream. */
 export interface EventEncoding<T> extends Encoding<T> {
-  /** Longest silence in ms; then a comment goes out (`stream_wait_time` of the contract). Default: none. */
+  /** Longest silence in ms; then a comment is sent (`stream_wait_time` of the contract). Default: none. */
   readonly keepAliveMs?: number | undefined
 }
 
 /** Longest time in ms that a reader may take nothing, where the application sets none. */
 export const MAX_STALL_MS = 60_000
 
-/** Ready-made items are written together, up to about so many characters. */
+/** Items that are ready at once are written together, up to about so many characters. */
 const BATCH_CHARS = 16 * 1024
 
 /**
- * Options of every route that may stream: the handler decides, no heartbeat of its own, and a HEAD request does not run it.
- * The serializer is named, since a host with the same SSE plugin would bring its own.
+ * Options of every route that may stream: the handler decides whether it does, the SSE plugin sends no heartbeat, and
+ * HEAD requests do not run it. The serializer is set here because a host with the same SSE plugin may set another one.
  */
 export const streamRoute = {
   sse: { kind: 'manual', heartbeat: false, serializer: JSON.stringify },
@@ -42,22 +42,22 @@ export const streamRoute = {
 } as const
 
 /**
- * Options of a route whose calls have a time of their own, and may outlast the host's `handlerTimeout`. Where the host sets
- * none, none is set: it costs every request an AbortController and a timer.
+ * Options of a route whose calls have their own timeout, which may be longer than the host's `handlerTimeout`. Where
+ * the host sets none, none is set: it costs every request an AbortController and a timer.
  */
 export function ownTime (app: FastifyInstance): { handlerTimeout?: number } {
   const { handlerTimeout = 0 } = app.initialConfig as { handlerTimeout?: number }
   return handlerTimeout > 0 ? { handlerTimeout: 2 ** 31 - 1 } : {}
 }
 
-/** Makes `sendEvents` and the routes that stream work in a plugin's scope. The SSE plugin is added where the host has none. */
+/** Prepares a plugin's scope for `sendEvents` and streaming routes. It adds the SSE plugin where the host has none. */
 export async function registerStreams (app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', route => { if (route.sse === streamRoute.sse) Object.assign(route, ownTime(app)) })
   if (!app.hasPlugin('@fastify/sse')) await app.register(fastifySSE)
 }
 
 /**
- * One server-sent event as text. `data` leaves as JSON; a plain string, such as `[DONE]`, leaves as it is.
+ * One server-sent event as text. `data` is sent as JSON; a string, such as `[DONE]`, is sent unchanged.
  * Format: WHATWG HTML, section 9.2. A line break in `id` or `event` would forge fields and becomes a space.
  */
 export function eventText ({ id, event, data }: { id?: string, event?: string, data: unknown }): string {
@@ -66,15 +66,16 @@ export function eventText ({ id, event, data }: { id?: string, event?: string, d
 }
 
 /**
- * Sends items as server-sent events as they are made, at the reader's pace. Headers leave with the first event, so a
- * failure before it is still an ordinary error.
+ * Sends items as server-sent events as they come, at the reader's pace. Headers are sent with the first event, so that
+ * a failure before it is an ordinary error.
  */
-export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>, { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
+export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T>,
+  { keepAliveMs, ...encoding }: EventEncoding<T>): Promise<void> {
   const { raw } = reply
   const timer = keepAliveMs === undefined ? undefined : setTimeout(keepAlive, keepAliveMs)
   function keepAlive (): void {
     reply.sse.sendHeaders()
-    // a stalled reader gets no pile of comments
+    // comments must not pile up for a stalled reader
     if (!raw.writableNeedDrain && !raw.writableEnded) raw.write(': keep-alive\n\n')
     timer?.refresh()
   }
@@ -98,8 +99,9 @@ export async function sendEvents<T> (reply: FastifyReply, items: AsyncIterable<T
 }
 
 /**
- * Sends items as text as they are made, at the reader's pace, through the ordinary reply, so that every hook of the
- * host applies. A failure before the first text is still an ordinary error. Resolves when the reader has all, or left.
+ * Sends items as text as they come, at the reader's pace, through the ordinary reply, so that every hook of the host
+ * applies. A failure before the first text is an ordinary error. Resolves when the reader has everything, or
+ * disconnects.
  */
 export async function sendText<T> (reply: FastifyReply, type: string, items: AsyncIterable<T>, encoding: Encoding<T>): Promise<void> {
   let room: (() => void) | undefined
@@ -133,19 +135,19 @@ export async function sendText<T> (reply: FastifyReply, type: string, items: Asy
   })
 }
 
-/** Where batches go. */
+/** The receiver of batches. */
 interface Sink {
   /** Whether anything has been sent. */
   begun (): boolean
-  /** Whether the reader has left. */
+  /** Whether the reader has disconnected. */
   gone (): boolean
-  /** Takes a batch; a promise means that there is no room for another until it resolves. */
+  /** Takes a batch. A promise means that the buffer is full until it resolves. */
   write (text: string): Promise<void> | undefined
 }
 
 /**
- * Reads, encodes and writes. What is ready at once is written together; as soon as the source has to be waited for, all
- * that is there goes out (`nextTick` runs when the last ready promise has been taken). So batches cost no time.
+ * Reads, encodes and writes. Items that are ready at once are written together; as soon as the source has to be
+ * awaited, the batch is written (`nextTick` runs after the last ready promise). Batches therefore do not delay text.
  */
 async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }: Encoding<T>, sink: Sink): Promise<void> {
   let batch = ''
@@ -182,12 +184,13 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
   await room
 }
 
-/** Waits for what `listen` reports, for the reader to leave, or for its patience to end: then it is disconnected. */
-function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Encoding<never>, listen: (done: () => void) => () => void): Promise<void> {
+/** Waits for the event of `listen`, or for the reader to disconnect; after `stallMs` it disconnects the reader. */
+function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Encoding<never>,
+  listen: (done: () => void) => () => void): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
       clearTimeout(timer)
-      forget()
+      unlisten()
       raw.off('close', done)
       signal.removeEventListener('abort', leave)
       resolve()
@@ -197,7 +200,7 @@ function waitFor ({ raw }: FastifyReply, { signal, stallMs = MAX_STALL_MS }: Enc
       raw.destroy()
       done()
     }, stallMs)
-    const forget = listen(done)
+    const unlisten = listen(done)
     raw.on('close', done)
     signal.addEventListener('abort', leave)
     leave()

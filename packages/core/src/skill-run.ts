@@ -4,20 +4,24 @@ import { isExposed } from './create-error.js'
 import { VacTimeoutError } from './errors.js'
 import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
-import { StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput, type StreamResult } from './skills.js'
+import {
+  StreamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type QueryResult, type StreamInput,
+  type StreamResult
+} from './skills.js'
 import type { Answer, ChatTurn, Vac } from './vac.js'
 import type { AbortSignalLike } from './light-abort.js'
 import { unlessAborted } from './within.js'
 
 const settingsCheck = TypeCompiler.Compile(Type.Object({ stream_settings: StreamSettings }))
 
-/** The times that an input sets. None where they break their schema, which only streaming skills have. */
+/** The times that an input sets; none where they break their schema, which only streaming skills check. */
 export function streamSettings (input: unknown): StreamSettings {
   return settingsCheck.Check(input) ? input.stream_settings : {}
 }
 
-/** What a query or streaming skill asks its VAC. Fields that the schema does not name reach the interpreter. */
-export function questionOf (input: QueryInput & StreamInput): { question: string, history: ChatTurn[], extra: Record<string, unknown> } {
+/** The question of a query or streaming skill. Fields that the schema does not name reach the interpreter. */
+export function questionOf (input: QueryInput & StreamInput):
+{ question: string, history: ChatTurn[], extra: Record<string, unknown> } {
   const { query, chat_history: history, stream_settings: _settings, ...extra } = input
   return { question: query.trim(), history: normaliseHistory(history), extra }
 }
@@ -30,16 +34,19 @@ export function queryResult ({ answer, source_documents, metadata, ...extras }: 
 /** Result of `vac_stream_<vac>`. */
 export function streamResult ({ answer, source_documents, metadata, ...extras }: Answer): StreamResult {
   const rest = { ...extras, ...metadata }
-  return { final_answer: answer, stream_completed: true, source_documents, ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) }
+  const hasMore = Object.keys(rest).length > 0
+  return { final_answer: answer, stream_completed: true, source_documents, ...hasMore && { metadata: rest } }
 }
 
 /**
- * Executes `vac_memory_search_<vac>`; its limits are kept, whatever the memory does. A memory that ignores its signal is
- * left behind.
+ * Executes `vac_memory_search_<vac>`. It enforces the limits of the input itself, and does not wait for a memory that
+ * ignores its signal.
  * @throws VAC_TIMEOUT, the reason of `signal`, or what the memory throws
  */
-export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal, timeoutMs }: { readonly signal: AbortSignalLike, readonly timeoutMs: number }): Promise<MemorySearchResult> {
-  const { search_query: query, limit = MEMORY_DEFAULTS.limit, similarity_threshold: threshold = MEMORY_DEFAULTS.threshold } = input
+export async function searchMemory (vac: Vac, input: MemorySearchInput,
+  { signal, timeoutMs }: { readonly signal: AbortSignalLike, readonly timeoutMs: number }): Promise<MemorySearchResult> {
+  const { limit: defaultLimit, threshold: defaultThreshold } = MEMORY_DEFAULTS
+  const { search_query: query, limit = defaultLimit, similarity_threshold: threshold = defaultThreshold } = input
   const stop = new AbortController()
   const abort = (): void => { stop.abort(signal.reason) }
   const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
@@ -47,20 +54,23 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput, { signal
   let hits: Hit[]
   try {
     if (signal.aborted) abort()
-    hits = await unlessAborted(vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? Promise.resolve([]), stop.signal)
+    const search = vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? Promise.resolve([])
+    hits = await unlessAborted(search, stop.signal)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
-  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit).map(({ content, score, metadata }) => ({ content, score, metadata }))
+  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit)
+    .map(({ content, score, metadata }) => ({ content, score, metadata }))
   return { results, total_results: results.length, query, limit, similarity_threshold: threshold }
 }
 
 /**
- * A skill's failure as callers may read it: our own words, or none; the cause is for the log alone.
- * @param where what leads to it in the log, such as `the task id 7`
+ * A skill's failure as callers may read it: the text of an error that is exposed, or a reference to the log.
+ * @param where the id to look for in the log, such as `the task id 7`
  */
-export function skillFailure (err: unknown, vac: string, where: string): { readonly code?: string, readonly message: string } {
+export function skillFailure (err: unknown, vac: string, where: string):
+{ readonly code?: string, readonly message: string } {
   // anything can be thrown, undefined too
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
   const own = typeof code === 'string' && isExposed(err)

@@ -12,13 +12,19 @@ import type { Vacs } from './vacs.js'
 export const QueryInput = Type.Object({
   query: Type.String({ pattern: NOT_BLANK, description: 'the question' }),
   chat_history: Type.Optional(ChatHistory),
-  context: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'further facts for the interpreter, as `extra.context`' }))
+  context: Type.Optional(Type.Object({}, {
+    additionalProperties: true, description: 'further facts for the interpreter, as `extra.context`'
+  }))
 }, { title: 'QueryInput' })
 export type QueryInput = Static<typeof QueryInput>
 
 /** Times of a streamed answer, the same as `stream_wait_time` and `stream_timeout` of the direct endpoint. */
 export const StreamSettings = Type.Object({
-  wait_time: Type.Optional(Type.Number({ minimum: 0, maximum: 3600, description: 'longest pause without a byte, in seconds; then a keep-alive goes out; default 7, 0 for none' })),
+  wait_time: Type.Optional(Type.Number({
+    minimum: 0,
+    maximum: 3600,
+    description: 'longest pause without a byte, in seconds; then a keep-alive is sent; default 7, 0 for none'
+  })),
   timeout: Type.Optional(Type.Number({ minimum: 1, maximum: 3600, description: 'total time for the interpreter, in seconds; default 120' }))
 }, { description: 'times of the stream' })
 export type StreamSettings = Static<typeof StreamSettings>
@@ -34,13 +40,17 @@ export type StreamInput = Static<typeof StreamInput>
 /** Input of `vac_memory_search_<vac>`. */
 export const MemorySearchInput = Type.Object({
   search_query: Type.String({ pattern: NOT_BLANK, maxLength: MEMORY_DEFAULTS.maxQueryLength, description: 'what to look for' }),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MEMORY_DEFAULTS.maxLimit, default: MEMORY_DEFAULTS.limit, description: 'maximum number of results' })),
-  similarity_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: MEMORY_DEFAULTS.threshold, description: 'minimum similarity score' }))
+  limit: Type.Optional(Type.Integer({
+    minimum: 1, maximum: MEMORY_DEFAULTS.maxLimit, default: MEMORY_DEFAULTS.limit, description: 'maximum number of results'
+  })),
+  similarity_threshold: Type.Optional(Type.Number({
+    minimum: 0, maximum: 1, default: MEMORY_DEFAULTS.threshold, description: 'minimum similarity score'
+  }))
 }, { title: 'MemorySearchInput' })
 export type MemorySearchInput = Static<typeof MemorySearchInput>
 
 const Metadata = Type.Record(Type.String(), Type.Unknown())
-const SourceDocuments = Type.Array(Type.Object(SourceDocument.properties), { description: 'what the answer rests on' })
+const SourceDocuments = Type.Array(Type.Object(SourceDocument.properties), { description: 'the sources of the answer' })
 
 /** Result of `vac_query_<vac>`. */
 export const QueryResult = Type.Object({
@@ -69,34 +79,36 @@ export const MemorySearchResult = Type.Object({
 }, { title: 'MemorySearchResult' })
 export type MemorySearchResult = Static<typeof MemorySearchResult>
 
-/** What people read of a VAC. */
-interface Shown { readonly shown: string, readonly model: string | undefined, readonly agent: string | undefined }
+/** The names that the description of a skill has. */
+interface Names { readonly title: string, readonly model: string | undefined, readonly agent: string | undefined }
 
-/** What a VAC can do for another agent, the same on every agent wire: how it is called, what goes in, what comes out. */
+/** The skills of a VAC, the same in A2A and MCP: prefix of the name, input schema, output schema, description. */
 export const SKILLS = {
   query: {
     prefix: 'vac_query_',
     input: QueryInput,
     output: QueryResult,
-    describe: ({ shown, model, agent }: Shown) => `Ask ${shown} and get the complete answer with its sources (model: ${model ?? 'not named'}${agent === undefined ? '' : `, agent: ${agent}`})`
+    describe: ({ title, model = 'not named', agent }: Names) =>
+      `Ask ${title} and get the complete answer with its sources (model: ${model}${agent === undefined ? '' : `, agent: ${agent}`})`
   },
   stream: {
     prefix: 'vac_stream_',
     input: StreamInput,
     output: StreamResult,
-    describe: ({ shown, agent }: Shown) => `Talk with ${shown}${agent === undefined ? '' : ` (agent: ${agent})`} and read the answer while it is made`
+    describe: ({ title, agent }: Names) =>
+      `Talk with ${title}${agent === undefined ? '' : ` (agent: ${agent})`} and read the answer while it is made`
   },
   memory: {
     prefix: 'vac_memory_search_',
     input: MemorySearchInput,
     output: MemorySearchResult,
-    describe: ({ shown }: Shown) => `Search the knowledge base of ${shown}`
+    describe: ({ title }: Names) => `Search the knowledge base of ${title}`
   }
 } as const satisfies Record<string, {
   readonly prefix: string
   readonly input: TObject
   readonly output: TObject
-  readonly describe: (vac: Shown) => string
+  readonly describe: (vac: Names) => string
 }>
 
 export type SkillKind = keyof typeof SKILLS
@@ -116,7 +128,7 @@ export function skillsOf (vac: Vac): Skill[] {
   return KINDS.filter(kind => kind !== 'memory' || vac.memory !== undefined).map(kind => new VacSkill(kind, vac))
 }
 
-/** The skill of that name. A name is never cut at `_`, which names of VACs may hold. */
+/** The skill of that name. It does not split at `_`, since names of VACs may contain it. */
 export function findSkill (vacs: Pick<Vacs, 'has' | 'get'>, name: string): Skill | undefined {
   const kind = KINDS.find(kind => name.startsWith(SKILLS[kind].prefix))
   if (kind === undefined) return undefined
@@ -133,7 +145,7 @@ export function nearestSkill (vacs: readonly Vac[], name: string): string | unde
 
 const compiled = new Map<SkillKind, TypeCheck<TObject>>()
 
-/** What is wrong with the input of a skill, by path; empty if nothing is. */
+/** The problems of the input of a skill, by path; empty for a valid one. */
 export function inputProblems (kind: SkillKind, input: unknown): RequestProblem[] {
   let check = compiled.get(kind)
   if (check === undefined) compiled.set(kind, check = TypeCompiler.Compile<TObject>(SKILLS[kind].input))
@@ -147,7 +159,7 @@ export function inputProblems (kind: SkillKind, input: unknown): RequestProblem[
   }
 }
 
-/** A class, since an object literal with a getter of its own would cost every call a hidden class. */
+/** A class, since an object literal with a getter costs every call a hidden class. */
 class VacSkill implements Skill {
   readonly name: string
   constructor (readonly kind: SkillKind, readonly vac: Vac) {
@@ -155,7 +167,7 @@ class VacSkill implements Skill {
   }
 
   get description (): string {
-    const { display_name: shown = this.vac.name, model, agent } = this.vac.config
-    return SKILLS[this.kind].describe({ shown, model, agent })
+    const { display_name: title = this.vac.name, model, agent } = this.vac.config
+    return SKILLS[this.kind].describe({ title, model, agent })
   }
 }

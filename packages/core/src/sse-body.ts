@@ -5,7 +5,10 @@ import { MAX_STALL_MS } from './send-stream.js'
 /** Longest silence of a stream in ms; then a comment goes out, so that proxies do not close the connection. */
 export const KEEP_ALIVE_MS = 15_000
 
-/** Unread text from which `isFull` is true, in characters: callers then leave out what is not essential, such as progress. */
+/**
+ * Unread text from which `isFull` is true, in characters: callers then leave out what is not essential, such as
+ * progress.
+ */
 export const MAX_UNREAD_CHARS = 1024 * 1024
 
 /**
@@ -35,8 +38,8 @@ export class SseBody extends Readable {
   get isFull (): boolean { return this.readableLength >= MAX_UNREAD_CHARS }
 
   /**
-   * Sends one event; `data` and `id` are without line breaks. A promise means that the reader is behind: it resolves when
-   * the reader has caught up, or left.
+   * Sends one event; `data` and `id` are without line breaks. A promise means that the reader is behind: it resolves
+   * when the reader has caught up, or left.
    */
   event (name: string, data: string, id?: string): Promise<void> | undefined {
     return this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`)

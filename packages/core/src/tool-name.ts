@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-/** The longest name that language models' interfaces take for a tool. */
+/** The longest name of a tool that the APIs of language models accept. */
 export const MAX_TOOL_NAME = 64
 const HASH_CHARS = 8
 const FORBIDDEN = /[^A-Za-z0-9_.-]/g
 
 /**
- * A name that every client takes for a tool: `wanted` where it is one; else it is cut and told apart by a hash of
- * `identity`, the same at every start.
+ * A name that every client accepts for a tool: `wanted` where it is one, otherwise a cut one with a hash of `identity`,
+ * which is the same at every start.
  */
 export function toolName (wanted: string, identity = wanted): string {
   const plain = wanted.replace(FORBIDDEN, '_')
@@ -18,10 +18,11 @@ export function toolName (wanted: string, identity = wanted): string {
 export function serverToolName (server: string, tool: string): string {
   const [wanted, identity] = [`${server}__${tool}`, `${server}\0${tool}`]
   // `a__b` with the tool `c`, and `a` with the tool `b__c`, are two tools
-  return server.includes('__') || server.endsWith('_') ? hashedName(wanted.replace(FORBIDDEN, '_'), identity) : toolName(wanted, identity)
+  const isAmbiguous = server.includes('__') || server.endsWith('_')
+  return isAmbiguous ? hashedName(wanted.replace(FORBIDDEN, '_'), identity) : toolName(wanted, identity)
 }
 
-/** A name with a hash at its end, cut so that both have room. */
+/** A name that is cut, with a hash at its end. */
 export function hashedName (name: string, identity: string): string {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, HASH_CHARS)
   return `${name.slice(0, MAX_TOOL_NAME - HASH_CHARS - 1)}_${hash}`

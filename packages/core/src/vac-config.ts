@@ -17,9 +17,9 @@ export interface Config {
   readonly folder: string
   readonly service: ServiceConfig
   readonly vac: Readonly<Record<string, VacConfig>>
-  /** Unknown keys inside VACs: kept, and worth a look. */
+  /** Unknown keys inside VACs, which are kept, and variables that are not set. */
   readonly warnings: readonly ConfigProblem[]
-  /** Names of the environment variables the file read; they may be secrets. */
+  /** Names of the environment variables that the file refers to; they may be secrets. */
   readonly variables: readonly string[]
 }
 
@@ -31,12 +31,14 @@ export interface ConfigOptions {
   readonly vectorstores?: readonly string[] | undefined
 }
 
-/** The largest configuration file read, in bytes; more is a mistake, such as the wrong path. */
+/** The largest configuration file, in bytes; a larger one is a mistake, such as the wrong path. */
 const MAX_CONFIG_BYTES = 4 * 1024 * 1024
 
 /**
  * Reads and checks a configuration file.
- * @throws CONFIG_INVALID with all problems at once, or that the file cannot be read
+ * @throws CONFIG_INVALID with all problems at once, or if the file cannot be read
+ * @example const { vac } = await readConfig('vac_config.yaml')
+ * const vacs = createVacs({ vacs: vac, streamInterpreter })
  */
 export async function readConfig (file: string, options: ConfigOptions = {}): Promise<Config> {
   const path = resolve(file)
@@ -59,26 +61,30 @@ export async function readConfig (file: string, options: ConfigOptions = {}): Pr
  * @throws CONFIG_INVALID with all problems at once
  */
 export function parseConfig (text: string, file: string, options: ConfigOptions = {}): Config {
-  if (text.length > MAX_CONFIG_BYTES) throw new ConfigError([frameProblem({ file, line: 1, column: 1 }, '', 1, 'the file is larger than 4 MiB')])
+  if (text.length > MAX_CONFIG_BYTES) {
+    throw new ConfigError([frameProblem({ file, line: 1, column: 1 }, '', 1, 'the file is larger than 4 MiB')])
+  }
   const check = new Check(text, file)
   const variables = check.interpolate(options.env ?? process.env)
   const value = check.toValue()
   check.shape(value)
   check.names(value, options)
-  if (check.problems.length > 0) throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings)
+  if (check.problems.length > 0) {
+    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings)
+  }
   const { service = {}, vac } = value as VacConfigFile
   return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
 }
 
 type Path = ReadonlyArray<string | number>
 
-/** One pass over one file: its tree, its value, and what is wrong with them, each with its place. */
+/** One check of one file: its tree, its value, and their problems, each with its place. */
 class Check {
   readonly problems: ConfigProblem[] = []
   readonly warnings: ConfigProblem[] = []
   readonly #lines = new LineCounter()
   readonly #document: Document
-  /** Scalars that held a `${…}`: these alone may turn from text into the number or boolean that is wanted. */
+  /** Scalars that had a `${…}`: only these are converted from text to the number or boolean of the schema. */
   readonly #filled = new Map<Node, string>()
 
   constructor (readonly text: string, readonly file: string) {
@@ -99,9 +105,11 @@ class Check {
         if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('$')) return
         const { text, variables: read, problems } = interpolate(node.value, env)
         for (const { message, unset } of problems) {
-          // one server without its credential must not keep all else from starting; it is told where servers are
-          if (unset !== undefined && parents.includes(servers as never)) this.warnings.push(this.#problemFor(node, `the environment variable ${unset} is not set; this MCP server is not started without it`))
-          else this.#report(this.#problemFor(node, message))
+          // a missing credential must not stop the start-up; the server's status reports it
+          if (unset !== undefined && parents.includes(servers as never)) {
+            const warning = `the environment variable ${unset} is not set; this MCP server is not started without it`
+            this.warnings.push(this.#problemFor(node, warning))
+          } else this.#report(this.#problemFor(node, message))
         }
         for (const name of read) variables.add(name)
         this.#filled.set(node, node.value)
@@ -120,10 +128,10 @@ class Check {
     }
   }
 
-  /** Holds the value against the schema; unknown keys inside a VAC are only warned about. */
+  /** Checks the value against the schema; unknown keys inside a VAC are warnings. */
   shape (value: unknown): void {
     for (const error of [...Value.Errors(VacConfigFile, value)].flatMap(explain)) {
-      // a missing key is told once, by its own error
+      // a missing key has an error of type ObjectRequiredProperty, too
       if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
       const path = toPath(error.path)
       const node = this.#document.getIn(path, true) as Node | undefined
@@ -135,13 +143,15 @@ class Check {
       for (const key of isRecord(entry) ? Object.keys(entry) : []) {
         if (key in VacConfig.properties) continue
         const near = nearest(key, Object.keys(VacConfig.properties))
-        this.warnings.push(this.#problemForKey(['vac', name, key], `unknown key ${quote(key)} in vac.${name}, kept for the interpreter`,
-          near === undefined ? undefined : `did you mean ${quote(near)}?`))
+        const warning = `unknown key ${quote(key)} in vac.${name}, kept for the interpreter`
+        this.warnings.push(this.#problemForKey(['vac', name, key], warning, didYouMean(near)))
       }
     }
   }
 
-  /** Holds names against what they name; works on the tree, so that one bad part hides no other. */
+  /**
+   * Checks references to VACs, interpreters and vectorstores; on the tree, so that one wrong part does not hide others.
+   */
   names (value: unknown, { interpreters, vectorstores }: ConfigOptions): void {
     const { vac, service } = value as { vac?: unknown, service?: unknown }
     const vacs = isRecord(vac) ? vac : {}
@@ -150,13 +160,15 @@ class Check {
     for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
       if (typeof name === 'string') this.#mustBeOneOf(name, Object.keys(vacs), ['service', 'a2a_vac_names', i], 'VAC', false)
     }
-    if (isRecord(switches.a2a)) this.#mustBeOneOf(switches.a2a.default_vac, Object.keys(vacs), ['service', 'a2a', 'default_vac'], 'VAC', false)
+    const { a2a } = switches
+    if (isRecord(a2a)) this.#mustBeOneOf(a2a.default_vac, Object.keys(vacs), ['service', 'a2a', 'default_vac'], 'VAC', false)
     this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
-    this.#mustBeOneOf(switches.vac_interpreter, interpreters === undefined ? undefined : [], ['service', 'vac_interpreter'], 'built-in static interpreter', true)
+    const none = interpreters === undefined ? undefined : []
+    this.#mustBeOneOf(switches.vac_interpreter, none, ['service', 'vac_interpreter'], 'built-in static interpreter', true)
     const { public_url: url } = switches
     if (typeof url === 'string' && url !== '' && !/^https?:\/\//.test(url)) {
       const node = this.#document.getIn(['service', 'public_url'], true) as Node | undefined
-      this.#report(this.#problemFor(node, `service.public_url: expected an http(s) URL, got ${this.#shown(node, url)}`))
+      this.#report(this.#problemFor(node, `service.public_url: expected an http(s) URL, got ${this.#describe(node, url)}`))
     }
     for (const [name, entry] of Object.entries(vacs)) {
       if (!isRecord(entry)) continue
@@ -164,21 +176,23 @@ class Check {
       for (const [i, stores] of Array.isArray(entry.memory) ? entry.memory.entries() : []) {
         for (const [label, store] of isRecord(stores) ? Object.entries(stores) : []) {
           if (isRecord(store)) {
-            this.#mustBeOneOf(store.vectorstore, vectorstores, ['vac', name, 'memory', i, label, 'vectorstore'], 'built-in vectorstore', true)
+            const path = ['vac', name, 'memory', i, label, 'vectorstore']
+            this.#mustBeOneOf(store.vectorstore, vectorstores, path, 'built-in vectorstore', true)
           }
         }
       }
     }
   }
 
-  #mustBeOneOf (given: unknown, known: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
-    if (typeof given !== 'string' || known === undefined || known.includes(given)) return
-    if (orPath && isModulePath(given)) return
+  #mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
+    if (typeof name !== 'string' || names === undefined || names.includes(name)) return
+    if (orPath && isModulePath(name)) return
     const node = this.#document.getIn(path, true) as Node | undefined
-    const near = nearest(given, known)
-    const list = known.length === 0 ? 'none is known' : `known: ${known.join(', ')}`
-    this.#report(this.#problemFor(node, `there is no ${what} ${this.#shown(node, given)}; ${list}${orPath ? '; or give a module path, such as ./mine.mjs' : ''}`,
-      near === undefined ? undefined : `did you mean ${quote(near)}?`))
+    const near = nearest(name, names)
+    const list = names.length === 0 ? 'none is known' : `known: ${names.join(', ')}`
+    const more = orPath ? '; or give a module path, such as ./mine.mjs' : ''
+    const message = `there is no ${what} ${this.#describe(node, name)}; ${list}${more}`
+    this.#report(this.#problemFor(node, message, didYouMean(near)))
   }
 
   #explain (error: ValueError, path: Path, value: unknown): ConfigProblem {
@@ -188,27 +202,29 @@ class Check {
       const known = Object.keys((error.schema as TObject).properties)
       const near = nearest(key, known.filter(name => !(name in (valueAt(value, path.slice(0, -1)) as object))))
       return this.#problemForKey(path, `unknown key ${quote(key)} in ${where}`,
-        near === undefined ? `known: ${known.join(', ')}` : `did you mean ${quote(near)}?`)
+        didYouMean(near) ?? `known: ${known.join(', ')}`)
     }
     if (error.type === ValueErrorType.ObjectRequiredProperty) {
       return this.#problemForKey(path.slice(0, -1), `${where} has no ${quote(key)}`, `add "${key}:"`)
     }
     const node = this.#document.getIn(path, true) as Node | undefined
-    const got = error.value === null ? 'nothing' : Array.isArray(error.value) ? 'a list' : isRecord(error.value) ? 'a map' : this.#shown(node, error.value)
     return this.#problemFor(node ?? this.#keyNode(path),
-      `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${got}`)
+      `${path.join('.') || 'the file'}: ${lower(error.message)}, got ${this.#describe(node, error.value)}`)
   }
 
-  /** A value for people; what came from the environment may be a secret, and is shown as it is written. */
-  #shown (node: Node | undefined, value: unknown): string {
+  /** A value for messages; one from the environment may be a secret and is shown as its `${…}`. */
+  #describe (node: Node | undefined, value: unknown): string {
+    if (value === null) return 'nothing'
+    if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map'
     const written = node === undefined ? undefined : this.#filled.get(node)
     return written === undefined ? JSON.stringify(value) : `the value of ${written}`
   }
 
-  /** Adds a problem; a missing key is not worth a word where a mistyped one explains it. */
+  /** Adds a problem; a missing key is left out where a mistyped one explains it. */
   #report (problem: ConfigProblem): void {
-    if (this.problems.some(other => other.line === problem.line && other.column === problem.column && other.message === problem.message)) return
-    const missing = / has no ("[^"]+")$/.exec(problem.message)?.[1]
+    const { line, column, message } = problem
+    if (this.problems.some(other => other.line === line && other.column === column && other.message === message)) return
+    const missing = / has no ("[^"]+")$/.exec(message)?.[1]
     if (missing !== undefined && this.problems.some(other => other.hint === `did you mean ${missing}?`)) return
     this.problems.push(problem)
     const meant = /^did you mean ("[^"]+")\?$/.exec(problem.hint ?? '')?.[1]
@@ -238,7 +254,9 @@ class Check {
   }
 }
 
-/** A union's own error says little: descend into the variant that was meant, by the kind of the value. */
+/**
+ * The errors of the variant of a union that fits the type of the value; the union's own error does not name the cause.
+ */
 function explain (error: ValueError): ValueError[] {
   if (error.type !== ValueErrorType.Union) return [error]
   const variants = (error.schema as { anyOf?: TSchema[] }).anyOf ?? []
@@ -251,7 +269,7 @@ function explain (error: ValueError): ValueError[] {
   return [{ ...error, message: `Expected ${variants.map(({ type }) => String(type)).join(' or ')}` }]
 }
 
-/** Turns filled-in text into the number or boolean that the schema wants; false where it cannot. */
+/** Converts text from a variable to the number or boolean of the schema; false where it cannot. */
 function convert (root: unknown, path: Path, schema: TSchema): boolean {
   const parent = valueAt(root, path.slice(0, -1)) as Record<string | number, unknown>
   const key = path.at(-1) as string | number
@@ -272,10 +290,11 @@ function toPath (pointer: string): Array<string | number> {
   })
 }
 
-/** Whether a name is a path to a module, not a built-in's name: `./x.mjs`, `/x.js`, `@scope/x`, `x.js`. */
+/** Whether a name is the path of a module, such as `./x.mjs`, `/x.js`, `@scope/x` or `x.js`, not a built-in name. */
 export function isModulePath (name: string): boolean {
   return /[/\\]|\.[cm]?[jt]s$/.test(name)
 }
 
 const quote = (text: string): string => JSON.stringify(text)
+const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quote(near)}?`
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

@@ -4,16 +4,16 @@ import type { Memory } from './memory.js'
 import type { AbortSignalLike } from './light-abort.js'
 import type { Log } from './log.js'
 
-/** One earlier turn of a conversation, in the one form every interpreter sees. */
+/** One earlier turn of a conversation, in the format that interpreters get. */
 export interface ChatTurn {
   readonly role: 'user' | 'assistant' | 'system'
   readonly content: string
 }
 
-/** The wire a question came in by. */
+/** The protocol of a question. */
 export type Protocol = 'direct' | 'openai' | 'a2a' | 'mcp' | 'code'
 
-/** Who asks, as the application's `authenticate` named them. */
+/** The caller, as returned by the application's `authenticate`. */
 export interface Principal {
   readonly owner: string
   readonly scopes?: readonly string[] | undefined
@@ -23,15 +23,15 @@ export interface Principal {
 export type CallTool = (server: string, tool: string, args: Record<string, unknown>,
   options?: { signal?: AbortSignal | undefined }) => Promise<unknown>
 
-/** How far the work has come: 0 to 1, with a word for people. */
+/** The progress of the work, from 0 to 1, with a text for people. */
 export interface Progress {
   readonly progress: number
   readonly message?: string | undefined
 }
 
 /**
- * What an answer stream yields: text as it is made, progress, and exactly once, as the last item, the whole Answer.
- * The Answer's `answer` is the complete text, not a remainder.
+ * An item of an answer stream: text as it comes, progress, and as the last item the whole Answer. The Answer's `answer`
+ * is the complete text, not a remainder.
  */
 export type Chunk = string | Progress | Answer
 
@@ -40,22 +40,22 @@ export function isAnswer (chunk: Chunk): chunk is Answer {
   return typeof chunk === 'object' && 'answer' in chunk
 }
 
-/** One question, as every protocol hands it to a VAC. */
+/** One question to a VAC, the same in every protocol. */
 export interface VacCall {
   readonly question: string
   readonly history?: readonly ChatTurn[] | undefined
-  /** The caller's further fields; they reach the interpreter as keyword arguments, reserved names excepted. */
+  /** The caller's further fields. The interpreter gets them in its last argument, except the reserved names. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined
-  /** Aborts the interpreter: the caller left, canceled, or the service closes. Any AbortSignal will do. */
+  /** Aborts the interpreter: the caller disconnected or canceled, or the service closes. Any AbortSignal fits. */
   readonly signal?: AbortSignalLike | undefined
-  /** Total time for the interpreter in milliseconds; then it is aborted with VAC_TIMEOUT. Default: no limit. */
+  /** Total time for the interpreter in ms; then it is aborted with VAC_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number | undefined
   readonly log?: Log | undefined
   readonly principal?: Principal | undefined
   readonly protocol?: Protocol | undefined
 }
 
-/** A named agent: what every protocol calls. */
+/** A named agent. Every protocol calls it. */
 export interface Vac {
   readonly name: string
   readonly config: VacConfig
@@ -64,7 +64,7 @@ export interface Vac {
    * VAC_BUFFER_FULL or the reason of `signal`.
    */
   stream (call: VacCall): AsyncIterable<Chunk>
-  /** Answers once: the vac interpreter where there is one, else the collected stream. */
+  /** Answers once: with the vac interpreter where there is one, otherwise with the collected stream. */
   ask (call: VacCall): Promise<Answer>
   /** The VAC's knowledge base, when `memory` is configured. */
   readonly memory?: Memory | undefined

@@ -1,6 +1,6 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
 import { isRecord } from './is-record.js'
-import { nearest } from './names.js'
+import { nearest, quoteName } from './names.js'
 import { callback, integer, optional, readOptions, required, type OptionRules } from './options.js'
 import { askInterpreter, RUN_LIMITS, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
@@ -8,7 +8,7 @@ import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
 import type { CallTool, Vac } from './vac.js'
 
-/** What one VAC has of its own, instead of what all share. */
+/** Interpreters and memory of one VAC, in place of the shared ones. */
 export interface VacParts {
   readonly streamInterpreter?: Interpreter | undefined
   readonly vacInterpreter?: Interpreter | undefined
@@ -18,7 +18,7 @@ export interface VacParts {
 export interface VacsOptions {
   /** Names, or entries by name as in `vac_config.yaml`. */
   readonly vacs: readonly string[] | Readonly<Record<string, VacConfig>>
-  /** Answers as a stream; required unless every VAC brings its own in `parts`. */
+  /** Answers as a stream; required unless every VAC has its own in `parts`. */
   readonly streamInterpreter?: Interpreter | undefined
   /** Answers once; without it the stream is collected. */
   readonly vacInterpreter?: Interpreter | undefined
@@ -27,28 +27,29 @@ export interface VacsOptions {
   /** How interpreters reach external MCP tools, as `extra.callTool`. */
   readonly callTool?: CallTool | undefined
   /**
-   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). It keeps a
-   * crowd of slow readers from holding the whole memory. Default 10,000.
+   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). It bounds the
+   * memory that slow readers hold. Default 10,000.
    */
   readonly maxConcurrent?: number | undefined
+  /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`. */
   readonly limits?: Partial<RunLimits> | undefined
 }
 
-/** The VACs of an application: the one object that every protocol plugin is given. */
+/** The VACs of an application: the object that every protocol plugin takes. */
 export interface Vacs {
   readonly names: readonly string[]
   /** @throws VAC_NOT_FOUND (404), naming a near match */
   get (name: string): Vac
   has (name: string): boolean
   list (): readonly Vac[]
-  /** How many answers are in progress, over all VACs and protocols. */
+  /** The number of answers in progress, over all VACs and protocols. */
   readonly running: number
   /**
-   * Takes over a new set at once; answers in progress end with the old one. Throws, changing nothing, when it is bad.
-   * Resolves when the last answer of the old set has ended: then what it was made of may be closed.
+   * Replaces all VACs at once; answers in progress continue with the old ones. It throws and changes nothing when the
+   * options are invalid. Resolves when the last answer of the old VACs has ended: then their resources may be closed.
    */
   replace (options: VacsOptions): Promise<void>
-  /** Calls `listener` after each `replace`. Returns the way to end that. */
+  /** Calls `listener` after each `replace`. Returns the function that stops it. */
   onReplace (listener: () => void): () => void
 }
 
@@ -66,8 +67,12 @@ export const VACS_OPTIONS = {
 const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
 
 /**
- * Makes the registry of VACs.
+ * Creates the registry of VACs.
  * @throws INVALID_VACS, INVALID_VAC_NAME
+ * @example
+ * const agent = async function * (question) { yield `You asked: ${question}` }
+ * const vacs = createVacs({ vacs: ['demo'], streamInterpreter: agent })
+ * await app.register(vacPlugin, { vacs })
  */
 export function createVacs (options: VacsOptions): Vacs {
   const busy = { now: 0 }
@@ -81,7 +86,7 @@ export function createVacs (options: VacsOptions): Vacs {
     get running () { return busy.now },
     get (name) {
       const vac = vacs.get(name)
-      if (vac === undefined) throw new VacNotFoundError(JSON.stringify(name.slice(0, 128)), remedy(name, [...vacs.keys()]))
+      if (vac === undefined) throw new VacNotFoundError(quoteName(name), remedy(name, [...vacs.keys()]))
       return vac
     },
     replace (next) {
@@ -114,15 +119,15 @@ class Generation {
 }
 
 function build (options: VacsOptions, busy: { now: number }, generation: Generation): Map<string, Vac> {
-  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, limits: given = {} } =
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, limits: runLimits = {} } =
     readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
-  const limits = readOptions(RUN_LIMITS, given, InvalidVacsError, 'createVacs', 'limits.')
+  const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
     ? vacs.map((name: string) => [name, {}])
     : Object.entries(vacs as Record<string, VacConfig>)
   for (const name of Object.keys(parts)) {
-    if (!entries.some(([known]) => known === name)) {
-      throw new InvalidVacsError(`parts names the VAC ${JSON.stringify(name)}, which is not among the vacs`)
+    if (!entries.some(([entry]) => entry === name)) {
+      throw new InvalidVacsError(`parts has the VAC ${JSON.stringify(name)}, which is not among the vacs`)
     }
   }
   const admit = (): () => void => {
@@ -142,7 +147,7 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
     if (typeof stream !== 'function') {
       throw new InvalidVacsError(`the VAC ${JSON.stringify(name)} has no interpreter: give streamInterpreter a function`)
     }
-    // a VAC's own stream interpreter outranks the shared static one, which knows nothing of it
+    // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
     const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, limits, admit })
     const [streamed, asked] = [run(stream), run(ask)]

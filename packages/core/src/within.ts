@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from './light-abort.js'
 
 /**
- * Waits for a promise, at most `ms`. When it is late, the result is what `onLate` returns, or throws; without `onLate` it
- * is undefined. The timer is cleared in every case, and a later rejection of the promise is ignored.
+ * Waits for a promise, at most `ms`. When it is late, `onLate` makes the result, or throws; without it the result is
+ * undefined. The timer is always cleared, and a later rejection of the promise is ignored.
  */
 export async function within<T, L = undefined> (promise: PromiseLike<T>, ms: number, onLate?: () => L): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined
@@ -14,7 +14,7 @@ export async function within<T, L = undefined> (promise: PromiseLike<T>, ms: num
   }
 }
 
-/** Waits for a promise until `signal` fires, then rejects with its reason. A later rejection of the promise is ignored. */
+/** Waits for a promise until `signal` fires, then rejects with its reason. A later rejection is ignored. */
 export async function unlessAborted<T> (promise: PromiseLike<T>, signal: AbortSignalLike): Promise<T> {
   let abort = (): void => {}
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -8,7 +8,7 @@ import type { Interpreters } from './interpreter-module.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
 
-/** The interpreters of a module, run in worker threads. */
+/** The interpreters of a module, which run in worker threads. */
 export interface WorkerInterpreter extends Interpreters {
   /** Ends all threads. */
   close (): Promise<void>
@@ -28,11 +28,17 @@ export const WORKER_OPTIONS = {
 } satisfies OptionRules<WorkerOptions>
 
 /**
- * Runs an interpreter module in worker threads, so that its blocking code cannot stall the server. Chunks stream out
- * while the thread is busy; aborting a call ends its thread. Functions cannot cross over: the module loads anew there.
+ * Runs an interpreter module in worker threads, so that blocking code does not block the event loop of the server.
+ * Chunks are sent while the thread is busy; aborting a call ends its thread. Functions cannot be sent to a thread, so
+ * each thread imports the module.
  * @throws INTERPRETER_MODULE, WORKER_OPTIONS
+ * @example
+ * const worker = await workerInterpreter('./agent.mjs', import.meta.dirname)
+ * const vacs = createVacs({ vacs: ['demo'], streamInterpreter: worker.stream_interpreter })
+ * app.addHook('onClose', () => worker.close())
  */
-export async function workerInterpreter (module: string, folder: string, options: WorkerOptions = {}): Promise<WorkerInterpreter> {
+export async function workerInterpreter (module: string, folder: string,
+  options: WorkerOptions = {}): Promise<WorkerInterpreter> {
   const { maxThreads, maxQueue } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
   const pool = new Piscina<WorkerJob, string[]>({
@@ -42,7 +48,7 @@ export async function workerInterpreter (module: string, folder: string, options
     idleTimeout: 30_000,
     atomics: 'disabled'
   })
-  // a thread that dies outside a call has no caller to tell; the pool has replaced it
+  // an error outside a call has no caller; the pool has replaced the thread
   pool.on('error', () => {})
   let names: string[]
   try {
@@ -54,7 +60,7 @@ export async function workerInterpreter (module: string, folder: string, options
       : new InterpreterModuleError(JSON.stringify(module), (err as Error).message)
   }
 
-  // counted here: piscina's own maxQueue leaves out calls that can be aborted (5.3.2), which is all of these
+  // counted here: piscina's maxQueue does not count calls that can be aborted (5.3.2), and all of these can
   let calls = 0
   const remote = (name: keyof Interpreters): Interpreter => async function * (question, vac, history, extra) {
     if (calls >= maxThreads + maxQueue) throw new VacBusyError(maxThreads + maxQueue)
@@ -63,13 +69,13 @@ export async function workerInterpreter (module: string, folder: string, options
     const unread = new Int32Array(new SharedArrayBuffer(4))
     const stop = new AbortController()
     const signal = AbortSignal.any([stop.signal, extra.signal])
-    const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !(RESERVED_EXTRA as readonly string[]).includes(key)))
+    const reserved: readonly string[] = RESERVED_EXTRA
+    const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !reserved.includes(key)))
     const messages = on(port1, 'message', { signal })
     let failure: { err: unknown } | undefined
     const { protocol, principal, vac: config, callTool, log } = extra
-    const call = {
-      export: name, vac, config, question, history, extra: fields, protocol, principal, hasTools: callTool !== undefined, port: port2, unread
-    }
+    const caller = { protocol, principal, hasTools: callTool !== undefined }
+    const call = { export: name, vac, config, question, history, extra: fields, ...caller, port: port2, unread }
     const done = pool.run({ module, folder, call }, { signal, transferList: [port2] }).catch((err: unknown) => {
       failure = { err }
       stop.abort()
@@ -91,7 +97,7 @@ export async function workerInterpreter (module: string, folder: string, options
           await done
           throw revive(message.failed)
         } else {
-          // leaving before the thread is through would end it, and a new one costs more than this wait
+          // aborting before the thread has finished would end it, and a new one costs more than this wait
           await done
           return
         }
@@ -111,8 +117,8 @@ export async function workerInterpreter (module: string, folder: string, options
   }
 }
 
-/** The error of a thread, made again here. */
-function revive ({ code, message, stack }: { code: string | undefined, message: string, stack: string | undefined }): Error {
+/** The error of a thread as an error of this one. */
+function revive ({ code, message, stack }: Extract<FromWorker, { failed: unknown }>['failed']): Error {
   const err = code === 'VAC_INVALID_RESULT' ? new VacInvalidResultError('', '') : new Error(message)
   return Object.assign(err, { message }, stack === undefined ? {} : { stack })
 }

@@ -34,7 +34,7 @@ vac:
     chunker: { type: semantic }
 `
 
-test('a good file reads, with variables filled and unknown VAC keys kept and warned about', async t => {
+test('a valid file is read: variables are replaced, unknown VAC keys are kept with a warning', async t => {
   const config = parse(good, { env: { PUBLIC_URL: 'https://example.org' } })
   t.equal(config.service.enable_a2a_agent, true, 'filled-in text becomes the boolean that is wanted')
   t.equal(config.service.public_url, 'https://example.org')
@@ -44,12 +44,12 @@ test('a good file reads, with variables filled and unknown VAC keys kept and war
   t.equal(config.folder, '/app')
 })
 
-test('servers may come as the map other tools use', async t => {
+test('MCP servers can be given as the map that other tools use', async t => {
   const { service } = parse('kind: vacConfig\nservice:\n  mcp_servers:\n    time: { command: uvx, args: [time] }\nvac: { a: {} }\n')
   t.strictSame(service.mcp_servers, { time: { command: 'uvx', args: ['time'] } })
 })
 
-test('all problems are told at once, each with its place and what was meant', async t => {
+test('all problems are reported at once, each with its place and a suggestion', async t => {
   t.strictSame(problems(`kind: vacConfig
 service:
   enable_a2a_agnet: true
@@ -82,12 +82,12 @@ test('a missing key is named, unless a mistyped one explains it', async t => {
   t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add "vac:"'])
 })
 
-test('a mistyped key of a VAC is told along with what is wrong', async t => {
+test('a mistyped key of a VAC is reported with the problems of the file', async t => {
   const err = await Promise.resolve().then(() => parse('kind: vacConfig\nvac:\n  a: { agnet: x, model: 7 }\n')).catch((err: Error) => err)
   t.match((err as Error).message, /model: expected string[^]*unknown key "agnet"[^]*did you mean "agent"/)
 })
 
-test('what came from the environment is never shown', async t => {
+test('messages never contain values of environment variables', async t => {
   const env = { KEY: 'sk-secret' }
   // eslint-disable-next-line no-template-curly-in-string
   const found = problems('kind: vacConfig\nservice: { a2a_vac_names: ["${KEY}"], stream_interpreter: "${KEY}", public_url: "${KEY}", async_stream: "${KEY}" }\nvac:\n  a: { memory: [{ d: { vectorstore: folder, k: "${KEY}" } }] }\n', { env })
@@ -96,16 +96,16 @@ test('what came from the environment is never shown', async t => {
   t.match(found.join(), /the value of \$\{KEY\}/)
 })
 
-test('a file that is far too large is refused unread', async t => {
+test('a file that is too large is refused before it is parsed', async t => {
   t.match(problems('x'.repeat(5 * 1024 * 1024)), [/larger than 4 MiB/])
 })
 
-test('a variable that YAML takes for a map is told how to be written', async t => {
+test('a variable that YAML parses as a map is reported with its correct form', async t => {
   // eslint-disable-next-line no-template-curly-in-string
   t.match(problems('kind: vacConfig\nvac:\n  a: { model: ${MODEL} }\n')[0], /needs quotes/)
 })
 
-test('a code frame shows the line and marks the spot', async t => {
+test('a code frame shows the line with a marker', async t => {
   const err = await Promise.resolve().then(() => parse('kind: vacConfig\nservice:\n  agnet: documents\nvac: { a: {} }\n')).catch((err: Error) => err)
   t.equal((err as Error).message, [
     '/app/vac_config.yaml:3:3  unknown key "agnet" in service',
@@ -114,7 +114,7 @@ test('a code frame shows the line and marks the spot', async t => {
   ].join('\n'))
 })
 
-test('broken files and odd content are problems with a place, never an exception of another kind', async t => {
+test('invalid files are reported as problems with a place, never by another exception', async t => {
   for (const text of ['kind: [', 'a: 1\na: 2', '\t- x', '"', 'kind: vacConfig\nvac: 7', 'kind: vacConfig\nvac: {}', '[]', '7', 'null', '- a',
     'kind: other\nvac: { a: {} }', 'kind: vacConfig\nvac: { a: 1 }', 'kind: vacConfig\nvac: { a: null }', 'vac: *x', 'kind: vacConfig\n__proto__: 1\nvac: { a: {} }']) {
     const found = problems(text)
@@ -124,7 +124,7 @@ test('broken files and odd content are problems with a place, never an exception
   fc.assert(fc.property(fc.string({ maxLength: 60 }), text => { problems(text) }))
 })
 
-test('a file that is not there, or is a folder, is named with the remedy', async t => {
+test('a missing file and a folder are reported with the remedy', async t => {
   await t.rejects(readConfig('/nowhere/vac_config.yaml'), { code: 'CONFIG_INVALID', message: /\/nowhere\/vac_config\.yaml {2}there is no such file; name one with --config/ })
   await t.rejects(readConfig('.'), { code: 'CONFIG_INVALID', message: /folder/ })
 })
@@ -144,7 +144,7 @@ test('variables: value, default, message, dollar sign', async t => {
   t.equal(parse('kind: vacConfig\nvac: { a: { display_name: "${N}" } }', { env: { N: '123' } }).vac.a?.display_name, '123', 'text that is wanted stays text')
 })
 
-test('the nearest name is offered only when it is near', async t => {
+test('a name is suggested only when it is near', async t => {
   t.equal(nearest('agnet', ['agent', 'model']), 'agent')
   t.equal(nearest('AGENT', ['agent']), 'agent')
   t.equal(nearest('completely', ['agent', 'model']), undefined)

@@ -21,18 +21,18 @@ const dialects: Array<[string, unknown, unknown]> = [
   ['nothing', null, []]
 ]
 
-test('every dialect becomes the one form, every turn and the order kept', async t => {
+test('every format is converted, with all turns in their order', async t => {
   for (const [name, given, wanted] of dialects) t.strictSame(normaliseHistory(given), wanted, name)
 })
 
-test('an entry that is no turn is named by its place', async t => {
+test('an entry that is not a turn is named by its index', async t => {
   for (const bad of [[42], [{}], [{ role: 'nobody', content: 'x' }], [{ role: 'constructor', content: 'x' }], ['text'], [['a', 'b', 'c']], [[]], [null], [{ role: 'user', content: 7 }]]) {
     t.throws(() => normaliseHistory([user('fine'), ...bad]), { code: 'INVALID_HISTORY', statusCode: 400, message: /chat_history\[1\]/ })
   }
   t.throws(() => normaliseHistory('text'), { code: 'INVALID_HISTORY' })
 })
 
-test('any conversation reads the same in all dialects', async () => {
+test('a conversation gives the same turns in all formats', async () => {
   const turn = fc.record({ role: fc.constantFrom('user', 'assistant'), content: fc.string() }, { noNullPrototype: true })
   fc.assert(fc.property(fc.array(turn), conversation => {
     const named = conversation.map(({ role, content }) => ({ name: role === 'user' ? 'Human' : 'AI', content }))

@@ -56,7 +56,7 @@ test('every interpreter form streams the same text and ends with the same answer
   }
 })
 
-test('text is the answer where no answer object comes', async t => {
+test('the streamed text is the answer where there is no answer object', async t => {
   const answer = (text: string) => ({ answer: text, source_documents: [] })
   t.strictSame(await make(async function * () { yield 'a'; yield { progress: 0.5 }; yield 'b' }).ask(call()), answer('ab'))
   t.strictSame(await make(() => 'plain').ask(call()), answer('plain'))
@@ -64,7 +64,7 @@ test('text is the answer where no answer object comes', async t => {
   t.strictSame(await make(function * () { yield 'a'; return { source_documents: [] } as never }).ask(call()), answer('a'))
 })
 
-test('results come into one shape', async t => {
+test('results of all forms are converted to one shape', async t => {
   const shapes: Array<[unknown, object]> = [
     [{ answer: 'x', source_documents: ['text', { page_content: 'p' }, { other: 1 }] },
       { answer: 'x', source_documents: [{ page_content: 'text', metadata: {} }, { page_content: 'p', metadata: {} }, { page_content: '{"other":1}', metadata: {} }] }],
@@ -78,7 +78,7 @@ test('results come into one shape', async t => {
   for (const [given, wanted] of shapes) t.strictSame(await make(() => given as never).ask(call()), wanted)
 })
 
-test('what is no result fails, naming the VAC and what came', async t => {
+test('an invalid result fails, and the error names the VAC and the type', async t => {
   const circular: Record<string, unknown> = { answer: 'x' }
   circular.self = circular
   for (const bad of [7, [], true, { nothing: 1 }, undefined, null, { answer: 7 }, circular, { answer: 'x', big: 1n }]) {
@@ -108,7 +108,7 @@ test('the interpreter is called with the question, the VAC, the history and the 
   t.type((extra.log as { info: unknown }).info, 'function')
 })
 
-test('an interpreter that fails is told by a code; its own words stay in the cause', async t => {
+test('an interpreter that throws fails with a code; its error is the cause', async t => {
   const failing: Array<[string, Interpreter]> = [
     ['throws', () => { throw new Error('secret') }],
     ['rejects', async () => { throw new Error('secret') }],
@@ -125,7 +125,7 @@ test('an interpreter that fails is told by a code; its own words stay in the cau
   }
 })
 
-test('a timeout, a signal, and a reader that leaves each abort the interpreter, even one that ignores it', async t => {
+test('a timeout, a signal and a reader that leaves abort the interpreter, also one that ignores it', async t => {
   const stuck = (seen: { aborted: boolean }): Interpreter => async function * (_q, _v, _h, { signal }) {
     signal.addEventListener('abort', () => { seen.aborted = true })
     yield 'a'
@@ -152,7 +152,7 @@ test('a timeout, a signal, and a reader that leaves each abort the interpreter, 
   t.equal(started, false, 'a call that is aborted before it begins never runs')
 })
 
-test('an endless interpreter that never waits can still be stopped', async t => {
+test('an endless interpreter that never waits can be stopped', async t => {
   for (const interpreter of [
     function * () { for (;;) yield 'x' }, async function * () { for (;;) yield 'x' }
   ] as Interpreter[]) {
@@ -162,7 +162,7 @@ test('an endless interpreter that never waits can still be stopped', async t => 
   }
 })
 
-test('an interpreter that yields nothing of use without end keeps neither the loop nor its caller', async t => {
+test('an interpreter that yields empty chunks endlessly does not block the event loop', async t => {
   const endless: Interpreter[] = [
     function * () { for (;;) yield '' }, async function * () { for (;;) yield '' }, async function * () { for (;;) yield { answer: 'x' } }
   ]
@@ -172,7 +172,7 @@ test('an interpreter that yields nothing of use without end keeps neither the lo
   }
 })
 
-test('a failure waits for its reader without being lost, unhandled, or holding a place', async t => {
+test('a failure is kept for its reader, is not an unhandled rejection and does not hold a place', async t => {
   const unhandled: unknown[] = []
   const note = (err: unknown): void => { unhandled.push(err) }
   process.on('unhandledRejection', note)
@@ -229,7 +229,7 @@ test('the reader sets the pace: generators wait, awaited pushes wait, other push
   t.equal((await streamed.ask(call())).answer.length, 100_000)
 })
 
-test('no text is lost or doubled, whatever the form and the pace of the reader', async () => {
+test('text is complete and not duplicated, in every form and at every pace of the reader', async () => {
   const pieces = fc.array(fc.string(), { maxLength: 30 })
   await fc.assert(fc.asyncProperty(pieces, fc.constantFrom('async', 'sync', 'push', 'mixed'), fc.boolean(), async (texts, form, slow) => {
     const interpreter: Interpreter = {
@@ -266,7 +266,7 @@ test('progress is bounded, and heartbeat marks are progress, not text', async t 
   t.strictSame([text, progress], [['a'], [0, 1, 0]])
 })
 
-test('the registry names what is wrong', async t => {
+test('createVacs refuses invalid options and names them', async t => {
   const vacs = createVacs({ vacs: ['docs', 'my_docs'], streamInterpreter: () => 'x' })
   t.strictSame(vacs.names, ['docs', 'my_docs'])
   t.throws(() => vacs.get('dosc'), { code: 'VAC_NOT_FOUND', statusCode: 404, message: /did you mean "docs"/ })
@@ -276,7 +276,7 @@ test('the registry names what is wrong', async t => {
   t.throws(() => createVacs({ vacs: ['docs'], streamInterpreter: () => 'x', parts: { dosc: {} } }), { code: 'INVALID_VACS', message: /dosc/ })
 })
 
-test('a VAC may have an interpreter of its own, and the whole set can be replaced while answers go on', async t => {
+test('a VAC may have its own interpreter, and all VACs can be replaced while answers are in progress', async t => {
   const vacs = createVacs({
     vacs: ['a', 'b'], streamInterpreter: () => 'shared', vacInterpreter: () => 'static', parts: { b: { streamInterpreter: () => 'own' } }
   })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { LinkedSet } from '../src/plugin.js'
 import type { LinkedNode } from '../src/plugin.js'
 
-t.test('a live set holds what was added and not removed, in order, as a Set does', async () => {
+t.test('a linked set has the added and not removed members in order, as a Set has', async () => {
   fc.assert(fc.property(fc.array(fc.record({ add: fc.boolean(), at: fc.nat(20) })), steps => {
     const live = new LinkedSet<number>()
     const model = new Set<number>()
@@ -19,7 +19,7 @@ t.test('a live set holds what was added and not removed, in order, as a Set does
   }))
 })
 
-t.test('members may be removed while somebody goes through them, and what is removed holds no neighbour', async t => {
+t.test('members may be removed during iteration, and a removed node has no neighbours', async t => {
   const live = new LinkedSet<string>()
   const entries = ['a', 'b', 'c'].map(value => live.add(value))
   for (const value of live.values()) entries.find(entry => entry.value === value)?.remove()

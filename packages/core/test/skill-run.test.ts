@@ -5,7 +5,7 @@ import { questionOf, queryResult, searchMemory, skillFailure, LightAbort, stream
 const vacWith = (memory: Memory) => createVacs({ vacs: ['docs'], streamInterpreter: async () => 'yes', parts: { docs: { memory } } }).get('docs')
 const hit = (score: number) => ({ content: `c${score}`, score, metadata: { source: 'a.md' }, more: 'left out' })
 
-test('an input is a question, its history and what the interpreter gets beside them', async t => {
+test('an input is split into question, history and further fields for the interpreter', async t => {
   t.strictSame(questionOf({ query: ' why? ', chat_history: [['a', 'b']], stream_settings: { timeout: 3 }, context: { x: 1 } } as never), {
     question: 'why?', history: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], extra: { context: { x: 1 } }
   })
@@ -18,13 +18,13 @@ test('further keys of an interpreter are metadata of the result', async t => {
   t.strictSame(streamResult({ answer: 'a', source_documents: [] }), { final_answer: 'a', stream_completed: true, source_documents: [] })
 })
 
-test('a memory that gives more and worse than was asked for is cut to it', async t => {
+test('results of a memory are cut to the limit and the threshold', async t => {
   const vac = vacWith({ search: async () => [hit(0.9), hit(0.8), hit(0.75), hit(0.1)] })
   const found = await searchMemory(vac, { search_query: 'x', limit: 2 }, { signal: new LightAbort(), timeoutMs: 1_000 })
   t.strictSame(found, { results: [0.9, 0.8].map(score => ({ content: `c${score}`, score, metadata: { source: 'a.md' } })), total_results: 2, query: 'x', limit: 2, similarity_threshold: 0.7 })
 })
 
-test('a memory that ignores its signal is left behind, at an abort and when its time is up', async t => {
+test('an abort and a timeout end the search of a memory that ignores its signal', async t => {
   const vac = vacWith({ search: () => new Promise(() => {}) })
   const stop = new LightAbort()
   const left = searchMemory(vac, { search_query: 'x' }, { signal: stop, timeoutMs: 10_000 })
@@ -34,13 +34,13 @@ test('a memory that ignores its signal is left behind, at an abort and when its 
   await t.rejects(searchMemory(vac, { search_query: 'x' }, { signal: new LightAbort(), timeoutMs: 10 }), { code: 'VAC_TIMEOUT' })
 })
 
-test('a failure is told in our own words, or in none', async t => {
+test('callers read the text of an exposed error, and a reference to the log for any other', async t => {
   t.match(skillFailure(new VacTimeoutError('"docs"', 3), 'docs', 'the id 1'), { code: 'VAC_TIMEOUT', message: /raise the timeout/ })
   t.match(skillFailure(new VacInterpreterFailedError('"docs"'), 'docs', 'the id 1'), { code: 'VAC_INTERPRETER_FAILED', message: /the log has the cause under the id 1/ })
   for (const foreign of [new Error('secret'), undefined, 'secret']) t.strictSame(skillFailure(foreign, 'docs', 'the id 1'), { message: 'the VAC "docs" failed; the log has the cause under the id 1' })
 })
 
-test('a name that clients would not take is made one, always the same, and never that of another', async t => {
+test('a name that clients do not accept becomes a valid one, constant and unique', async t => {
   t.equal(toolName('vac_query_docs'), 'vac_query_docs')
   const [long, longer, accented, plain] = [`vac_memory_search_${'x'.repeat(60)}`, `vac_memory_search_${'x'.repeat(61)}`, 'vac_query_Überblick', 'vac_query__berblick'].map(name => toolName(name))
   t.equal(new Set([long, longer, accented, plain]).size, 4)
@@ -48,7 +48,7 @@ test('a name that clients would not take is made one, always the same, and never
   t.equal(toolName('vac_query_Überblick'), accented)
 })
 
-test('whoever listens learns that the VACs are others', async t => {
+test('listeners are called when the VACs are replaced', async t => {
   const vacs = createVacs({ vacs: ['a'], streamInterpreter: async () => 'yes' })
   const seen: string[][] = []
   const stop = vacs.onReplace(() => { seen.push([...vacs.names]) })

@@ -17,7 +17,7 @@ test('a blocking interpreter module runs in a thread', async t => {
   t.match(await vac.ask({ question: 'where', history: [{ role: 'user', content: 'h' }], extra: { fields: { a: 1 } }, protocol: 'direct' }),
     { answer: 'false', vectorName: 'docs', history: [{ role: 'user', content: 'h' }], fields: { a: 1 }, model: 'm', protocol: 'direct' })
 
-  await t.test('its chunks stream out while it is busy, and the event loop stays free', async t => {
+  await t.test('its chunks are sent while it is busy, and the event loop is not blocked', async t => {
     let ticks = 0
     const timer = setInterval(() => { ticks++ }, 5)
     const arrivals: number[] = []
@@ -50,7 +50,7 @@ test('a blocking interpreter module runs in a thread', async t => {
     t.equal(text + 100, 100_000 * 100, 'and nothing is lost')
   })
 
-  await t.test('failures are told as anywhere else', async t => {
+  await t.test('its errors have the same codes as on the main thread', async t => {
     await t.rejects(vac.ask({ question: 'fail' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'failed inside the thread' } })
     await t.rejects(vac.ask({ question: 'circular' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'its own cause' } })
     await t.rejects(vac.ask({ question: 'number' }), { code: 'VAC_INVALID_RESULT' })
@@ -58,7 +58,7 @@ test('a blocking interpreter module runs in a thread', async t => {
     t.match(await vac.ask({ question: 'where' }), { answer: 'false' }, 'other calls are unaffected')
   })
 
-  await t.test('the log and tools of the main thread are at hand', async t => {
+  await t.test('it can use the log and the tools of the main thread', async t => {
     const once = createVacs({
       vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, callTool: async (_s, _t, args) => `tool saw ${String(args.question)}`
     }).get('docs')
@@ -67,7 +67,7 @@ test('a blocking interpreter module runs in a thread', async t => {
   })
 })
 
-test('calls beyond the threads and the queue are refused, not piled up', async t => {
+test('calls beyond the threads and the queue are refused', async t => {
   const worker = await workerInterpreter('./blocking.mjs', folder, { maxThreads: 1, maxQueue: 1 })
   t.teardown(() => worker.close())
   const vac = createVacs({ vacs: ['docs'], streamInterpreter: worker.stream_interpreter }).get('docs')
@@ -77,7 +77,7 @@ test('calls beyond the threads and the queue are refused, not piled up', async t
   for (const call of refused) t.match(call, { reason: { code: 'VAC_BUSY', statusCode: 503 } })
 })
 
-test('a module that cannot be used is named with the reason', async t => {
+test('a module that cannot be used is reported with the reason', async t => {
   for (const load of [loadInterpreters, workerInterpreter]) {
     await t.rejects(load('./missing.mjs', folder), { code: 'INTERPRETER_MODULE', message: /missing\.mjs.*there is no file/ })
     await t.rejects(load('./empty.mjs', folder), { code: 'INTERPRETER_MODULE', message: /exports other; export a function named stream_interpreter/ })

@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createGateway } from '../src/index.js'
+import Fastify from 'fastify'
+import { createGateway, mcpGatewayPlugin } from '../src/index.js'
 import { everythingOverHttp, listening, MODERN, started, textOf, until } from './fixtures/app.js'
 
 for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as const) {
@@ -184,14 +185,15 @@ test('a call that is given up lets go of its connection, also where the stream c
     res.once('close', () => open.delete(res))
     if (params.name === 'cut') return true
     res.writeHead(200, { 'content-type': 'text/event-stream' })
-    res.write('id: 1\ndata:\n\n')
+    res.write('retry: 10\nid: 1\ndata:\n\n')
     return true
   })
   const { gateway } = await started(t, [{ name: 'own', url, timeout: 0.2 }])
   const calls = ['cut', 'a', 'a'].map(async tool => await gateway.call('own', tool, {}))
   for (const call of calls) await t.rejects(call, { code: 'MCP_CALL_TIMEOUT' })
   await until(() => open.size === 0)
-  await delay(700)
+  // a stream that is resumed would be so after 10 ms
+  await delay(150)
   t.equal(resumed, 0)
 })
 
@@ -225,11 +227,17 @@ test('the HTTP status of a refusal is told, at the start and of a call, with wha
   t.match(gateway.get('locked').status().error, /HTTP status 401; check `headers` or `oauth` of its entry/)
 })
 
-test('limits that are none are refused by name, and so is a list of servers that is none', t => {
-  for (const callTimeoutMs of [0, -5, NaN, Infinity, 1.5, '60000']) {
-    t.throws(() => createGateway({ servers: [], callTimeoutMs: callTimeoutMs as number }), { code: 'MCP_GATEWAY_OPTIONS', message: /callTimeoutMs/ })
+test('an option that is unknown, or out of its bounds, is refused by name', async t => {
+  for (const callTimeoutMs of [0, -5, NaN, Infinity, 1.5, 3e9, '60000']) {
+    t.throws(() => createGateway({ servers: [], callTimeoutMs: callTimeoutMs as number }), { code: 'MCP_GATEWAY_OPTIONS', message: /callTimeoutMs must be a whole number/ })
   }
-  t.throws(() => createGateway({ servers: null as never }), { code: 'MCP_GATEWAY_OPTIONS' })
+  for (const maxInFlight of [0, 0.5, NaN]) t.throws(() => createGateway({ servers: [], maxInFlight }), { code: 'MCP_GATEWAY_OPTIONS', message: /maxInFlight/ })
+  t.throws(() => createGateway({ servers: [], callTimeout: 5 } as never), { code: 'MCP_GATEWAY_OPTIONS', message: /no option "callTimeout"; did you mean "callTimeoutMs"/ })
+  t.throws(() => createGateway({ servers: null as never }), { code: 'MCP_GATEWAY_OPTIONS', message: /servers must be a list of MCP servers/ })
+  t.throws(() => createGateway({} as never), { code: 'MCP_GATEWAY_OPTIONS', message: /needs the option `servers`/ })
+  t.throws(() => createGateway({ servers: [], inheritEnv: 'some' as never }), { code: 'MCP_GATEWAY_OPTIONS', message: /inheritEnv must be "all" or "none"/ })
   t.throws(() => createGateway({ servers: [], stateKey: 'short' }).toolSource(), { code: 'INVALID_STATE_KEY', message: /has 5/ })
-  t.end()
+  for (const options of [{ servers: [], bodyLimit: 0 }, { servers: [], bodyLimitt: 5 }, { gateway: {} }, {}, { servers: [], gateway: createGateway({ servers: [] }) }]) {
+    await t.rejects(async () => await Fastify().register(mcpGatewayPlugin, options as never), { code: 'MCP_GATEWAY_OPTIONS' })
+  }
 })

@@ -122,7 +122,7 @@ test('credentials of the caller are sent along, and without them the refusal is 
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}\n'
   const refused = said(output)
   input.write(list)
-  t.match(await refused, { id: 1, error: { message: /does not know the caller/ } })
+  t.match(await refused, { id: 1, error: { message: /is not authenticated/ } })
   const [other, answers] = [new PassThrough(), new PassThrough()]
   const server = serveStdio(app, { input: other, output: answers, headers: { authorization: 'Bearer ada' } })
   const answered = said(answers)

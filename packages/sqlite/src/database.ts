@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { SqliteDriverMissingError } from './errors.js'
 
-/** What both drivers bind alike. `undefined` and booleans are not among them: one driver throws, the other guesses. */
+/** Values that both drivers bind alike. For `undefined` and booleans one driver throws, and the other converts them. */
 export type SqliteValue = string | number | bigint | Uint8Array | null
 export type SqliteRow = Record<string, SqliteValue>
 
@@ -10,39 +10,43 @@ export interface SqliteStatement {
   run (...values: SqliteValue[]): { changes: number, lastInsertRowid: number }
   get<Row extends object = SqliteRow> (...values: SqliteValue[]): Row | undefined
   all<Row extends object = SqliteRow> (...values: SqliteValue[]): Row[]
-  /** The first column of every row: no object is made per row, which counts for long lists. */
+  /** The first column of every row. It creates no object per row, which is faster for long lists. */
   column<Value extends SqliteValue = SqliteValue> (...values: SqliteValue[]): Value[]
 }
 
-/** One open database. Both drivers are synchronous: do nothing slow between BEGIN and COMMIT. */
+/** One open database. Both drivers are synchronous: they block the event loop. */
 export interface SqliteDatabase {
   readonly driver: 'node:sqlite' | 'better-sqlite3'
   exec (sql: string): void
   prepare (sql: string): SqliteStatement
-  /** Runs `work` inside BEGIN IMMEDIATE … COMMIT, so that a read followed by a write never meets SQLITE_BUSY half-way. */
+  /** Runs `work` in BEGIN IMMEDIATE … COMMIT, so that a write after a read does not fail with SQLITE_BUSY. */
   transaction<T> (work: () => T): T
   /** May be called twice. */
   close (): void
 }
 
 export interface SqliteOptions {
-  /** `full` survives power loss; `normal` may lose the last commits but never the file. Default `full`. */
+  /** `full` survives power loss; `normal` may lose the last commits, but not the file. Default `full`. */
   readonly synchronous?: 'full' | 'normal' | undefined
   /** Page cache in KiB. Default: the driver's own, 2,000 or 16,000. */
   readonly cacheKib?: number | undefined
 }
 
 /**
- * Opens a SQLite file, or `:memory:`, with the driver that is there: `node:sqlite` on Node >= 22.13, else
- * `better-sqlite3` 12. WAL, foreign keys on, 5 s busy timeout. Fails with SQLITE_DRIVER_MISSING where neither is
- * there, and with the driver's own error (`errcode` / `code`) where the file is not a usable database.
+ * Opens a SQLite file, or `:memory:`, with `node:sqlite` on Node >= 22.13, otherwise with `better-sqlite3` 12. WAL,
+ * foreign keys on, 5 s busy timeout.
+ * @throws SQLITE_DRIVER_MISSING where neither driver can be loaded; the driver's error (`errcode` / `code`) where the
+ * file is not a usable database
+ * @example
+ * const database = await openDatabase('notes.db')
+ * database.transaction(() => { database.prepare('INSERT INTO note (text) VALUES (?)').run('first') })
  */
 export async function openDatabase (path: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
-  // documents, questions and answers are nobody else's; SQLite's other files take over the mode
+  // other users must not read documents, questions and answers; SQLite gives its other files the same mode
   if (path !== ':memory:' && path !== '') await (await open(path, 'a', 0o600)).close()
   const database = hasNodeSqlite() ? openNodeSqlite(path) : await openBetterSqlite(path)
   try {
-    // the timeout comes first: switching the journal mode needs a lock, and another process may hold it
+    // the timeout first: changing the journal mode needs a lock, which another process may hold
     database.exec('PRAGMA busy_timeout = 5000')
     database.exec('PRAGMA journal_mode = WAL')
     database.exec(`PRAGMA synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
@@ -127,7 +131,7 @@ function wrap<Database extends DriverDatabase> (driver: SqliteDatabase['driver']
         commit.run()
         return result
       } catch (error) {
-        // SQLite itself rolls back on some errors (disk full, I/O): then there is nothing left to roll back
+        // SQLite rolls back on some errors (disk full, I/O) itself; ROLLBACK then fails
         try { database.exec('ROLLBACK') } catch { /* the first error is the one to report */ }
         throw error
       }
@@ -144,7 +148,7 @@ function firstValue (row: SqliteRow): SqliteValue {
   return Object.values(row)[0] ?? null
 }
 
-/** Node 22 prints an ExperimentalWarning for `node:sqlite`; only that one is held back, and only during this call. */
+/** Node 22 prints an ExperimentalWarning for `node:sqlite`; this suppresses that one during the call. */
 function withoutExperimentalWarning<T> (load: () => T): T {
   const emit = process.emitWarning
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {

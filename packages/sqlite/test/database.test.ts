@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { isBusy, isCorrupt, isFull, openDatabase } from '../src/index.js'
 
-test('transactions roll back, and bind what both drivers bind alike', async t => {
+test('transactions roll back, and both drivers bind the same values', async t => {
   const database = await openDatabase(':memory:')
   t.teardown(() => { database.close() })
   database.exec('CREATE TABLE t (a, b)')
@@ -20,7 +20,7 @@ test('transactions roll back, and bind what both drivers bind alike', async t =>
   database.close()
 })
 
-test('a full database, a busy one and a damaged one are told apart, and the full one works again once there is room', async t => {
+test('full, busy and damaged databases are distinguished, and a full one works again once there is space', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-sqlite-'))
   t.teardown(async () => { await rm(folder, { recursive: true }) })
   const path = join(folder, 'a.db')

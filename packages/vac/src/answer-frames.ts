@@ -5,7 +5,7 @@ import { eventText } from '@polyvac/core/plugin'
 export const STREAM_TYPES = { text: 'text/plain; charset=utf-8', sse: 'text/event-stream', ndjson: 'application/x-ndjson' } as const
 export type StreamForm = keyof typeof STREAM_TYPES
 
-/** How a stream's chunks, its end and a failure look on the wire. `failure` is the body of an ordinary error. */
+/** The text of a stream's chunks, its end and a failure. `failure` takes the body of an ordinary error. */
 export interface Frames {
   readonly chunk: (chunk: Chunk) => string
   readonly end: string
@@ -14,7 +14,7 @@ export interface Frames {
 
 const DONE = eventText({ data: '[DONE]' })
 
-/** `{chunk}` events as text is made, the result object, then `[DONE]`; a failure is an `error` event. */
+/** `{chunk}` events as text comes, the result object, then `[DONE]`; a failure is an `error` event. */
 export const eventFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
@@ -24,7 +24,7 @@ export const eventFrames: Frames = {
   failure: failure => eventText({ event: 'error', data: failure }) + DONE
 }
 
-/** The objects of the event stream, a line each; a failure is a last line. */
+/** The objects of the event stream, one line each; a failure is the last line. */
 export const lineFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}}\n`
@@ -34,7 +34,7 @@ export const lineFrames: Frames = {
   failure: failure => `${JSON.stringify(failure)}\n`
 }
 
-/** The text as it comes, then, on a line of its own, the result object; a failure takes its place. */
+/** The text as it comes, then the result object on a separate line; a failure takes its place. */
 export function textFrames (streamOnly: boolean): Frames {
   return {
     chunk: chunk => {

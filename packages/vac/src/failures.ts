@@ -1,25 +1,25 @@
 import { failureOf, retryAfter, type Failure } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** What the caller is told; what went wrong on our side goes to the log with its cause. */
-export function failureFor (err: unknown, request: FastifyRequest): Failure {
+/** The failure as the caller reads it. A 5xx error is logged with its cause. */
+export function logFailure (err: unknown, request: FastifyRequest): Failure {
   const failure = failureOf(err, request)
   const { code, message } = failure.body.error
   if (failure.status >= 500) {
     try {
       request.log.error({ err, code }, message)
     } catch {
-      // an error whose own properties throw cannot be written down
+      // properties of the error throw
       request.log.error({ code }, message)
     }
   }
   return failure
 }
 
-/** An error handler that sends failures in one wire's shape. */
+/** An error handler that sends failures in the format of one protocol. */
 export function failureHandler (shape: (failure: Failure) => object) {
   return (err: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const failure = failureFor(err, request)
+    const failure = logFailure(err, request)
     const wait = retryAfter(failure.status)
     if (wait !== undefined) reply.header('retry-after', wait)
     reply.code(failure.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(shape(failure))

@@ -1,3 +1,4 @@
+// The public API of @polyvac/vac: every export here is public and follows semantic versioning.
 export { vacPlugin, vacPlugin as default } from './plugin.js'
 export type { VacPluginOptions } from './options.js'
 export { VacQuery, VacStreamQuery, VacList } from './schemas.js'

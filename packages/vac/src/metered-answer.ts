@@ -2,8 +2,8 @@ import { isAnswer, type Answer, type Chunk, type Principal, type Protocol, type 
 import type { OpenStreams, AbortSignalLike } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** One question on its way from a request to a VAC. */
-export interface Asked {
+/** One question of a request to a VAC. */
+export interface Question {
   readonly vac: Vac
   readonly protocol: Protocol
   readonly question: string
@@ -14,25 +14,24 @@ export interface Asked {
 }
 
 /**
- * Opens a VAC for a request and lets `send` deliver its answer. The answer is aborted when the client leaves or the
- * application closes. Leaves one log line for the call.
+ * Answers a request with a VAC: `send` sends the answer. The answer is aborted when the client disconnects or the
+ * application closes. The call is logged in one line.
  */
-export async function answering<T> (streams: OpenStreams, request: FastifyRequest, reply: FastifyReply, asked: Asked,
-  send: (vac: MeteredVac, signal: AbortSignalLike) => Promise<T>): Promise<T> {
-  const { vac, protocol, question, history, extra, timeoutMs, principal } = asked
+export async function meterAnswer<T> (streams: OpenStreams, request: FastifyRequest, reply: FastifyReply,
+  { vac, protocol, ...question }: Question, send: (vac: MeteredVac, signal: AbortSignalLike) => Promise<T>): Promise<T> {
   const { signal, end } = streams.begin(reply)
-  const metered = new MeteredVac(vac, { question, history, extra, timeoutMs, signal, protocol, principal, log: request.log })
+  const metered = new MeteredVac(vac, { ...question, signal, protocol, log: request.log })
   try {
     return await send(metered, signal)
   } catch (err) {
-    throw metered.failed(err)
+    throw metered.recordFailure(err)
   } finally {
     end()
     request.log.info({ vac: vac.name, protocol, ...metered.report() }, 'answered')
   }
 }
 
-/** A VAC with its call, counting what passes for the log. */
+/** A call of a VAC, measured for the log. */
 export class MeteredVac {
   readonly #start = performance.now()
   #first: number | undefined
@@ -50,13 +49,13 @@ export class MeteredVac {
     return answer
   }
 
-  /** The answer as it is made; `counted` must see every chunk. */
+  /** The answer as a stream; pass every chunk to the encoder of `countChunks`. */
   stream (): AsyncIterable<Chunk> {
     return this.vac.stream(this.call)
   }
 
-  /** An encoder that counts what it encodes. */
-  counted (encode: (chunk: Chunk) => string): (chunk: Chunk) => string {
+  /** The same encoder, which also counts chunks. */
+  countChunks (encode: (chunk: Chunk) => string): (chunk: Chunk) => string {
     return chunk => {
       if (typeof chunk === 'string') {
         this.#first ??= performance.now()
@@ -67,8 +66,8 @@ export class MeteredVac {
     }
   }
 
-  /** Notes how the call failed, and hands the error on. */
-  failed (err: unknown): unknown {
+  /** Records how the call failed, and returns the error. */
+  recordFailure (err: unknown): unknown {
     const { code = 'failed' } = err as { code?: string }
     this.#outcome = code === 'CALL_ABORTED' ? 'left' : code
     return err

@@ -3,7 +3,7 @@ import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } fr
 import { contentText, eventText, InvalidRequestError, isRole, type Failure } from '@polyvac/core/plugin'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
-/** What a chat completion request asks of a VAC. */
+/** The question of a chat completion request. */
 export interface ChatQuestion {
   readonly question: string
   readonly history: ChatTurn[]
@@ -14,24 +14,29 @@ export interface ChatQuestion {
 export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
   const { model, messages, stream, stream_options: options, n, ...extra } = body
   const unknown = messages.findIndex(({ role }) => !isRole(role))
-  if (unknown !== -1) throw new InvalidRequestError([{ path: `body/messages/${unknown}/role`, message: 'is none of system, developer, user, assistant, tool, function' }])
+  if (unknown !== -1) {
+    const message = 'must be one of system, developer, user, assistant, tool, function'
+    throw new InvalidRequestError([{ path: `body/messages/${unknown}/role`, message }])
+  }
   const last = messages.findLastIndex(({ role }) => role === 'user')
-  if (last === -1) throw new InvalidRequestError([{ path: 'body/messages', message: 'needs at least one message with the role user' }])
+  if (last === -1) {
+    throw new InvalidRequestError([{ path: 'body/messages', message: 'needs at least one message with the role user' }])
+  }
   const question = contentText(messages[last]?.content) ?? ''
   if (question.trim() === '') {
     throw new InvalidRequestError([{ path: `body/messages/${last}/content`, message: 'must not be blank' }])
   }
-  // a turn that is only a tool call has no text; it says nothing to a VAC
+  // a turn that is only a tool call has no text
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
   return { question: question.trim(), history: normaliseHistory(turns), extra }
 }
 
-/** One completion: what all its chunks share. */
+/** One completion: the fields that all its chunks share. */
 export class Completion {
   readonly id = `chatcmpl-${randomUUID()}`
   readonly created = Math.floor(Date.now() / 1000)
 
-  constructor (readonly model: string, readonly asked: ChatQuestion) {}
+  constructor (readonly model: string, readonly question: ChatQuestion) {}
 
   whole (answer: Answer): ChatCompletion {
     return {
@@ -47,7 +52,7 @@ export class Completion {
     }
   }
 
-  /** The role first, each text once, an empty delta with the reason, the usage if asked for. */
+  /** The role first, each text once, an empty delta with the reason, the usage if requested. */
   encoder (includeUsage: boolean): (chunk: Chunk) => string {
     let role = this.#chunk({ role: 'assistant', content: '' })
     let units = 0
@@ -59,7 +64,8 @@ export class Completion {
         units += chunk.length
         return first + this.#chunk({ content: chunk })
       }
-      const usage = includeUsage ? eventText({ data: { ...this.#base, choices: [], usage: this.#usage(chunk, units) } }) : ''
+      const data = { ...this.#base, choices: [], usage: this.#usage(chunk, units) }
+      const usage = includeUsage ? eventText({ data }) : ''
       return first + this.#chunk({}, 'stop', { source_documents: chunk.source_documents }) + usage
     }
   }
@@ -72,15 +78,16 @@ export class Completion {
     return eventText({ data: { ...this.#base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...more } })
   }
 
-  /** The interpreter's own count (`metadata.usage`), else an estimate that says so. */
+  /** The interpreter's count (`metadata.usage`), otherwise an estimate with `estimated: true`. */
   #usage (answer: Answer, units: number): Usage {
-    const given = (answer.metadata?.usage ?? answer.usage) as Partial<Usage> | undefined
-    if (Number.isInteger(given?.prompt_tokens) && Number.isInteger(given?.completion_tokens)) {
-      const { prompt_tokens: prompt, completion_tokens: completion } = given as Usage
+    const usage = (answer.metadata?.usage ?? answer.usage) as Partial<Usage> | undefined
+    if (Number.isInteger(usage?.prompt_tokens) && Number.isInteger(usage?.completion_tokens)) {
+      const { prompt_tokens: prompt, completion_tokens: completion } = usage as Usage
       return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
     }
-    const asked = this.asked.history.reduce((sum, { content }) => sum + content.length, this.asked.question.length)
-    const [prompt, completion] = [Math.ceil(asked / 4), Math.ceil(units / 4)]
+    const { history, question } = this.question
+    const chars = history.reduce((sum, { content }) => sum + content.length, question.length)
+    const [prompt, completion] = [Math.ceil(chars / 4), Math.ceil(units / 4)]
     return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, estimated: true }
   }
 }

@@ -1,7 +1,7 @@
 import type { Principal, Vacs } from '@polyvac/core'
 import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams } from '@polyvac/core/plugin'
-import { answering } from './metered-answer.js'
-import { failureFor, failureHandler } from './failures.js'
+import { meterAnswer } from './metered-answer.js'
+import { logFailure, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
 import { VectorName } from './schemas.js'
@@ -21,10 +21,11 @@ interface OpenAiOptions {
   readonly bodyLimit: number
 }
 
-/** The OpenAI-compatible wire: `model` names the VAC. Errors leave as OpenAI's error object. */
-export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit }) => {
+/** The OpenAI-compatible routes: `model` names the VAC. Errors are sent as OpenAI's error object. */
+export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, options) => {
+  const { vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  // the models have always been there, as far as a client can tell: a time that does not change
+  // one time for all models, which does not change while the process runs
   const created = Math.floor(Date.now() / 1000)
   const toModel = (id: string): Static<typeof Model> => ({ id, object: 'model', created, owned_by: 'polyvac' })
 
@@ -36,7 +37,12 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
   }, async () => ({ object: 'list' as const, data: vacs.names.map(toModel) }))
 
   app.get('/models/:model', {
-    schema: { summary: 'One VAC as a model', tags: ['openai'], params: Type.Object({ model: Type.String() }), response: { 200: Model, '4xx': OpenAiError } }
+    schema: {
+      summary: 'One VAC as a model',
+      tags: ['openai'],
+      params: Type.Object({ model: Type.String() }),
+      response: { 200: Model, '4xx': OpenAiError }
+    }
   }, async request => toModel(vacs.get(request.params.model).name))
 
   const schema = {
@@ -51,21 +57,24 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, { va
   app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, params: VectorName } },
     (request, reply) => complete(request, reply, request.body, request.params.vector_name))
 
-  async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest, name: string): Promise<ChatCompletion | undefined> {
-    if (name === '') throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC, as GET /openai/v1/models lists them' }])
+  async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest,
+    name: string): Promise<ChatCompletion | undefined> {
+    if (name === '') {
+      throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC of GET /openai/v1/models' }])
+    }
     const vac = vacs.get(name)
     const question = toQuestion(body)
     const completion = new Completion(vac.name, question)
-    const asked = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }
-    if (body.stream !== true) return completion.whole(await answering(streams, request, reply, asked, vac => vac.ask()))
+    const call = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }
+    if (body.stream !== true) return completion.whole(await meterAnswer(streams, request, reply, call, vac => vac.ask()))
     const includeUsage = body.stream_options?.include_usage === true
-    await answering(streams, request, reply, asked, (vac, signal) => sendEvents(reply, vac.stream(), {
-      encode: vac.counted(completion.encoder(includeUsage)),
+    await meterAnswer(streams, request, reply, call, (vac, signal) => sendEvents(reply, vac.stream(), {
+      encode: vac.countChunks(completion.encoder(includeUsage)),
       end: DONE,
       signal,
       stallMs,
       keepAliveMs: STREAM_WAIT_TIME * 1000,
-      onFailure: err => eventText({ data: toOpenAiError(failureFor(vac.failed(err), request)) }) + DONE
+      onFailure: err => eventText({ data: toOpenAiError(logFailure(vac.recordFailure(err), request)) }) + DONE
     }))
   }
 }

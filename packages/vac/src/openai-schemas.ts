@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 
-// Shapes of the OpenAI API reference, Chat and Models, November 2026. What we do not act on is left open.
+// Shapes of the OpenAI API reference, Chat and Models, November 2026. Fields that are not used here are left open.
 
 export const ChatCompletionRequest = Type.Object({
   model: Type.Optional(Type.String({ description: 'name of the VAC, where the path does not give it' })),
@@ -9,7 +9,9 @@ export const ChatCompletionRequest = Type.Object({
     content: Type.Optional(Type.Union([
       Type.String(), Type.Null(), Type.Array(Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())]))
     ]))
-  }, { additionalProperties: true }), { minItems: 1, maxItems: 10_000, description: 'all of it counts: earlier turns become the history' }),
+  }, { additionalProperties: true }), {
+    minItems: 1, maxItems: 10_000, description: 'the whole conversation: earlier turns become the history'
+  }),
   stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   stream_options: Type.Optional(Type.Union([
     Type.Object({ include_usage: Type.Optional(Type.Boolean()) }, { additionalProperties: true }), Type.Null()
@@ -38,7 +40,7 @@ export const ChatCompletion = Type.Object({
     finish_reason: Type.Literal('stop')
   })),
   usage: Usage,
-  source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the documents the answer rests on' })
+  source_documents: Type.Array(Type.Unknown(), { description: 'not of OpenAI: the sources of the answer' })
 }, { $id: 'ChatCompletion', title: 'ChatCompletion' })
 export type ChatCompletion = Static<typeof ChatCompletion>
 
@@ -52,7 +54,10 @@ export const ModelList = Type.Object({
 
 export const OpenAiError = Type.Object({
   error: Type.Object({
-    message: Type.String(), type: Type.String(), param: Type.Union([Type.String(), Type.Null()]), code: Type.Union([Type.String(), Type.Null()])
+    message: Type.String(),
+    type: Type.String(),
+    param: Type.Union([Type.String(), Type.Null()]),
+    code: Type.Union([Type.String(), Type.Null()])
   })
 }, { $id: 'OpenAiError', title: 'OpenAiError' })
 export type OpenAiError = Static<typeof OpenAiError>

@@ -4,9 +4,9 @@ import {
   authenticateCallers, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
-import { answering, type Asked } from './metered-answer.js'
+import { meterAnswer, type Question } from './metered-answer.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
-import { failureFor, failureHandler } from './failures.js'
+import { logFailure, failureHandler } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
@@ -14,10 +14,11 @@ import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Direct and OpenAI-compatible routes for VACs. Errors leave as `{ error: { code, message, requestId } }`. */
+/** Direct and OpenAI-compatible routes for VACs. Errors are sent as `{ error: { code, message, requestId } }`. */
 const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { vacs, openai, authenticate, timeoutMs, stallMs, bodyLimit } = readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
+  const { vacs, openai, authenticate, timeoutMs, stallMs, bodyLimit } =
+    readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
   const streams = new OpenStreams()
 
   await registerStreams(app)
@@ -32,17 +33,27 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   app.post('/vac/:vector_name', {
     bodyLimit,
-    schema: { summary: 'Ask a VAC', tags: ['vac'], params: VectorName, body: VacQuery, response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody } }
+    schema: {
+      summary: 'Ask a VAC',
+      tags: ['vac'],
+      params: VectorName,
+      body: VacQuery,
+      response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody }
+    }
   }, async (request, reply) => {
-    const asked = toAsked(request.body, vacs.get(request.params.vector_name), timeoutMs, principalOf(request))
-    return await answering(streams, request, reply, asked, vac => vac.ask())
+    const question = toQuestion(request.body, vacs.get(request.params.vector_name), timeoutMs, principalOf(request))
+    return await meterAnswer(streams, request, reply, question, vac => vac.ask())
   })
 
   const streamSchema = {
     tags: ['vac'],
     params: VectorName,
     body: VacStreamQuery,
-    response: { 200: { description: 'the answer as it is made', content: streamContent(['text', 'sse', 'ndjson']) }, '4xx': ErrorBody, '5xx': ErrorBody }
+    response: {
+      200: { description: 'the answer as it comes', content: streamContent(['text', 'sse', 'ndjson']) },
+      '4xx': ErrorBody,
+      '5xx': ErrorBody
+    }
   }
   app.post('/vac/streaming/:vector_name', {
     ...streamRoute,
@@ -58,13 +69,14 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
 
-  async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery, form: StreamForm): Promise<void> {
+  async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery,
+    form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = STREAM_WAIT_TIME, stream_timeout: timeout, stream_only: only = false, ...query } = body
-    const asked = toAsked(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
+    const question = toQuestion(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
-    await answering(streams, request, reply, asked, async (vac, signal) => {
-      const onFailure = (err: unknown): string => frames.failure(failureFor(vac.failed(err), request).body)
-      const encoding = { encode: vac.counted(frames.chunk), end: frames.end, onFailure, signal, stallMs }
+    await meterAnswer(streams, request, reply, question, async (vac, signal) => {
+      const onFailure = (err: unknown): string => frames.failure(logFailure(vac.recordFailure(err), request).body)
+      const encoding = { encode: vac.countChunks(frames.chunk), end: frames.end, onFailure, signal, stallMs }
       if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
       await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })
     })
@@ -75,12 +87,13 @@ function framesOf (form: StreamForm, streamOnly: boolean): Frames {
   return { sse: eventFrames, ndjson: lineFrames, text: textFrames(streamOnly) }[form]
 }
 
-/** The body's own fields apart from those that go to the interpreter. */
-function toAsked ({ user_input: question, chat_history: history, ...extra }: VacQuery, vac: Vac, timeoutMs: number, principal: Principal | undefined): Asked {
+/** A body as a question: its unknown fields are for the interpreter. */
+function toQuestion ({ user_input: question, chat_history: history, ...extra }: VacQuery, vac: Vac, timeoutMs: number,
+  principal: Principal | undefined): Question {
   return { vac, protocol: 'direct', question: question.trim(), history: normaliseHistory(history), extra, timeoutMs, principal }
 }
 
-/** `Accept` decides; whoever names no form that we have gets text. */
+/** The form that `Accept` names; text for any other value. */
 function formFor (accept: string | undefined): StreamForm {
   if (accept === undefined) return 'text'
   const type = negotiate(accept, ['text/plain', STREAM_TYPES.sse, STREAM_TYPES.ndjson])
@@ -93,6 +106,8 @@ function streamContent (forms: StreamForm[]): Record<string, { schema: object }>
 
 /**
  * The plugin. Routes under the scope's prefix: GET /vac, POST /vac/<vector_name>, POST /vac/streaming/<vector_name>,
- * POST /vac/streaming/<vector_name>/sse, and /openai/v1. It adds no hook, parser or error handler to the scope around it.
+ * POST /vac/streaming/<vector_name>/sse, and /openai/v1. It does not add hooks, parsers or error handlers to the scope
+ * around it.
+ * @example await app.register(vacPlugin, { vacs: createVacs({ vacs: ['demo'], streamInterpreter }) })
  */
 export const vacPlugin = fp(routes, { name: '@polyvac/vac', fastify: '5.x', encapsulate: true })

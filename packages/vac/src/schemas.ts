@@ -13,7 +13,9 @@ export type VacQuery = Static<typeof VacQuery>
 export const VacStreamQuery = Type.Object({
   ...VacQuery.properties,
   stream_wait_time: Type.Optional(Type.Number({
-    minimum: 0, maximum: 3600, description: 'longest pause without a byte, in seconds; then a keep-alive goes out (SSE); default 7, 0 for none'
+    minimum: 0,
+    maximum: 3600,
+    description: 'longest pause without a byte, in seconds; then a keep-alive is sent (SSE); default 7, 0 for none'
   })),
   stream_timeout: Type.Optional(Type.Number({
     minimum: 1, maximum: 3600, description: 'total time for the interpreter, in seconds; default 120'

@@ -25,7 +25,7 @@ test('a question is answered with the result of the contract', async t => {
   })
 })
 
-test('the VACs are listed with what people need to choose', async t => {
+test('the VACs are listed with their descriptions', async t => {
   const app = await makeApp(echo, {
     vacs: {
       vacs: { docs: { display_name: 'Docs', description: 'About', model: 'm', agent: 'a' }, bare: {} },
@@ -41,14 +41,14 @@ test('the VACs are listed with what people need to choose', async t => {
   })
 })
 
-test('a static interpreter answers the static call alone', async t => {
+test('a static interpreter answers only the static call', async t => {
   const app = await makeApp(echo, { vacs: { vacInterpreter: () => 'static' } })
   t.teardown(() => app.close())
   t.equal((await app.inject(ask({ user_input: 'hello' }))).json().answer, 'static')
   t.match((await app.inject(ask({ user_input: 'hello' }, '/vac/streaming/docs'))).body, /^hello\n/)
 })
 
-test('the three forms of a stream carry the same answer', async t => {
+test('the three forms of a stream have the same answer', async t => {
   const app = await makeApp(echo)
   t.teardown(() => app.close())
   const stream = async (accept: string | undefined, url = '/vac/streaming/docs', more = {}) =>
@@ -73,7 +73,7 @@ test('the three forms of a stream carry the same answer', async t => {
   t.equal(lines.body, `{"chunk":"h"}\n{"chunk":"ello"}\n${final}\n`)
 })
 
-test('bad input is refused with every problem named by its path', async t => {
+test('invalid input is refused, with the path of every problem', async t => {
   const app = await makeApp(echo)
   t.teardown(() => app.close())
   const refused: Array<[string, unknown, number, string, RegExp]> = [
@@ -96,7 +96,7 @@ test('bad input is refused with every problem named by its path', async t => {
   }
 })
 
-test('bad bodies are refused before anything runs', async t => {
+test('invalid bodies are refused before the interpreter runs', async t => {
   let ran = 0
   const app = await makeApp(() => { ran++; return 'x' })
   t.teardown(() => app.close())
@@ -125,7 +125,7 @@ test('bad bodies are refused before anything runs', async t => {
   t.equal(({} as { polluted?: boolean }).polluted, undefined)
 })
 
-test('an unknown VAC is 404 with a near match, whatever the name', async t => {
+test('an unknown VAC is answered with 404 and a near match', async t => {
   const app = await makeApp(echo)
   t.teardown(() => app.close())
   for (const name of ['dosc', '__proto__', 'constructor', '..%2f', '%00', 'ü', 'x'.repeat(90)]) {
@@ -138,7 +138,7 @@ test('an unknown VAC is 404 with a near match, whatever the name', async t => {
   t.match((await app.inject(ask({ user_input: 'x' }, '/vac/dosc'))).json().error.message, /did you mean "docs"/)
 })
 
-test('failures of the interpreter are told by a code, before the first byte and after it', async t => {
+test('failures of the interpreter have a code, before the first byte and after it', async t => {
   const logged: string[] = []
   const app = await makeApp(async function * (question) {
     if (question === 'late') yield 'some text'
@@ -166,7 +166,7 @@ test('failures of the interpreter are told by a code, before the first byte and 
   t.match(logged.at(-1), new RegExp(`"reqId":"${requestId as string}"`), 'and the request id leads to it')
 })
 
-test('a timeout of the request counts over the one of the plugin, also within a stream', async t => {
+test('a timeout of the request takes precedence over the one of the plugin, also within a stream', async t => {
   let aborted = 0
   const app = await makeApp(async function * (_q, _v, _h, { signal }) {
     signal.addEventListener('abort', () => { aborted++ })
@@ -179,7 +179,7 @@ test('a timeout of the request counts over the one of the plugin, also within a 
   t.equal(aborted, 1)
 })
 
-test('when all places are taken the next caller is told when to come back', async t => {
+test('when all places are taken the next caller gets 503 with Retry-After', async t => {
   const app = await makeApp(() => new Promise<string>(resolve => { setTimeout(() => resolve('x'), 50) }), { vacs: { maxConcurrent: 1 } })
   t.teardown(() => app.close())
   const [first, second] = await Promise.all([app.inject(ask({ user_input: 'x' })), app.inject(ask({ user_input: 'x' }))])
@@ -189,7 +189,7 @@ test('when all places are taken the next caller is told when to come back', asyn
   t.match(refused.json(), { error: { code: 'VAC_BUSY' } })
 })
 
-test('callers can be named, and the unnamed refused', async t => {
+test('callers can be authenticated, and others are refused', async t => {
   const app = await makeApp((_q, _v, _h, { principal }) => principal?.owner ?? 'nobody', {
     plugin: { authenticate: ({ headers }) => headers.authorization === 'Bearer right' ? { owner: 'alice' } : undefined }
   })
@@ -201,7 +201,7 @@ test('callers can be named, and the unnamed refused', async t => {
   t.equal(response.json().answer, 'alice')
 })
 
-test('whoever is named by nothing, or without an owner, is nobody', async t => {
+test('a caller without a principal or without an owner is refused', async t => {
   for (const [named, status] of [[null, 401], [{}, 500], [{ owner: '' }, 500]] as const) {
     const asked: string[] = []
     const app = await makeApp(question => { asked.push(question); return 'x' }, { plugin: { authenticate: () => named as never } })

@@ -52,7 +52,7 @@ test('the openai client streams: the role first, each token once, the usage when
   t.equal(deltas, '|q')
 })
 
-test('an interpreter that reports its usage is believed, and one that only returns still streams', async t => {
+test('the usage that an interpreter reports is sent, and one that only returns is streamed', async t => {
   const app = await makeApp(() => ({ answer: 'whole', metadata: { usage: { prompt_tokens: 11, completion_tokens: 3 } } }))
   t.teardown(() => app.close())
   const client = await clientFor(app)
@@ -71,7 +71,7 @@ test('models are the VACs', async t => {
   await t.rejects(client.models.retrieve('nope'), { status: 404, code: 'model_not_found' })
 })
 
-test('errors are OpenAI error objects that the client understands', async t => {
+test('errors are OpenAI error objects that the openai client reads', async t => {
   const app = await makeApp(async function * (question) {
     if (question === 'late') yield 'text'
     throw new Error('secret')

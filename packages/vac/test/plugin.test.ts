@@ -10,7 +10,7 @@ import { ChatCompletionRequest, ModelList, vacPlugin, VacList, VacStreamQuery } 
 const vacs = createVacs({ vacs: ['docs'], streamInterpreter: async function * (question) { yield question; return { answer: question } } })
 const ask = (url: string, headers: Record<string, string> = {}) => ({ method: 'POST' as const, url, payload: { user_input: 'hello' }, headers })
 
-test('registered into somebody\'s app it changes nothing there, and the app\'s hooks reach its routes', async t => {
+test('it changes nothing in the app around it, and the app\'s hooks apply to its routes', async t => {
   const app = Fastify({ ajv: { customOptions: { coerceTypes: true, removeAdditional: 'all' } } })
   await app.register(cors, { origin: 'https://example.org' })
   await app.register(helmet)
@@ -36,7 +36,7 @@ test('registered into somebody\'s app it changes nothing there, and the app\'s h
   t.notOk(app.hasReplyDecorator('sse'))
 })
 
-test('its routes are these and no others', async t => {
+test('it registers exactly these routes', async t => {
   const app = Fastify()
   await app.register(vacPlugin, { vacs })
   t.teardown(() => app.close())
@@ -58,7 +58,7 @@ test('its routes are these and no others', async t => {
   t.notMatch(without.printRoutes(), /openai/)
 })
 
-test('it works twice under two prefixes, and beside a host that has the SSE plugin with options of its own', async t => {
+test('it works twice under two prefixes, and beside a host that has the SSE plugin with other options', async t => {
   const app = Fastify()
   await app.register(fastifySSE, { serializer: () => 'spoiled', heartbeatInterval: 1 })
   await app.register(vacPlugin, { vacs, prefix: '/a' })
@@ -77,7 +77,7 @@ test('a host-wide handler timeout does not cut a stream', async t => {
   t.match((await app.inject(ask('/vac/streaming/docs'))).body, /^ab\n/)
 })
 
-test('options that are wrong are named at registration', async t => {
+test('invalid options are refused at registration', async t => {
   for (const options of [{}, { vacs: {} }, { vacs: null }]) {
     const app = Fastify()
     app.register(vacPlugin, options as never)
@@ -90,7 +90,7 @@ test('options that are wrong are named at registration', async t => {
   await t.rejects(async () => { await app.ready() }, { code: 'VAC_PLUGIN_OPTIONS' })
 })
 
-test('the published schemas work in a route of the application\'s own, under its own validator', async t => {
+test('the published schemas work in a route of the application, with its validator', async t => {
   const app = Fastify()
   app.post('/mine', { schema: { body: VacStreamQuery, response: { 200: Answer } } }, async ({ body }) => ({ answer: (body as VacStreamQuery).user_input, source_documents: [] }))
   app.post('/chat', { schema: { body: ChatCompletionRequest } }, async () => ({}))
@@ -99,7 +99,7 @@ test('the published schemas work in a route of the application\'s own, under its
   t.equal((await app.inject({ method: 'POST', url: '/mine', payload: { user_input: ' ' } })).statusCode, 400)
 })
 
-test('answers keep to the published schemas', async t => {
+test('answers match the published schemas', async t => {
   const app = Fastify()
   await app.register(vacPlugin, { vacs })
   t.teardown(() => app.close())

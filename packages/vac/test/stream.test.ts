@@ -16,7 +16,7 @@ function once (): { readonly promise: Promise<void>, readonly resolve: () => voi
   return { promise, resolve: () => { arrived() } }
 }
 
-test('chunks reach the client as they are made', async t => {
+test('chunks reach the client as the interpreter yields them', async t => {
   for (const accept of FORMS) {
     let release = (): void => {}
     const gate = new Promise<void>(resolve => { release = resolve })
@@ -32,7 +32,7 @@ test('chunks reach the client as they are made', async t => {
   }
 })
 
-test('a client that leaves aborts the interpreter at once, on every route, whether it ticks or waits', async t => {
+test('a client that disconnects aborts the interpreter at once, on every route', async t => {
   for (const [path, headers] of [
     ...FORMS.map(accept => ['/vac/streaming/docs', { accept }] as const), ['/vac/docs', {}] as const, ['/openai/v1/chat/completions/docs', {}] as const
   ]) {
@@ -120,7 +120,7 @@ test('a slow reader slows the interpreter down, and gets every byte once', async
   }
 })
 
-test('no text is lost or doubled, whatever it holds', async t => {
+test('text is complete and not duplicated, with any characters', async t => {
   let pieces: string[] = []
   const app = await makeApp(async function * () { yield * pieces; return { answer: pieces.join('') } })
   t.teardown(() => app.close())
@@ -143,7 +143,7 @@ test('no text is lost or doubled, whatever it holds', async t => {
   }), { numRuns: 60 })
 })
 
-test('a pause longer than stream_wait_time is filled with a keep-alive, and a failure after it is told in the stream', async t => {
+test('a pause longer than stream_wait_time is filled with a keep-alive, and a failure after it is sent in the stream', async t => {
   const app = await makeApp(async question => {
     await delay(700)
     if (question === 'fail') throw new Error('secret')
@@ -158,7 +158,7 @@ test('a pause longer than stream_wait_time is filled with a keep-alive, and a fa
   t.match((await inject('ok', 'text/plain')).body, /^late\n{/)
 })
 
-test('closing the application ends open streams cleanly, with stalled readers and stubborn interpreters too', async t => {
+test('closing the application ends open streams, also of stalled readers and of interpreters that ignore the signal', async t => {
   for (const accept of FORMS) {
     const app = await makeApp(async function * (question) {
       yield 'begun'
@@ -178,7 +178,7 @@ test('closing the application ends open streams cleanly, with stalled readers an
   }
 })
 
-test('a client that leaves is no error in the log', async t => {
+test('a client that disconnects is not logged as an error', async t => {
   const logged: string[] = []
   let arrival = once()
   const app = await makeApp(async function * () { arrival.resolve(); yield 'begun'; await new Promise(() => {}) }, { server: { logger: { stream: { write: (line: string) => { logged.push(line) } } } } })

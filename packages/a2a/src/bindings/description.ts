@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask, TaskRecord } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -14,7 +14,6 @@ import { paramsOf, requestSchema, responseSchema } from '../dialects/description
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushParams, type SendParams, type TaskParams } from '../dialects/description/methods.js'
 import { toNewPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
-import { parseJson } from './json-body.js'
 import { fromState, isStreaming, toFrame, toTask } from '../dialects/description/record.js'
 
 export interface DescriptionOptions {

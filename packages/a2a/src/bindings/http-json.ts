@@ -1,11 +1,10 @@
-import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
+import { BodyTooDeepError, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
 import { NoSuchPathError } from '../errors.js'
-import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
@@ -94,7 +93,7 @@ function onTask (path: Record<string, string>, method: string): Operation {
 /** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
 function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
   const given = method === 'GET' || method === 'DELETE' ? fromQuery(query as Record<string, unknown>) : body ?? {}
-  if (!isObject(given)) return given
+  if (!isRecord(given)) return given
   for (const [name, value] of Object.entries(path)) {
     const other = given[name]
     if (name !== 'id' && typeof other === 'string' && other !== '' && other !== value) refuseField(name, 'is not the one of the path')

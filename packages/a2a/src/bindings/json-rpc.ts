@@ -1,10 +1,9 @@
-import { streamRoute } from '@polyvac/core/plugin'
+import { isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
-import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
@@ -90,7 +89,7 @@ function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }
 
 /** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
 function withTenant (params: unknown, tenant: string): unknown {
-  if (!isObject(params)) return params
+  if (!isRecord(params)) return params
   const { tenant: named } = params
   if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
   return { ...params, tenant }

@@ -1,7 +1,6 @@
-import { findSkill, inputProblems, nearestSkill, SKILLS, type ExposedVacs, type Skill } from '@polyvac/core/plugin'
+import { type ExposedVacs, findSkill, inputProblems, isRecord, nearestSkill, type Skill, SKILLS } from '@polyvac/core/plugin'
 import type { TaskPart } from '@polyvac/tasks'
 import { ContentTypeNotSupportedError, InvalidFieldsError } from '../errors.js'
-import { isObject } from '../is-object.js'
 import { matchesMediaType } from '../protocol/media-type.js'
 import { askedBy } from '../protocol/message.js'
 import { refuseField } from '../protocol/read-params.js'
@@ -54,7 +53,7 @@ function vacFor (vacs: ExposedVacs, defaultVac: string | undefined, tenant: stri
 /** The input of a skill as one data part `{ skillName, input }`. */
 function typedInput (parts: readonly TaskPart[]): { skillName: unknown, input: Record<string, unknown>, index: number } | undefined {
   for (const [index, part] of parts.entries()) {
-    if (part.type !== 'data' || !isObject(part.data) || !('skillName' in part.data)) continue
+    if (part.type !== 'data' || !isRecord(part.data) || !('skillName' in part.data)) continue
     const { skillName, input = {} } = part.data
     return { skillName, input: input as Record<string, unknown>, index }
   }

@@ -2,7 +2,7 @@ import { LightAbort, sendEvents, streamSettings, type EventEncoding, type OpenSt
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { TooManyStreamsError } from '../errors.js'
-import { DEFAULTS } from '../options.js'
+import { STREAM_WAIT_TIME } from '../options.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from './task-service.js'
 
@@ -130,7 +130,7 @@ export class TaskStreams {
   send ({ reply, place, signal }: TaskStream, task: TaskRecord, after: number | undefined, { encode, isLast, onFailure }: StepEncoding): Promise<void> {
     const { service, stallMs } = this.#options
     const { seq } = task
-    const { wait_time: wait = DEFAULTS.waitTime } = streamSettings(task.input)
+    const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
     return sendEvents(reply, service.follow(task, after ?? seq - 1, signal, isLast), {
       encode: step => {
         const text = encode(step, after === undefined && step.event.seq === seq)

@@ -1,5 +1,5 @@
 import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'
@@ -17,7 +17,7 @@ export interface ServerFacts {
 
 type Send = (method: string, params: object) => Promise<ToolResult>
 
-/** The handshake of revisions up to 2025-11-25. @throws if the server chooses a revision that the gateway does not support */
+/** The handshake of revisions up to 2025-11-25. @throws if the server chooses an unsupported revision */
 export async function initialize (send: Send): Promise<ServerFacts> {
   const { protocolVersion, capabilities, serverInfo } = await send('initialize', {
     protocolVersion: NEWEST_LEGACY, capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO

@@ -1,13 +1,12 @@
-import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { isRecord, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol'
-import { isRecord } from '../is-record.js'
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
 import type { Transport, TransportEvents } from './transport.js'
 
 /** The connection ended before the response. */
 export class ConnectionClosedError extends Error {}
 
-/** Receives the response to a request. Exactly one of `answered` and `failed` is called, unless the request is cancelled. */
+/** Receives the response to a request: `answered` or `failed` is called once, unless the request is cancelled. */
 export interface Waiting {
   /** It stays open for the whole session, such as `subscriptions/listen`. */
   readonly isStanding?: boolean
@@ -62,7 +61,9 @@ export class RpcChannel implements TransportEvents {
   request (method: string, params: object, waiting: Waiting, meta?: object): Id {
     const id = ++this.#lastId
     this.#waiting[id] = waiting
-    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...this.#envelope, ...meta, progressToken: id } } })
+    const hasMeta = meta !== undefined || this.#envelope !== undefined
+    const _meta = hasMeta ? { ...this.#envelope, ...meta, progressToken: id } : { progressToken: id }
+    this.#transport.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
     return id
   }
 

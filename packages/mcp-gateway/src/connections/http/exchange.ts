@@ -2,7 +2,7 @@ import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord } from '../../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { tooLong } from '../../session/rpc-channel.js'
 
@@ -46,6 +46,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly request: ExchangeRequest
   status = 0
   headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  isStream = false
   /** Whether the response to `request.id` has been read. */
   isAnswered = false
   /** Id of the last event that had one. */
@@ -54,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   retryMs: number | undefined
   readonly #owner: ExchangeOwner
   #controller: Dispatcher.DispatchController | undefined
+  #mediaType: string | undefined
   #isOver = false
   #read: ((chunk: Buffer) => void) | undefined
   #chunks: Buffer[] = []
@@ -65,7 +67,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   get isSuccess (): boolean { return this.status >= 200 && this.status < 300 }
-  get isStream (): boolean { return this.isSuccess && this.#mediaType === 'text/event-stream' }
 
   cancel (): void {
     this.#isOver = true
@@ -81,6 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isOver || status < 200) return
     this.status = status
     this.headers = headers
+    const type = headers['content-type']
+    this.#mediaType = typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
+    this.isStream = this.isSuccess && this.#mediaType === 'text/event-stream'
     this.#read = this.isStream ? this.#eventReader() : chunk => this.#collect(chunk)
     this.#owner.started(this)
   }
@@ -110,11 +114,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, Buffer.concat(this.#chunks).toString()) : err)
   }
 
-  get #mediaType (): string | undefined {
-    const type = this.headers['content-type']
-    return typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
-  }
-
   #end (err?: Error): void {
     this.#isOver = true
     this.#owner.ended(this, err)
@@ -132,7 +131,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, Buffer.concat(this.#chunks).toString()))
   }
 
-  /** The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it answers the request. */
+  /**
+   * The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it
+   * answers the request.
+   */
   #deliver (text: string): void {
     const parsed = parse(text)
     for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {

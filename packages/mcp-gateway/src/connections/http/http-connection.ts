@@ -1,3 +1,4 @@
+import { within } from '@polyvac/core/plugin'
 import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
 import { CallTimeoutError } from '../../errors.js'
@@ -19,7 +20,7 @@ const GOODBYE_MS = 200
 /** Longest wait in ms for the response to `server/discover` of a server whose era is not known. */
 const PROBE_MS = 5_000
 
-/** A connection to a server that is reached over HTTP: Streamable HTTP of either era, else HTTP with SSE of 2024. */
+/** A connection over HTTP: Streamable HTTP of either era, or HTTP with SSE of 2024-11-05. */
 export class HttpConnection implements Connection {
   readonly pid = undefined
   readonly missingEnv: readonly string[]
@@ -64,7 +65,7 @@ export class HttpConnection implements Connection {
     }
     const { binding } = this.#known
     const failures: unknown[] = []
-    // the newer era first: there the server's requests belong to their calls
+    // the newer era first: its input requests belong to their calls
     for (const next of binding === undefined ? ['modern', 'streamable', 'sse'] as const : [binding]) {
       const session = this.session = await this.#createSession(next)
       const stop = (): void => { session.close().catch(() => {}) }
@@ -78,13 +79,13 @@ export class HttpConnection implements Connection {
       } catch (err) {
         failures.push(err)
         await session.close()
-        // only a refusal shows that the server speaks something else; 401 and a closed port do not
+        // only a refusal shows that the server supports another binding; 401 and a closed port do not
         if (signal.aborted || !(isRefusal(err) || (next === 'modern' && isNoAnswer(err)))) break
       } finally {
         signal.removeEventListener('abort', stop)
       }
     }
-    // what spoke before may speak otherwise after an update
+    // after an update a server may support other bindings
     this.#known.binding = undefined
     this.#failure = failures[1] ?? failures[0]
     throw this.#failure
@@ -123,12 +124,12 @@ export class HttpConnection implements Connection {
 
   async isStale (err: unknown): Promise<boolean> {
     if (!(err instanceof HttpError) || !isRefusal(err)) return false
-    this.wasStale ||= (err.status === 404 && this.#streamable?.sessionId !== undefined) || await this.#speaksOtherwise()
+    this.wasStale ||= (err.status === 404 && this.#streamable?.sessionId !== undefined) || await this.#changedBinding()
     return this.wasStale
   }
 
-  /** Whether the server refuses even the smallest request of the era that it spoke before: it was replaced by another version. */
-  async #speaksOtherwise (): Promise<boolean> {
+  /** Whether the server refuses a ping of the binding that worked before: another version took its place. */
+  async #changedBinding (): Promise<boolean> {
     try {
       await this.session.ping(this.#parts.limits.pingTimeoutMs)
       return false
@@ -157,7 +158,7 @@ export class HttpConnection implements Connection {
       deny,
       isModern: binding === 'modern',
       onInvalidHeader: binding === 'modern' ? (tool, problem) => this.#reportTool(tool, problem) : undefined,
-      tellsChanges: false,
+      hasReliableNotifications: false,
       onChange,
       onUpdated,
       onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')
@@ -165,7 +166,7 @@ export class HttpConnection implements Connection {
     return session
   }
 
-  /** Lists are read again and again: one warning for each tool. */
+  /** Lists are read repeatedly: one warning for each tool. */
   #reportTool (tool: string, problem: string): void {
     if (this.#reported.has(tool)) return
     this.#reported.add(tool)
@@ -204,9 +205,7 @@ export class HttpConnection implements Connection {
     const streamable = this.#streamable
     if (streamable?.sessionId === undefined || this.wasStale || !this.session.open) return
     this.#streamable = undefined
-    let timer: NodeJS.Timeout | undefined
-    await Promise.race([streamable.endSession().catch(() => {}), new Promise(resolve => { timer = setTimeout(resolve, GOODBYE_MS) })])
-    clearTimeout(timer)
+    await within(streamable.endSession().catch(() => {}), GOODBYE_MS)
   }
 }
 
@@ -223,7 +222,7 @@ function isRefusal (err: unknown): boolean {
   return err instanceof RpcError || (err instanceof HttpError && err.status < 500 && ![401, 403, 429].includes(err.status))
 }
 
-/** How a server of the older era may fail at a method that it does not know, apart from a refusal. */
+/** How a server of the older era may fail on an unknown method, apart from a refusal. */
 function isNoAnswer (err: unknown): boolean {
   return err instanceof CallTimeoutError || (err instanceof HttpError && (err.status === 500 || err.status === 501))
 }

@@ -25,7 +25,10 @@ export class OAuth {
     return token === undefined ? undefined : `Bearer ${token}`
   }
 
-  /** Obtains another token after a 401, or after a 403 for a scope that is too small. Resolves with whether there is one. */
+  /**
+   * Obtains another token after a 401, or after a 403 for a scope that is too small. Resolves with whether there is
+   * one.
+   */
   async renew (status: number, challenge: string | string[] | undefined): Promise<boolean> {
     // requests that are refused together share one token request
     this.#renewing ??= this.#renew(status, String(challenge ?? '')).finally(() => { this.#renewing = undefined })

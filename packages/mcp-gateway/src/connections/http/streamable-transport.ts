@@ -3,7 +3,7 @@ import type { Agent } from 'undici'
 import { backoff } from '../../backoff.js'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
-import { version } from '../../version.js'
+import { CLIENT_INFO } from '../../protocol/revision.js'
 import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
 import type { OAuth } from './oauth.js'
 import { redirectOf } from './redirect.js'
@@ -178,7 +178,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     const { headers, oauth } = this.#options
     const authorization = oauth?.authorization
     const common = {
-      'user-agent': `polyvac-mcp-gateway/${version}`,
+      'user-agent': `${CLIENT_INFO.name}/${CLIENT_INFO.version}`,
       ...authorization !== undefined && { authorization },
       ...this.sessionId !== undefined && { [HEADERS.sessionId]: this.sessionId },
       ...this.#revision !== undefined && { [HEADERS.protocolVersion]: this.#revision },
