@@ -129,7 +129,7 @@ function limitsTable () {
 function decisionsTable () {
   const names = readdirSync(new URL('docs/decisions/', root)).filter(name => /^\d{4}-/.test(name)).sort()
   return table(['Decision', 'Status'], names.map(name => {
-    const [, number, title, status] = /^# (\d+)\. (.+)\n\nStatus: (.+)\.\n/.exec(read(`docs/decisions/${name}`)) ?? []
+    const [, number, title, status] = /^# (\d+)\. (.+)\n\nStatus: (.+?)\.?\n/.exec(read(`docs/decisions/${name}`)) ?? []
     if (status === undefined) throw new Error(`docs/decisions/${name} must begin with a numbered title and its status`)
     return [`${number}. [${title}](${name})`, status]
   }))
