@@ -2,7 +2,7 @@
 //   node docs/generate.mjs          writes them (needs a build: npm run build)
 //   node docs/generate.mjs --check  changes nothing, exits 1 and names the pages that are stale
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
@@ -10,6 +10,7 @@ import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-proto
 import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
+import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
@@ -31,7 +32,7 @@ const parts = {
   'options: a2aPlugin': () => interfaceTable('packages/a2a/src/options.ts', 'A2aOptions'),
   'options: a2aGrpc': () => interfaceTable('packages/a2a/src/grpc/index.ts', 'A2aGrpcOptions'),
   'options: a2aPlugin push': () => interfaceTable('packages/a2a/src/options.ts', 'PushOptions'),
-  'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin.ts', 'McpGatewayOptions'),
+  'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin-options.ts', 'McpGatewayOptions'),
   'options: createGateway': () => interfaceTable('packages/mcp-gateway/src/options.ts', 'GatewayOptions'),
   'options: mcpServerPlugin': () => interfaceTable('packages/mcp-server/src/options.ts', 'McpServerOptions'),
   'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
@@ -40,6 +41,9 @@ const parts = {
   'errors: start': () => errorSections(({ seen }) => seen === 'start'),
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
+  decisions: decisionsTable,
+  'packages: map': packagesTable,
+  'packages: arrows': packagesPicture,
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
@@ -121,6 +125,34 @@ function limitsTable () {
   }))}`).join('\n\n')
 }
 
+/** The pages of docs/decisions: title and status stand in each. */
+function decisionsTable () {
+  const names = readdirSync(new URL('docs/decisions/', root)).filter(name => /^\d{4}-/.test(name)).sort()
+  return table(['Decision', 'Status'], names.map(name => {
+    const [, number, title, status] = /^# (\d+)\. (.+)\n\nStatus: (.+)\.\n/.exec(read(`docs/decisions/${name}`)) ?? []
+    if (status === undefined) throw new Error(`docs/decisions/${name} does not begin with a numbered title and its status`)
+    return [`${number}. [${title}](${name})`, status]
+  }))
+}
+
+/** The workspaces, by the descriptions of their manifests. */
+function packagesTable () {
+  const folders = ['packages', 'apps'].flatMap(group => readdirSync(new URL(`${group}/`, root)).map(name => `${group}/${name}`))
+  return table(['Folder', 'What it is'], folders.filter(folder => existsSync(new URL(`${folder}/package.json`, root))).map(folder =>
+    [`[\`${folder}\`](${folder}/README.md)`, sentence(JSON.parse(read(`${folder}/package.json`)).description)]))
+}
+
+/** What the sources import, as a Mermaid picture. What is only typed, or loaded where it is installed, has a dotted arrow. */
+function packagesPicture () {
+  const arrows = new Map(packageArrows(importsOfSources()).map(({ from, to, type }) => [`${from} ${to}`, type ? '-. types .->' : '-->']))
+  const { name, optionalDependencies } = JSON.parse(read('apps/host/package.json'))
+  for (const optional of Object.keys(optionalDependencies).filter(optional => optional.startsWith('@polyvac/'))) {
+    arrows.set([name, optional].map(name => name.replace('@polyvac/', '')).join(' '), '-. if installed .->')
+  }
+  const lines = [...arrows].map(([ends, arrow]) => `  ${ends.replace(' ', ` ${arrow} `)}`).sort()
+  return `\`\`\`mermaid\nflowchart TD\n${lines.join('\n')}\n\`\`\``
+}
+
 function transitionsTable () {
   return table(['State', 'What may follow'], Object.entries(transitions).map(([state, next]) => {
     const ways = Object.entries(next).map(([verb, to]) => `${verb}: \`${to}\``)
@@ -170,7 +202,7 @@ function table (head, rows) {
 /** A page with its generated parts made anew. */
 function filled (text, file) {
   let out = text
-  for (const [whole, name] of text.matchAll(/<!-- generated: ([^>]+?) -->[^]*?<!-- end -->/g)) {
+  for (const [whole, name] of text.matchAll(/^<!-- generated: ([^>]+?) -->$[^]*?^<!-- end -->$/gm)) {
     if (parts[name] === undefined) throw new Error(`${file}: there is no generated part ${name}`)
     out = out.replace(whole, () => `<!-- generated: ${name} -->\n${made.get(name)}\n<!-- end -->`)
   }
@@ -182,7 +214,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
+  'README.md', 'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

@@ -79,10 +79,10 @@ export const limits = {
     ['Time for one attempt at a task, whatever its input says', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
     ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
-    ['Characters that the frames of all streams have together', `${a2a}/tasks/stream-quota.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/follow-task.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'Who has taken nothing for longest is disconnected, and may resubscribe.'],
+    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
-    ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'waitTime', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
+    ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
     ['Earlier tasks of a conversation that become chat history', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_TASKS', 'tasks', 'Older ones are left out.'],
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
@@ -97,7 +97,7 @@ export const limits = {
   ],
   Webhooks: [
     ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'DELIVERIES_AT_ONCE', 'deliveries', 'The others wait in the store.'],
-    ['Time for one delivery, with lookup and answer', `${a2a}/options.ts`, 'pushTimeoutMs', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
+    ['Time for one delivery, with lookup and answer', `${a2a}/push/deliver.ts`, 'PUSH_TIMEOUT_MS', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
     ['Length of a URL', `${a2a}/push/address-guard.ts`, 'MAX_URL_LENGTH', 'characters', '`PUSH_URL_REFUSED`.'],
     ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_MS', 'ms', 'It is accepted; every delivery looks again.'],
     ['Connections to one receiver', `${a2a}/push/guarded-agent.ts`, 'MAX_CONNECTIONS', 'connections', 'Further deliveries wait for one of them.'],
@@ -135,7 +135,7 @@ export const limits = {
     ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two looks at a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is looked at then, whatever its server wishes.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
-    ['Text of progress that waits for a slow reader', `${gateway}/rest/call-events.ts`, 'MAX_WAITING_CHARS', 'characters', 'Further progress is left out; the result never is.']
+    ['Text of progress that waits for a slow reader', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   'MCP server': [
     ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `bodyLimit`.'],

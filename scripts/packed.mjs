@@ -5,6 +5,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { consumer } from './packed/consumer.mjs'
+import { declarations } from './packed/declarations.mjs'
 import { examples } from './packed/examples.mjs'
 import { initialised } from './packed/initialised.mjs'
 import { pack, tarballs } from './packed/tarballs.mjs'
@@ -14,7 +15,7 @@ const report = new Report()
 const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-packed-')))
 try {
   const packed = await pack(temporary)
-  for (const part of [tarballs, consumer, examples, initialised]) {
+  for (const part of [tarballs, consumer, declarations, examples, initialised]) {
     await report.part(part.name, check => part(packed, temporary, check))
   }
 } catch (err) {

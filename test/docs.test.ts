@@ -1,9 +1,11 @@
 import { parseConfig } from '@polyvac/core'
+import { openDatabase } from '@polyvac/sqlite'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
 import t, { test } from 'tap'
 import { parse as parseYaml } from 'yaml'
+import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { differs } from './fixtures/compare.js'
 import { allPages, readPage, root, testedPages, type Block, type Page } from './fixtures/pages.js'
 import { freePort, run, startHost, startProgram, type Service } from './fixtures/service.js'
@@ -160,6 +162,23 @@ test('the tests that the table of A2A versions names are there', t => {
     else if (sentence !== undefined) t.ok(readFileSync(path, 'utf8').includes(`\ntest('${sentence}`), row)
   }
   t.end()
+})
+
+test('the page on the task store names every column and index of its tables', async t => {
+  const database = await openDatabase(':memory:')
+  t.teardown(() => { database.close() })
+  migrate(database, ':memory:')
+  const sections = new Map(readPage('docs/explain/task-store.md').lines.join('\n').split(/^## /m).map(text => [text.split('\n')[0], text]))
+  const named = (table: string): string[] => [...(sections.get(table) ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name)
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").column<string>()
+  for (const table of tables) {
+    const columns = database.prepare('SELECT name FROM pragma_table_info(?)').column<string>(table)
+    t.strictSame(named(table).slice(0, columns.length), columns, table)
+  }
+  const text = [...sections.values()].join('')
+  for (const index of database.prepare('SELECT name FROM sqlite_schema WHERE sql IS NOT NULL AND type = ?').column<string>('index')) {
+    t.ok(text.includes(`\`${index}\``), index)
+  }
 })
 
 test('the generated parts are those of the code', async t => {

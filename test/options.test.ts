@@ -1,5 +1,7 @@
 import Fastify, { type FastifyPluginAsync } from 'fastify'
 import { t as tap, test } from 'tap'
+import { a2aPlugin } from '@polyvac/a2a'
+import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs, workerInterpreter, type Interpreter } from '@polyvac/core'
 import type { OptionRule } from '@polyvac/core/plugin'
 import { documentsInterpreter, openaiInterpreter, openFolder } from '@polyvac/documents'
@@ -7,6 +9,8 @@ import { createHost } from '@polyvac/host'
 import { deltaWriter, type TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
+import { GRPC_OPTIONS } from '../packages/a2a/src/grpc/index.js'
+import { OPTIONS as A2A_OPTIONS, PUSH_OPTIONS } from '../packages/a2a/src/options.js'
 import { HOST_OPTIONS } from '../apps/host/src/host-options.js'
 import { RUN_LIMITS } from '../packages/core/src/run-interpreter.js'
 import { VACS_OPTIONS } from '../packages/core/src/vacs.js'
@@ -38,7 +42,10 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['work of a task store', rulesOf(WORK_NUMBERS), async options => { (await openStore()).work(async () => {}, options) }],
   ['deliver of a task store', rulesOf(DELIVER_NUMBERS), async options => { (await openStore()).deliver(async () => 'delivered', options) }],
   ['deltaWriter', rulesOf(DELTA_NUMBERS), options => deltaWriter({ emit: async () => 1 }, options)],
-  ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })]
+  ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })],
+  ['a2aPlugin', A2A_OPTIONS, async options => { await register(a2aPlugin, { vacs, tasks: await openStore(), ...options }) }],
+  ['a2aPlugin: push', PUSH_OPTIONS, async push => { await register(a2aPlugin, { vacs, tasks: await openStore(), push }) }],
+  ['a2aGrpc', GRPC_OPTIONS, async options => { await a2aGrpc(Fastify(), options) }]
 ]
 
 /** Registers a plugin in an application of its own. */
@@ -85,7 +92,7 @@ for (const [name, table, read] of TABLES) {
       const wrong = range === undefined ? [42n] : badNumbers(range)
       t.ok(wrong.length > 0)
       for (const value of wrong) {
-        await t.rejects(async () => { await read({ [option]: value }) }, { code: /^[A-Z_]+$/, message: new RegExp(`\\b${option}\\b.* is `) }, `${option}: ${String(value)}`)
+        await t.rejects(async () => { await read({ [option]: value }) }, { code: /^[A-Z0-9_]+$/, message: new RegExp(`\\b${option}\\b.* is `) }, `${option}: ${String(value)}`)
       }
     }
     // the tables of @polyvac/tasks hold numbers alone

@@ -47,19 +47,18 @@ await app.register(vacPlugin, { vacs, timeoutMs: '5 s' })
 const answer: Answer = await vacs.get('demo').ask({ question: 'why?' })
 console.log(answer.answer, answer.source_documents[0]?.page_content)
 `
-const TSCONFIG = {
-  compilerOptions: {
-    module: 'nodenext',
-    target: 'es2023',
-    types: ['node'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: false,
-    noEmit: true
-  },
-  files: ['typed.ts']
+/** Compiler options of a user who checks everything. */
+export const STRICT = {
+  module: 'nodenext',
+  target: 'es2023',
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  noEmit: true
 }
+const TSCONFIG = { compilerOptions: STRICT, files: ['typed.ts'] }
 
 /** A Fastify app that adds the one plugin: small, script-free, from ESM, CommonJS and strict TypeScript. */
 export async function consumer (packed, temporary, check) {

@@ -8,14 +8,17 @@ import { npm, root } from './run.mjs'
 export function withTarballs (manifest, packed) {
   const wanted = new Set()
   const add = names => {
-    for (const name of Object.keys(names ?? {})) {
+    for (const name of names) {
       if (!packed.has(name) || wanted.has(name)) continue
       wanted.add(name)
-      const { dependencies, optionalDependencies, peerDependencies } = packed.get(name).manifest
-      for (const group of [dependencies, optionalDependencies, peerDependencies]) add(group)
+      const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = packed.get(name).manifest
+      add(Object.keys({ ...dependencies, ...optionalDependencies }))
+      // npm leaves optional peers to the user
+      const isOptional = peer => peerDependenciesMeta?.[peer]?.optional === true
+      add(Object.keys(peerDependencies ?? {}).filter(peer => !isOptional(peer)))
     }
   }
-  add(manifest.dependencies)
+  add(Object.keys(manifest.dependencies ?? {}))
   const files = Object.fromEntries([...wanted].map(name => [name, `file:${packed.get(name).file}`]))
   return { ...manifest, dependencies: { ...manifest.dependencies, ...files } }
 }

@@ -1,4 +1,16 @@
-import createError from '@fastify/error'
+import { createError as createCodedError, type CodedErrorConstructor } from '@polyvac/core/plugin'
+
+/** The codes of failed requests. protocol/failure-codes.ts has a row for each, or it does not compile. */
+export type A2aCode =
+  | 'A2A_INVALID_REQUEST' | 'A2A_WRONG_METHOD' | 'A2A_METHOD_NOT_FOUND' | 'A2A_INVALID_PARAMS' | 'A2A_CONTENT_TYPE_NOT_SUPPORTED'
+  | 'A2A_TASK_NOT_FOUND' | 'A2A_TASK_NOT_CANCELABLE' | 'A2A_TASK_NOT_WAITING' | 'A2A_TOO_MANY_STREAMS' | 'A2A_UNSUPPORTED_OPERATION'
+  | 'A2A_PUSH_NOT_SUPPORTED' | 'A2A_PUSH_CONFIG_NOT_FOUND' | 'A2A_VERSION_NOT_SUPPORTED' | 'A2A_EXTENSION_REQUIRED'
+  | 'A2A_EXTENDED_CARD_NOT_CONFIGURED'
+
+/** The codes of failures at the start, which no caller sees. */
+type StartCode = 'A2A_PLUGIN_OPTIONS' | 'A2A_GRPC_MISSING' | 'A2A_GRPC_CANNOT_LISTEN'
+
+const createError: <Args extends unknown[] = []>(code: A2aCode | StartCode, message: string, status?: number) => CodedErrorConstructor<Args> = createCodedError
 
 /** The envelope is no JSON-RPC 2.0 request. Argument: what is wrong with it. */
 export const InvalidEnvelopeError = createError<[string]>('A2A_INVALID_REQUEST', '%s', 400)
@@ -36,9 +48,6 @@ export const UnsupportedOperationError = createError<[string]>('A2A_UNSUPPORTED_
 
 /** The request's body, or a part of its message, is of a type that is not taken. Argument: which, and which are. */
 export const ContentTypeNotSupportedError = createError<[string]>('A2A_CONTENT_TYPE_NOT_SUPPORTED', '%s', 400)
-
-/** The body is no text (RFC 8259, section 8.1). No argument. */
-export const NotUtf8Error = createError('INVALID_JSON', 'the body is not UTF-8; encode it as that', 400)
 
 /** The version is not spoken here, or not with this method. Argument: what to send. */
 export const VersionNotSupportedError = createError<[string]>('A2A_VERSION_NOT_SUPPORTED', '%s', 400)

@@ -1,5 +1,4 @@
 export { a2aPlugin, a2aPlugin as default } from './plugin.js'
-export { DEFAULTS } from './options.js'
 export type { A2aOptions, PushOptions } from './options.js'
 export { AgentCard } from './dialects/description/card.js'
 export { METHODS, PushNotificationConfig, StoredPushConfig } from './dialects/description/methods.js'

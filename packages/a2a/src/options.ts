@@ -1,6 +1,10 @@
 import type { Authenticate, Principal, Vacs } from '@polyvac/core'
+import {
+  callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, text, texts, withMethod, type OptionRules
+} from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
+import { PUSH_TIMEOUT_MS } from './push/deliver.js'
 import type { SigningKeys } from './push/signing-keys.js'
 
 export interface A2aOptions {
@@ -64,15 +68,49 @@ export interface PushOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Defaults of the plugin, read by code, tests and documentation. Times in ms, `waitTime` in seconds as in the contract. */
-export const DEFAULTS = {
-  sendTimeoutMs: 120_000, timeoutMs: 120_000, concurrency: 1_024, maxStreams: 10_000, stallMs: 60_000, bodyLimit: 1024 * 1024, waitTime: 7, pushTimeoutMs: 10_000
-} as const
-
-/** What parts may be, where the application says nothing else. Types that programs make up are refused rather than handed to an interpreter that cannot read them. */
-export const INPUT_MODES: readonly string[] = [
+/** The default of `inputModes`. Other types are refused rather than passed to an interpreter that cannot read them. */
+const INPUT_MODES: readonly string[] = [
   'text/plain', 'text/markdown', 'text/html', 'text/csv', 'application/json', 'application/pdf', 'image/png', 'image/jpeg', 'image/webp', 'image/gif'
 ]
 
-/** The owner of all tasks where nobody is authenticated. */
-export const ANYONE = 'anyone'
+/** Types, bounds and defaults of the options. */
+export const OPTIONS = {
+  vacs: required(withMethod('get', 'what createVacs() returns')),
+  tasks: required(withMethod('create', 'an open task store, such as sqliteTaskStore({ path })')),
+  vacNames: optional('a list of names, or null', value => value === null || texts().accepts(value)),
+  authenticate: callback(),
+  publicUrl: text(),
+  agent: optional<NonNullable<A2aOptions['agent']>>('an object with `name`, `description` or `version`', isRecord, {}),
+  defaultVac: text(),
+  inputModes: texts(INPUT_MODES),
+  streaming: flag(true),
+  extensions: optional<readonly AgentExtension[]>('a list of extensions, each with its `uri`', areExtensions, []),
+  grpcUrl: text(),
+  unnamedCard: oneOf(['both', '1.0'], 'both'),
+  signCards: flag(),
+  extendedCard: callback(),
+  rootRpc: flag(),
+  sendTimeoutMs: milliseconds(120_000),
+  timeoutMs: milliseconds(120_000),
+  concurrency: integer(1_024),
+  maxStreams: integer(10_000),
+  stallMs: milliseconds(60_000),
+  bodyLimit: integer(1024 * 1024),
+  push: optional<PushOptions | false>('an object of options, or false', value => value === false || isRecord(value), {})
+} satisfies OptionRules<A2aOptions>
+
+export const PUSH_OPTIONS = {
+  allow: texts([]),
+  keys: withMethod('publicJwks', 'what openSigningKeys() resolves to'),
+  timeoutMs: milliseconds(PUSH_TIMEOUT_MS)
+} satisfies OptionRules<PushOptions>
+
+/** Longest pause of a stream without a byte, in seconds, where the input sets no `stream_settings.wait_time` (contract, section 3). */
+export const STREAM_WAIT_TIME = 7
+
+/** The caller where callers are not authenticated: all tasks have the same owner. */
+export const ANYONE: Principal = { owner: 'anyone' }
+
+function areExtensions (value: unknown): boolean {
+  return Array.isArray(value) && value.every(extension => typeof (extension as Partial<AgentExtension> | null)?.uri === 'string')
+}

@@ -1,9 +1,7 @@
-import type { Principal } from '@polyvac/core'
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, registerStreams } from '@polyvac/core/plugin'
-import type { Delivery, TaskStore } from '@polyvac/tasks'
+import { authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams } from '@polyvac/core/plugin'
+import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
-import { readFileSync } from 'node:fs'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { nameOf } from './protocol/card-facts.js'
 import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
 import { Cards } from './cards/cards.js'
@@ -15,21 +13,17 @@ import type { PushDialect } from './protocol/push-config.js'
 import { descriptionRoutes } from './bindings/description.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
 import { OWN_EXTENSIONS } from './protocol/extensions.js'
-import { stepAt } from './tasks/follow-task.js'
 import { Operations } from './operations/operations.js'
-import { ANYONE, DEFAULTS, INPUT_MODES, type A2aOptions } from './options.js'
+import { ANYONE, OPTIONS, PUSH_OPTIONS, type A2aOptions } from './options.js'
 import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
 import { SigningKeys } from './push/signing-keys.js'
-import { refuseField } from './protocol/read-params.js'
+import { checkTenant } from './operations/choose-skill.js'
 import { restRoutes } from './bindings/http-json.js'
 import { rpcRoutes } from './bindings/json-rpc.js'
-import { OperationRunner } from './operations/run-operation.js'
 import { skillRunner } from './tasks/run-skill.js'
-import { StreamQuota } from './tasks/stream-quota.js'
 import { TaskService } from './tasks/task-service.js'
-
-const { version: ownVersion } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
 
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
 const MAX_RUN_MS = 3_660_000
@@ -43,26 +37,25 @@ const PUSH_DIALECTS: Readonly<Record<PushDialect, Dialect>> = { v1, v0_3: v03 }
 /** An A2A agent over VACs: card, task routes, push notifications. Tasks are executed here as long as the application runs. */
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   const {
-    vacs, tasks, vacNames, authenticate, publicUrl: givenUrl, sendTimeoutMs = DEFAULTS.sendTimeoutMs, timeoutMs = DEFAULTS.timeoutMs,
-    concurrency = DEFAULTS.concurrency, maxStreams = DEFAULTS.maxStreams, stallMs = DEFAULTS.stallMs, bodyLimit = DEFAULTS.bodyLimit, push = {},
-    defaultVac, inputModes = INPUT_MODES, streaming = true, extensions: ownExtensions = [], grpcUrl, unnamedCard = 'both', extendedCard
-  } = options
-  if (typeof (vacs as typeof vacs | undefined)?.get !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `vacs`: createVacs({ … })')
-  if (typeof (tasks as TaskStore | undefined)?.create !== 'function') throw new A2aOptionsError('the a2a plugin needs the option `tasks`: an open store, such as sqliteTaskStore({ path })')
+    vacs, tasks, vacNames, authenticate, publicUrl: urlOption, agent: agentOption, defaultVac, inputModes, streaming, extensions: ownExtensions,
+    grpcUrl, unnamedCard, extendedCard, sendTimeoutMs, timeoutMs, concurrency, maxStreams, stallMs, bodyLimit, push: pushOption, ...read
+  } = readOptions(OPTIONS, options, A2aOptionsError, 'the a2a plugin')
+  const push = pushOption === false ? undefined : readOptions(PUSH_OPTIONS, pushOption, A2aOptionsError, 'the a2a plugin', 'push.')
   if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
   if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
   const { log, prefix } = app
-  const agent = { ...options.agent, version: options.agent?.version ?? ownVersion }
+  const agent = { ...agentOption, version: agentOption.version ?? packageVersion(import.meta.url) }
   // as the card tells it, which receivers of notifications compare it with
-  const publicUrl = givenUrl?.replace(/\/+$/, '')
+  const publicUrl = urlOption?.replace(/\/+$/, '')
   const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
-  const streams = new OpenStreams()
-  const guard = push === false ? undefined : new AddressGuard({ allow: push.allow })
-  const keys = push === false ? undefined : push.keys ?? await SigningKeys.generate()
-  const deliverer = push === false || guard === undefined || keys === undefined
+  const replies = new OpenStreams()
+  const guard = push === undefined ? undefined : new AddressGuard({ allow: push.allow })
+  const keys = push === undefined ? undefined : push.keys ?? await SigningKeys.generate()
+  const service = new TaskService(tasks, guard)
+  const deliverer = push === undefined || guard === undefined || keys === undefined
     ? undefined
-    : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs ?? DEFAULTS.pushTimeoutMs, payload: (delivery, signal) => payloadOf(tasks, delivery, signal), log })
-  const service = new TaskService({ tasks, streams, streamCount: new StreamQuota(maxStreams), guard, sendTimeoutMs, stallMs })
+    : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs, payload: (delivery, signal) => payloadOf(service, delivery, signal), log })
+  const streams = new TaskStreams({ service, replies, quota: new StreamQuota(maxStreams), sendTimeoutMs, stallMs })
   const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
 
   await registerStreams(app)
@@ -76,19 +69,19 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: DELIVERIES_AT_ONCE }))
   })
   app.addHook('preClose', async () => {
-    await Promise.all([streams.end(), ...workers.map(worker => worker.stop())])
+    await Promise.all([replies.end(), ...workers.map(worker => worker.stop())])
     await deliverer?.close()
   })
 
   descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
   const extensions = [...OWN_EXTENSIONS, ...ownExtensions]
-  const { signCards = push !== false && push.keys !== undefined, rootRpc = prefix !== '' } = options
+  const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
   const cards = new Cards({
     exposed,
     keys: signCards ? keys : undefined,
     ...agent,
     streaming,
-    push: push !== false,
+    push: push !== undefined,
     extendedCard: extendedCard !== undefined,
     authenticated: authenticate !== undefined,
     extensions,
@@ -99,39 +92,35 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     await cardRoutes(scope, { cards, exposed, baseUrl, isFixed: publicUrl !== undefined, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })
   })
   await app.register(async scope => {
-    const principalOf = callersOf(scope)
-    await descriptionRoutes(scope, { vacs: exposed, service, principalOf, bodyLimit })
+    await descriptionRoutes(scope, { vacs: exposed, service, streams, principalOf: authenticateCallers(scope, authenticate), bodyLimit })
   })
   await app.register(async scope => {
-    const principalOf = callersOf(scope)
-    const operations = new Operations({ service, vacs: exposed, defaultVac, inputModes, streaming })
-    const runner = new OperationRunner({
-      operations,
+    const principalOf = authenticateCallers(scope, authenticate)
+    const operations = new Operations({
       service,
-      principalOf,
+      streams,
+      vacs: exposed,
+      defaultVac,
+      inputModes,
+      streaming,
       extensions,
+      principalOf,
       async extendedCard ({ version }, tenant, request) {
         if (extendedCard === undefined) throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
-        if (tenant !== undefined && !exposed.has(tenant)) refuseField('tenant', 'is not the name of a VAC here; the agent card names them')
-        const card = extendedCard(await cards.card(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant), principalOf(request))
+        if (tenant !== undefined) checkTenant(exposed, tenant)
+        const card = extendedCard(await cards.card(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant), principalOf(request) ?? ANYONE)
         if (card === undefined) throw new ExtendedCardNotConfiguredError()
         return card
       }
     })
-    await scope.register(async rpc => { await rpcRoutes(rpc, { runner, dialects: DIALECTS, atRoot: rootRpc, bodyLimit }) })
-    await scope.register(async rest => { await restRoutes(rest, { runner, dialect: v1, bodyLimit }) }, { prefix: '/a2a/v1' })
+    await scope.register(async rpc => { await rpcRoutes(rpc, { operations, dialects: DIALECTS, atRoot: rootRpc, bodyLimit }) })
+    await scope.register(async rest => { await restRoutes(rest, { operations, dialect: v1, bodyLimit }) }, { prefix: '/a2a/v1' })
   })
-
-  function callersOf (scope: FastifyInstance): (request: FastifyRequest) => Principal {
-    const principalOf = authenticateCallers(scope, authenticate)
-    return request => principalOf(request) ?? { owner: ANYONE }
-  }
 }
 
 /** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
-async function payloadOf (tasks: TaskStore, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
-  const task = await tasks.get(owner, taskId)
-  const step = task === null ? undefined : await stepAt(tasks, task, event.seq, signal)
+async function payloadOf (service: TaskService, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
+  const step = await service.stepAt(owner, taskId, event.seq, signal)
   if (step === undefined) return undefined
   const { dialect } = config.settings as { dialect?: PushDialect }
   return dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)

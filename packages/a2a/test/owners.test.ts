@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import type { Task } from '../src/index.js'
-import { StreamQuota } from '../src/tasks/stream-quota.js'
+import { StreamQuota } from '../src/tasks/task-streams.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 
 const as = (who: string, more: Record<string, string> = {}): RpcOptions => ({ headers: { authorization: who, ...more } })

@@ -2,7 +2,7 @@ import { test, type Test } from 'tap'
 import type { HTTPMethods } from 'fastify'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import type { A2aOptions } from '../src/index.js'
-import { REASONS } from '../src/dialects/v1/failures.js'
+import { REASONS } from '../src/protocol/failure-codes.js'
 import { serve, type Served } from './fixtures/app.js'
 import { message, message03, result, rpc, type Json } from './fixtures/public.js'
 

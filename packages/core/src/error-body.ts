@@ -39,7 +39,7 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
   }
   const own = code === undefined ? undefined : FASTIFY_CODES[code]
   if (own !== undefined) return failure(statusCode ?? 400, own, requestId)
-  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err) || /^MCP_/.test(code))) {
+  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err))) {
     return failure(statusCode, { code, message }, requestId)
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

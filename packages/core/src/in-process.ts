@@ -1,4 +1,4 @@
-import { request, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import { createServer, request, Server, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { duplexPair, type Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 
@@ -52,6 +52,17 @@ function connect (app: FastifyInstance, remoteAddress: string | undefined): Dupl
   client.once('close', () => { server.destroy() })
   server.once('close', () => { client.destroy() })
   for (const end of [client, server]) end.on('error', () => { end.destroy() })
-  app.server.emit('connection', server)
+  plainServerOf(app).emit('connection', server)
   return client
+}
+
+const plainServers = new WeakMap<object, Server>()
+
+/** The server of the application; where that one speaks TLS or HTTP/2, one of HTTP/1.1 that does not listen. */
+function plainServerOf (app: FastifyInstance): Server {
+  const own: unknown = app.server
+  if (own instanceof Server) return own
+  const server = plainServers.get(app.server) ?? createServer(app.routing)
+  plainServers.set(app.server, server)
+  return server
 }

@@ -19,6 +19,17 @@ test('an application answers requests within its process, without a port', async
   t.notOk(isInner({}))
 })
 
+test('an application over HTTP/2 answers requests of its own process, too', async t => {
+  const app = Fastify({ http2: true })
+  t.teardown(() => app.close())
+  app.get('/ip', async request => ({ ip: request.ip }))
+  await app.ready()
+  for (const remoteAddress of ['192.0.2.1', '192.0.2.2']) {
+    const answer = await innerRequest(app as never, { method: 'GET', path: '/ip', headers: {}, remoteAddress }).response
+    t.strictSame(JSON.parse(await text(answer)), { ip: remoteAddress })
+  }
+})
+
 test('a caller within the process disconnects by its signal', async t => {
   const app = Fastify()
   t.teardown(() => app.close())

@@ -1,11 +1,12 @@
+import type { Log } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
 import type { CallOptions, ToolResult } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Listing, ServerItem, Servers } from './servers.js'
-import { shown, suggestion } from './suggestion.js'
-import { limitsOf, type GatewayOptions, type Limits, type Log } from './options.js'
+import { quoteName, suggestion, within } from '@polyvac/core/plugin'
+import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
 import { toolSource } from './tool-source/tool-source.js'
@@ -13,14 +14,12 @@ import type { GatewayToolSource } from './tool-source/types.js'
 import type { UpstreamStatus } from './upstream/supervisor.js'
 import { Upstream } from './upstream/upstream.js'
 
-const silent: Log = { debug () {}, info () {}, warn () {}, error () {} }
-
-/** The configured servers, kept running: what the plugin, interpreters and the MCP server share. */
+/** The configured servers, supervised: shared by the plugin, interpreters and the MCP server. */
 export class Gateway implements Servers {
   readonly limits: Limits
   readonly log: Log
   readonly stateKey: Buffer | string | undefined
-  readonly #options: GatewayOptions
+  readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
   #upstreams = new Map<string, Upstream>()
@@ -30,33 +29,33 @@ export class Gateway implements Servers {
 
   /** @throws MCP_GATEWAY_OPTIONS */
   constructor (options: GatewayOptions) {
-    this.#options = options
-    this.log = options.log ?? silent
-    this.limits = limitsOf(options)
-    this.stateKey = options.stateKey
+    const read = this.#options = readGatewayOptions(options)
+    this.log = read.log
+    this.limits = read
+    this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
-    for (const config of namedServers(options.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
+    for (const config of namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
   }
 
   /** Names of the servers, in the order of the configuration. */
   get names (): string[] { return [...this.#upstreams.keys()] }
 
-  /** Starts all servers, in the background: one that cannot start disturbs nobody. */
+  /** Starts all servers in the background. A server that cannot start does not affect the others. */
   start (): void {
     if (this.#started || this.#closed !== undefined) return
     this.#started = true
-    this.#tellOfEnvironment([...this.#upstreams.values()])
+    this.#logInheritance([...this.#upstreams.values()])
     for (const upstream of this.#upstreams.values()) upstream.start()
   }
 
-  /** Resolves when no server is in the middle of a start. */
+  /** Resolves when no server is starting. */
   async settled (): Promise<void> {
     await Promise.all([...this.#upstreams.values()].map(upstream => upstream.settled()))
   }
 
   /**
-   * Takes over another configuration: only what changed is stopped and started.
-   * @throws MCP_GATEWAY_OPTIONS; then nothing has changed
+   * Replaces the configuration: only servers whose entry changed are stopped and started.
+   * @throws MCP_GATEWAY_OPTIONS, without any change
    */
   async replace (servers: GatewayOptions['servers']): Promise<void> {
     const next = namedServers(servers)
@@ -72,7 +71,7 @@ export class Gateway implements Servers {
     const gone = [...this.#upstreams.values()].filter(upstream => kept.get(upstream.name) !== upstream)
     this.#upstreams = kept
     if (this.#started) {
-      this.#tellOfEnvironment(fresh)
+      this.#logInheritance(fresh)
       for (const upstream of fresh) upstream.start()
     }
     if (fresh.length + gone.length > 0) this.#changed(['tools', 'resources', 'templates', 'prompts'])
@@ -81,7 +80,7 @@ export class Gateway implements Servers {
     await leaving.finally(() => { this.#leaving.delete(leaving) })
   }
 
-  /** Ends all servers and what they have started, in about half a second. May be called twice. */
+  /** Ends all servers and their processes, in about half a second. May be called twice. */
   close (): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -101,23 +100,26 @@ export class Gateway implements Servers {
   /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
   get (server: string): Upstream {
     const upstream = this.#upstreams.get(server)
-    if (upstream === undefined) throw new ServerNotFoundError(shown(server), suggestion(server, this.names, 'servers'))
+    if (upstream === undefined) throw new ServerNotFoundError(quoteName(server), suggestion(server, this.names, 'configured'))
     return upstream
   }
 
   /**
-   * Calls a tool and returns the server's whole result. Fails as `Upstream.call` does. It is bound to the gateway, since
+   * Calls a tool and returns the server's whole result. Fails as `Upstream.call` does. Bound to the gateway:
    * interpreters get it as `extra.callTool`.
    */
   readonly call = async (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> =>
     await this.get(server).call(tool, args, options)
 
-  /** Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter. */
+  /**
+   * Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter.
+   * @example await app.register(mcpServerPlugin, { sources: [gateway.toolSource()] })
+   */
   toolSource (): GatewayToolSource {
     return toolSource(this)
   }
 
-  /** The entries of all servers, in a fixed order; a server that cannot be asked is named, and hides no other. */
+  /** The entries of all servers in a fixed order, and the servers that did not answer. */
   async list (kind: ListKind): Promise<Listing> {
     const upstreams = [...this.#upstreams.values()]
     const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, upstream.list(kind))))
@@ -131,20 +133,18 @@ export class Gateway implements Servers {
     return { items, unavailable }
   }
 
-  /** Tells when lists may have changed; gives back how to stop. */
+  /** Calls `listener` when lists may have changed. The function that it returns stops that. */
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
   }
 
-  /** One server that hangs must not hide what the others have. */
+  /** One server that does not answer must not keep back the lists of the others. */
   async #inTime<T> (server: string, list: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
     const { listWaitMs } = this.limits
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new ServerNotReadyError(shown(server), `it gave no list within ${listWaitMs / 1000} s`, 'the list goes without it')), listWaitMs)
+    return await within(list, listWaitMs, () => {
+      throw new ServerNotReadyError(quoteName(server), `it sent no list within ${listWaitMs / 1000} s`, 'the list goes without it')
     })
-    return await Promise.race([list, late]).finally(() => clearTimeout(timer))
   }
 
   #changed (kinds: readonly ListKind[]): void {
@@ -152,15 +152,15 @@ export class Gateway implements Servers {
       try {
         listener(kinds)
       } catch (err) {
-        // a listener's fault is not the server's, whose supervision goes on
+        // an exception of a listener must not stop the supervision
         this.log.error({ err }, 'a listener to changes of MCP servers failed')
       }
     }
   }
 
-  /** @param known the one that it takes the place of */
+  /** @param known the upstream that it replaces */
   #upstream (config: NamedServer, known?: Upstream): Upstream {
-    const { inheritEnv = 'all', secretEnv = [], env = process.env, folder = '.' } = this.#options
+    const { inheritEnv, secretEnv, env, folder } = this.#options
     return new Upstream(config, {
       inheritEnv,
       secretEnv,
@@ -173,16 +173,22 @@ export class Gateway implements Servers {
     }, known?.listeners)
   }
 
-  #tellOfEnvironment (upstreams: readonly Upstream[]): void {
-    const { inheritEnv = 'all', secretEnv = [], env = process.env } = this.#options
+  #logInheritance (upstreams: readonly Upstream[]): void {
     const bare = upstreams.map(({ config }) => config)
-      .filter(config => config.command !== undefined && childEnvironment(config, { inheritEnv, secretEnv, env }).inheritsAll).map(({ name }) => name)
+      .filter(config => config.command !== undefined && childEnvironment(config, this.#options).inheritsAll).map(({ name }) => name)
     if (bare.length === 0) return
-    this.log.info({ mcpServers: bare }, 'these MCP servers inherit the environment of the service, less its own secrets; name `env` or `inherit_env` in an entry to narrow it')
+    this.log.info({ mcpServers: bare }, 'these MCP servers inherit the environment of the service without its own secrets; name `env` or `inherit_env` in an entry to restrict it')
   }
 }
 
-/** The gateway of a configuration; call `start()`, or register the plugin with it. */
+/**
+ * Creates a gateway. Call `start()`, or register the plugin with it.
+ * @throws MCP_GATEWAY_OPTIONS
+ * @example
+ * const gateway = createGateway({ servers: { files: { command: 'mcp-server-filesystem', args: ['.'] } } })
+ * gateway.start()
+ * const { content } = await gateway.call('files', 'read_text_file', { path: 'tea.md' })
+ */
 export function createGateway (options: GatewayOptions): Gateway {
   return new Gateway(options)
 }

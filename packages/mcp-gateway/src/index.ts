@@ -1,5 +1,5 @@
+// Every export of this file is public API.
 export { mcpGatewayPlugin, mcpGatewayPlugin as default } from './plugin.js'
-export type { McpGatewayOptions } from './plugin.js'
 export { createGateway } from './gateway.js'
 export type { Gateway } from './gateway.js'
 export type { Listing, ServerItem } from './servers.js'
@@ -7,7 +7,9 @@ export type {
   GatewayToolSource, SourceContext, SourceItem, SourceResource, SourceResult, SourceTemplate, SourceTool
 } from './tool-source/types.js'
 export { DEFAULTS } from './options.js'
-export type { GatewayOptions, Limits, Log } from './options.js'
+export type { GatewayOptions, Limits } from './options.js'
+export type { McpGatewayOptions } from './plugin-options.js'
+export type { Log } from '@polyvac/core'
 export { McpServerConfig } from '@polyvac/core'
 export type { UpstreamState, UpstreamStatus } from './upstream/supervisor.js'
 export type { Upstream } from './upstream/upstream.js'

@@ -1,57 +1,64 @@
+import type { Log, McpServerConfig } from '@polyvac/core'
+import {
+  integer, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules, type ReadOptions
+} from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
-import type { McpServerConfig } from '@polyvac/core'
-
-/** The part of a pino logger that the gateway needs. */
-export interface Log {
-  debug (obj: object, message?: string): void
-  info (obj: object, message?: string): void
-  warn (obj: object, message?: string): void
-  error (obj: object, message?: string): void
-}
 
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
   readonly servers: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>
-  /** `none`: a server whose entry names neither `env` nor `inherit_env` gets the safe list alone. Default `all`. */
+  /** `none`: a server whose entry has neither `env` nor `inherit_env` gets the safe list alone. Default `all`. */
   readonly inheritEnv?: 'all' | 'none' | undefined
-  /** Variables that such an entry never inherits: the service's own secrets. Default: `POLYVAC_*`, `DATABASE_URL`, `PGPASSWORD`, and these. */
+  /**
+   * Variables that such an entry does not inherit, besides `POLYVAC_*`, `DATABASE_URL` and `PGPASSWORD`: secrets of the
+   * service. Default: none.
+   */
   readonly secretEnv?: readonly string[] | undefined
-  /** The environment to inherit from. Default `process.env`. */
+  /** The environment that servers inherit. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Folder in which commands run, and to which `cwd` is relative. Default: the working directory. */
   readonly folder?: string | undefined
   readonly log?: Log | undefined
-  /** Longest time in ms without an answer or progress of a call; an entry's `timeout` outranks it. Default 60,000. */
+  /**
+   * Longest time in ms of a call without a response or progress; `timeout` of an entry takes precedence. Default
+   * 60,000.
+   */
   readonly callTimeoutMs?: number | undefined
-  /** Longest time in ms for a call, progress or not: a server that reports progress for ever would hold its place for ever. Default 3,600,000. */
+  /**
+   * Longest time in ms of a call, regardless of progress: a server could report progress without end. Default
+   * 3,600,000.
+   */
   readonly maxCallMs?: number | undefined
   /** Time in ms for a server to start, its download by `npx` included. Default 60,000. */
   readonly startTimeoutMs?: number | undefined
-  /** How long a request waits in ms for a server that is just starting. Default 10,000. */
+  /** Longest wait of a request in ms for a server that is starting. Default 10,000. */
   readonly readyWaitMs?: number | undefined
-  /** How long a list of all servers waits in ms for one of them; then it is left out. Default 5,000. */
+  /** Longest wait of a list of all servers in ms for one of them; then that one is left out. Default 5,000. */
   readonly listWaitMs?: number | undefined
-  /** Longest message read from a server, in bytes: one that prints without end would take the memory. Past this, that call fails alone. Default 32 MiB. */
+  /**
+   * Longest message of a server in bytes: output without end would exhaust the memory. A longer message fails its own
+   * call alone. Default 32 MiB.
+   */
   readonly maxMessageBytes?: number | undefined
-  /** Calls of one server at once; one more is refused with 503. Default 1,000. */
+  /** Calls of one server in flight; one more is refused with 503. Default 1,000. */
   readonly maxInFlight?: number | undefined
   /** Last lines of a server's stderr that are kept. Default 20. */
   readonly stderrLines?: number | undefined
-  /** Wait in ms before the first restart; it doubles with each failure. Default 250. */
+  /** Delay in ms before the first restart; it doubles with each failure. Default 250. */
   readonly restartDelayMs?: number | undefined
-  /** Longest wait in ms before a restart. Default 60,000. */
+  /** Longest delay in ms before a restart. Default 60,000. */
   readonly restartDelayMaxMs?: number | undefined
   /** Silence in ms after which a server without calls is pinged. Default 30,000. */
   readonly pingIntervalMs?: number | undefined
-  /** Time in ms for the answer to a ping. Default 10,000. */
+  /** Longest wait in ms for the response to a ping. Default 10,000. */
   readonly pingTimeoutMs?: number | undefined
-  /** How long in ms a list is believed of a server that tells no changes. Default 60,000. */
+  /** Time in ms after which a list expires, if its server does not notify of changes. Default 60,000. */
   readonly listTtlMs?: number | undefined
-  /** How long in ms a question of a server to a caller stays open. Default 600,000. */
+  /** Time in ms that a question of a tool to its caller stays open. Default 600,000. */
   readonly questionTtlMs?: number | undefined
-  /** Questions open at once; one more is declined. Default 100. */
+  /** Questions that are open at once; one more is declined. Default 100. */
   readonly maxQuestions?: number | undefined
-  /** Key that signs `requestState`, 32 bytes or more. Default: one made at start. */
+  /** Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. */
   readonly stateKey?: Buffer | string | undefined
 }
 
@@ -75,17 +82,28 @@ export const DEFAULTS = {
   bodyLimit: 1024 * 1024
 } as const
 
-export type Limits = { readonly [K in keyof typeof DEFAULTS]: number }
+export type Limits = { readonly [Name in Exclude<keyof typeof DEFAULTS, 'bodyLimit'>]: number }
 
-/** Longest time in ms that a timer of Node.js can wait. */
-const MAX_MS = 2 ** 31 - 1
+const { bodyLimit: _bodyLimit, ...LIMITS } = DEFAULTS
+
+const LIMIT_RULES = Object.fromEntries(Object.entries(LIMITS).map(([name, value]) => [name, name.endsWith('Ms') ? milliseconds(value) : integer(value)])) as
+  { readonly [Name in keyof Limits]: OptionRule<number> }
+
+/** The servers of a gateway. */
+export const SERVERS = optional('a list of MCP servers, or a map of them by name', value => typeof value === 'object' && value !== null)
+
+export const GATEWAY_RULES = {
+  servers: required(SERVERS),
+  inheritEnv: oneOf(['all', 'none'], 'all'),
+  secretEnv: texts([]),
+  env: optional('an object of variables', value => typeof value === 'object' && value !== null, process.env),
+  folder: text('.'),
+  log: optional<Log>('a logger, such as that of Fastify', value => typeof (value as Log | null)?.info === 'function', silentLog),
+  stateKey: optional('a Buffer or a text', value => typeof value === 'string' || Buffer.isBuffer(value)),
+  ...LIMIT_RULES
+} satisfies OptionRules<GatewayOptions>
 
 /** @throws MCP_GATEWAY_OPTIONS */
-export function limitsOf (options: Partial<Limits> | GatewayOptions): Limits {
-  const given = Object.entries(options).filter(([key, value]) => key in DEFAULTS && value !== undefined)
-  for (const [key, value] of given) {
-    if (!Number.isSafeInteger(value) || value <= 0) throw new GatewayOptionsError(`${key} must be a whole number above 0; it is ${String(value)}`)
-    if (key.endsWith('Ms') && value > MAX_MS) throw new GatewayOptionsError(`${key} must be at most ${MAX_MS}; it is ${String(value)}`)
-  }
-  return { ...DEFAULTS, ...Object.fromEntries(given) as Partial<Limits> }
+export function readGatewayOptions (options: GatewayOptions): ReadOptions<GatewayOptions, typeof GATEWAY_RULES> {
+  return readOptions(GATEWAY_RULES, options, GatewayOptionsError, 'createGateway')
 }

@@ -1,6 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import type { Authenticate } from '@polyvac/core'
-import { authenticateCallers, ownTime, schemaValidator } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, OpenCalls, ownTime, schemaValidator } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -13,52 +12,42 @@ import type { ListKind } from '@polyvac/mcp-protocol'
 import { GatewayOptionsError } from './errors.js'
 import { InteractiveCalls } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
-import { OpenCalls } from './rest/open-calls.js'
-import { DEFAULTS, type GatewayOptions } from './options.js'
+import { OpenCall } from './rest/open-calls.js'
+import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
 import {
   CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { contentsBody } from './rest/bodies.js'
 
-export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
-  /** The servers, for a gateway that starts and ends with the plugin. */
-  readonly servers?: GatewayOptions['servers'] | undefined
-  /** A gateway that the application made, and closes itself; instead of `servers`. */
-  readonly gateway?: Gateway | undefined
-  /**
-   * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
-   * A call that asked for input is resumed by the caller that began it alone.
-   */
-  readonly authenticate?: Authenticate | undefined
-  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
-  readonly bodyLimit?: number | undefined
-}
+/** Time in ms for responses to be sent when the application closes. */
+const CLOSE_GRACE_MS = 200
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** External MCP servers over HTTP. Errors leave as `{ error, code, server, tool, details }`. */
+/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: given, authenticate, bodyLimit = DEFAULTS.bodyLimit } = options
-  if ((servers === undefined) === (given === undefined)) {
+  const { servers, gateway: shared, authenticate, bodyLimit, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
+  if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
-  const gateway = given ?? createGateway({ log: app.log, ...options, servers: servers ?? [] })
-  const calls = new OpenCalls()
+  const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
+  const calls = new OpenCalls<OpenCall>()
+  const disconnects = new Disconnects()
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(sendFailure)
-  // what is sent has been made here, key by key; results of servers leave as they are
+  // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
   const principalOf = authenticateCallers(host, authenticate)
   app.addHook('onReady', async () => { gateway.start() })
   app.addHook('preClose', async () => {
     interactive.close()
-    const ended = calls.end()
-    if (given === undefined) await gateway.close()
+    const ended = calls.close(CLOSE_GRACE_MS)
+    if (shared === undefined) await gateway.close()
     await ended
   })
 
@@ -82,7 +71,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     ...ownTime(host),
     schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
-    const call = calls.begin(reply)
+    const call = new OpenCall(reply, calls, disconnects)
     try {
       const owner = principalOf(request)?.owner
       if (!wantsEvents(request.headers.accept)) {
@@ -116,7 +105,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     bodyLimit,
     schema: { summary: 'Read a resource', tags: ['mcp'], body: ReadBody, response: { 200: ReadResult, ...errors } }
   }, async (request, reply) => {
-    const call = calls.begin(reply)
+    const call = new OpenCall(reply, calls, disconnects)
     try {
       return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call })) as never
     } finally {
@@ -129,7 +118,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     schema: { summary: 'Fill in a prompt', tags: ['mcp'], body: PromptBody, response: { 200: PromptResult, ...errors } }
   }, async (request, reply) => {
     const { server, prompt, arguments: args = {} } = request.body
-    const call = calls.begin(reply)
+    const call = new OpenCall(reply, calls, disconnects)
     try {
       const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
@@ -153,14 +142,17 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }
 }
 
-/** Whether a caller prefers events; one that takes anything gets JSON. */
+/** Whether a caller prefers events; one that accepts any type gets JSON. */
 function wantsEvents (accept: string | undefined): boolean {
   return accept !== undefined && /text\/event-stream/i.test(accept) && negotiate(accept.toLowerCase(), ['application/json', 'text/event-stream']) === 'text/event-stream'
 }
 
 /**
- * The plugin. Routes under the scope's prefix: the five of the service description, GET /mcp/tools, GET /mcp/tools/<server_name>,
- * POST /mcp/call, GET /mcp/resources, POST /mcp/resources/read, and beside them /mcp/servers, /mcp/prompts, /mcp/prompts/get,
- * /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
+ * The Fastify plugin. Routes under the scope's prefix: those of the service description, GET /mcp/tools,
+ * GET /mcp/tools/<server_name>, POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
+ * /mcp/servers, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser
+ * or error handler to the scope around it.
+ * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
+ * } } })
  */
 export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

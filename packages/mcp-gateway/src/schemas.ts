@@ -16,7 +16,7 @@ export const McpResource = Type.Object({
   uri: Type.String(),
   name: Type.String(),
   description: Type.String(),
-  mimeType: Type.String({ description: 'empty where the server does not say' }),
+  mimeType: Type.String({ description: 'empty if the server does not name one' }),
   server: Type.String({ description: 'the server that provides it' })
 }, { title: 'McpResource' })
 export type McpResource = Static<typeof McpResource>
@@ -36,7 +36,7 @@ export const McpPrompt = Type.Object({
   server: Type.String()
 }, { title: 'McpPrompt' })
 
-/** Content of a resource: text as it is; of anything else `blob` has the bytes in base64, and `text` is empty. */
+/** Content of a resource: `text`, or an empty text and the bytes in base64 as `blob`. */
 export const McpResourceContent = Type.Object({
   uri: Type.Optional(Type.String()),
   mimeType: Type.Optional(Type.String()),
@@ -55,21 +55,21 @@ export const ServerQuery = Type.Object({ server: Type.Optional(name('only the en
 export const CallBody = Type.Object({
   server: name('name of a configured server'),
   tool: name('name of one of its tools'),
-  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, as the tool\'s inputSchema says; default {}' })),
+  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the arguments, by the tool\'s inputSchema; default {}' })),
   capabilities: Type.Optional(Type.Object({
     elicitation: Type.Optional(Type.Object({})),
     sampling: Type.Optional(Type.Object({}))
-  }, { description: 'what the caller can answer if the tool asks; default: both. {}: the tool is told that nobody answers' })),
-  requestState: Type.Optional(Type.String({ description: 'of the answer that asked for input' })),
+  }, { description: 'what the caller can answer if the tool requests input; default: both. {}: requests for input are declined' })),
+  requestState: Type.Optional(Type.String({ description: 'of the response that requested input' })),
   inputResponses: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'the answers, by the keys of inputRequests' }))
 }, { title: 'McpCall', additionalProperties: false })
 export type CallBody = Static<typeof CallBody>
 
 export const CallResult = Type.Object({
-  result: Type.Unknown({ description: 'the server\'s whole result: content, structuredContent and what else it says' })
+  result: Type.Unknown({ description: 'the server\'s whole result: content, structuredContent and any other fields' })
 }, { title: 'McpCallResult' })
 
-/** Status 202: the tool asks for input before it goes on. The same call with `requestState` and `inputResponses` resumes it. */
+/** Status 202: the tool requests input. The same call with `requestState` and `inputResponses` resumes it. */
 export const InputRequired = Type.Object({
   status: Type.Literal('input_required'),
   inputRequests: Type.Record(Type.String(), Type.Object({
@@ -107,7 +107,7 @@ export const McpServerStatus = Type.Object({
   restarts: Type.Integer(),
   callsInFlight: Type.Integer(),
   pid: Type.Optional(Type.Integer()),
-  server: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() }, { description: 'as it calls itself' })),
+  server: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() }, { description: 'its name and version' })),
   readySince: Type.Optional(Type.String()),
   nextRetryAt: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'why it is not ready' })),

@@ -1,4 +1,5 @@
-import type { Limits, Log } from './options.js'
+import type { Log } from '@polyvac/core'
+import type { Limits } from './options.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from './protocol/lists.js'
 import type { Upstream } from './upstream/upstream.js'

@@ -51,11 +51,11 @@ test('a server that cannot start is retried for ever, counts as a crash loop, an
   const { body: { servers } } = await get('/mcp/servers')
   t.match(servers, [
     { name: 'bad', transport: 'stdio', crashLoop: true, exitCode: 7, error: /exited with code 7/, stderr: ['cannot read the settings'] },
-    { name: 'nowhere', error: /"no-such-command-of-mine" is not found/ },
+    { name: 'nowhere', error: /"no-such-command-of-mine" is not on the search path/ },
     { name: 'memory', state: 'ready', crashLoop: false, pid: Number }
   ])
   t.match(await call('bad', 'echo', { message: 'x' }), { status: 500, body: { code: 'MCP_SERVER_NOT_READY', error: /exited with code 7/, details: { exitCode: 7, stderr: ['cannot read the settings'], attempt: Number } } })
-  t.match(await call('nowhere', 'x'), { status: 500, body: { error: /not found/ } })
+  t.match(await call('nowhere', 'x'), { status: 500, body: { error: /not on the search path/ } })
   const { body } = await get('/mcp/tools')
   t.ok(body.tools.length > 0)
   t.ok(body.tools.every((tool: { server: string }) => tool.server === 'memory'))
@@ -99,7 +99,7 @@ test('a call ends at the longest time, progress or not', async t => {
   t.match(await call('bad', 'progress', { steps: 100, ms: 50 }), { status: 500, body: { code: 'MCP_CALL_TIMEOUT' } })
 })
 
-test('garbage on stdout is no message and does no harm; it is shown', async t => {
+test('lines on stdout that are not messages are ignored and shown', async t => {
   const { call, gateway } = await started(t, [bad({ noise: true })])
   t.equal(textOf(await call('bad', 'garbage')), 'still here')
   t.match(gateway.get('bad').status().stderr.join('\n'), /stdout: Welcome to the server!/)
@@ -109,7 +109,7 @@ test('a message past the limit fails its own call alone, wherever its id stands'
   const { call, gateway } = await started(t, [bad()], { maxMessageBytes: 1024 * 1024 })
   for (const last of [true, false]) {
     const [slow, big] = await Promise.all([call('bad', 'slow'), call('bad', 'big', { bytes: 50 * 1024 * 1024, last })])
-    t.match(big, { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE', server: 'bad', tool: 'big', error: /1048576 are taken/ } })
+    t.match(big, { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE', server: 'bad', tool: 'big', error: /1048576 are accepted/ } })
     t.equal(slow.status, 200)
   }
   t.equal(textOf(await call('bad', 'big', { bytes: 500_000 })).length, 500_000)

@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from 'no
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createGateway } from '../src/index.js'
+import Fastify from 'fastify'
+import { createGateway, mcpGatewayPlugin } from '../src/index.js'
 import { everythingOverHttp, listening, MODERN, started, textOf, until } from './fixtures/app.js'
 
 for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as const) {
@@ -18,7 +19,7 @@ for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as c
   })
 }
 
-test('a server of the era without sessions is served over HTTP and stdio', async t => {
+test('a server of 2026-07-28 is reached over HTTP and stdio', async t => {
   const { port } = await listening(t, MODERN, ['--port=0'], /listening on (\d+)/)
   const { call, get, app } = await started(t, [{ name: 'http', url: `http://127.0.0.1:${port}/mcp` }, { name: 'stdio', command: process.execPath, args: [MODERN] }])
   for (const server of ['http', 'stdio']) {
@@ -35,7 +36,7 @@ test('a server of the era without sessions is served over HTTP and stdio', async
   t.match((await get('/mcp/servers')).body.servers, [{ state: 'ready', server: { name: 'modern' } }, { state: 'ready', server: { name: 'modern' }, restarts: 1 }])
 })
 
-test('a server that was away is there again when it is back', async t => {
+test('a server that was away is ready again when it is back', async t => {
   const first = await everythingOverHttp(t, 'streamableHttp')
   const { call, gateway } = await started(t, [{ name: 'everything', url: `http://127.0.0.1:${first.port}/mcp` }])
   t.equal((await call('everything', 'echo', { message: 'x' })).status, 200)
@@ -69,7 +70,7 @@ async function upstream (t: { teardown (work: () => void): void }, answer: (mess
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 
-test('a session that the server has forgotten is begun anew, once, and the call made again', async t => {
+test('a session that the server forgot is replaced once, and the call is sent again', async t => {
   let handshakes = 0
   let forget = false
   const url = await upstream(t, ({ method }, headers, res) => {
@@ -86,7 +87,7 @@ test('a session that the server has forgotten is begun anew, once, and the call 
   t.equal(handshakes, 2)
 })
 
-test('headers of the configuration are sent, the caller\'s own never are, and no redirect takes them elsewhere', async t => {
+test('headers of the configuration are sent, those of the caller are not, and no redirect to another origin is followed', async t => {
   const seen: IncomingHttpHeaders[] = []
   const elsewhere = await upstream(t, (message, headers) => { seen.push({ ...headers, elsewhere: 'yes' }); return false })
   const url = await upstream(t, ({ method }, headers, res) => {
@@ -127,7 +128,7 @@ test('a stream that is cut, and a message past the limit, fail their call at onc
   t.ok(Date.now() - begun < 5_000)
 })
 
-test('a server that wants other credentials says so, and is tried again', async t => {
+test('the status of a server that refuses its credentials is reported, and the server is tried again', async t => {
   const url = await upstream(t, (message, headers, res) => { res.writeHead(401, { 'www-authenticate': 'Bearer' }).end('{"error":"who are you"}'); return true })
   const { call, gateway } = await started(t, [{ name: 'own', url, headers: { authorization: 'Bearer my-wrong-token' } }])
   await until(() => gateway.get('own').status().attempt > 1)
@@ -174,7 +175,7 @@ test('a server takes OAuth client credentials from the configuration', async t =
   t.equal(grants, 1)
 })
 
-test('a call that is given up lets go of its connection, also where the stream could be resumed', async t => {
+test('a call that times out closes its connection, also if the stream could be resumed', async t => {
   const open = new Set<unknown>()
   let resumed = 0
   const url = await upstream(t, ({ method, params }, headers, res) => {
@@ -184,18 +185,19 @@ test('a call that is given up lets go of its connection, also where the stream c
     res.once('close', () => open.delete(res))
     if (params.name === 'cut') return true
     res.writeHead(200, { 'content-type': 'text/event-stream' })
-    res.write('id: 1\ndata:\n\n')
+    res.write('retry: 10\nid: 1\ndata:\n\n')
     return true
   })
   const { gateway } = await started(t, [{ name: 'own', url, timeout: 0.2 }])
   const calls = ['cut', 'a', 'a'].map(async tool => await gateway.call('own', tool, {}))
   for (const call of calls) await t.rejects(call, { code: 'MCP_CALL_TIMEOUT' })
   await until(() => open.size === 0)
-  await delay(700)
+  // a stream that is resumed would be so after 10 ms
+  await delay(150)
   t.equal(resumed, 0)
 })
 
-test('one answer that breaks off fails its call alone', async t => {
+test('a response that is cut short fails its call alone', async t => {
   const url = await upstream(t, ({ method, params, id }, headers, res) => {
     if (method !== 'tools/call') return false
     if (params.name === 'cut') {
@@ -212,7 +214,7 @@ test('one answer that breaks off fails its call alone', async t => {
   t.equal(gateway.get('own').status().restarts, 0)
 })
 
-test('the HTTP status of a refusal is told, at the start and of a call, with what to look at', async t => {
+test('the HTTP status of a refusal is reported with the remedy, at the start and for a call', async t => {
   const locked = await upstream(t, (message, headers, res) => { res.writeHead(401).end(); return true })
   const url = await upstream(t, ({ method }, headers, res) => {
     if (method !== 'tools/call') return false
@@ -225,11 +227,17 @@ test('the HTTP status of a refusal is told, at the start and of a call, with wha
   t.match(gateway.get('locked').status().error, /HTTP status 401; check `headers` or `oauth` of its entry/)
 })
 
-test('limits that are none are refused by name, and so is a list of servers that is none', t => {
-  for (const callTimeoutMs of [0, -5, NaN, Infinity, 1.5, '60000']) {
-    t.throws(() => createGateway({ servers: [], callTimeoutMs: callTimeoutMs as number }), { code: 'MCP_GATEWAY_OPTIONS', message: /callTimeoutMs/ })
+test('an option that is unknown, or out of its bounds, is refused by name', async t => {
+  for (const callTimeoutMs of [0, -5, NaN, Infinity, 1.5, 3e9, '60000']) {
+    t.throws(() => createGateway({ servers: [], callTimeoutMs: callTimeoutMs as number }), { code: 'MCP_GATEWAY_OPTIONS', message: /callTimeoutMs must be a whole number/ })
   }
-  t.throws(() => createGateway({ servers: null as never }), { code: 'MCP_GATEWAY_OPTIONS' })
+  for (const maxInFlight of [0, 0.5, NaN]) t.throws(() => createGateway({ servers: [], maxInFlight }), { code: 'MCP_GATEWAY_OPTIONS', message: /maxInFlight/ })
+  t.throws(() => createGateway({ servers: [], callTimeout: 5 } as never), { code: 'MCP_GATEWAY_OPTIONS', message: /no option "callTimeout"; did you mean "callTimeoutMs"/ })
+  t.throws(() => createGateway({ servers: null as never }), { code: 'MCP_GATEWAY_OPTIONS', message: /servers must be a list of MCP servers/ })
+  t.throws(() => createGateway({} as never), { code: 'MCP_GATEWAY_OPTIONS', message: /needs the option `servers`/ })
+  t.throws(() => createGateway({ servers: [], inheritEnv: 'some' as never }), { code: 'MCP_GATEWAY_OPTIONS', message: /inheritEnv must be "all" or "none"/ })
   t.throws(() => createGateway({ servers: [], stateKey: 'short' }).toolSource(), { code: 'INVALID_STATE_KEY', message: /has 5/ })
-  t.end()
+  for (const options of [{ servers: [], bodyLimit: 0 }, { servers: [], bodyLimitt: 5 }, { gateway: {} }, {}, { servers: [], gateway: createGateway({ servers: [] }) }]) {
+    await t.rejects(async () => await Fastify().register(mcpGatewayPlugin, options as never), { code: 'MCP_GATEWAY_OPTIONS' })
+  }
 })

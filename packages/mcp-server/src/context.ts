@@ -3,14 +3,14 @@ import { Disconnects, OpenCalls, ShuttingDownError, SignedStates } from '@polyva
 import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
-import { ListPages } from './lists/list-pages.js'
 import type { Call } from './calls/call.js'
-import type { Limits } from './options.js'
-import { Registry } from './lists/registry.js'
-import { ResourceSubscriptions } from './lists/resource-watch.js'
-import { ResultTexts, type CacheHint } from './protocol/result-text.js'
-import { RpcError } from './protocol/rpc.js'
 import { StreamLimit } from './calls/stream-limit.js'
+import { ListPages } from './lists/list-pages.js'
+import { Registry } from './lists/registry.js'
+import { ResourceSubscriptions } from './lists/resource-subscriptions.js'
+import type { Limits } from './options.js'
+import { ResultTexts, type CacheHint } from './protocol/result-text.js'
+import { overload } from './protocol/rpc.js'
 import { ToolTasks } from './tasks/tool-tasks.js'
 import type { ToolSource } from './tool-source.js'
 
@@ -25,7 +25,7 @@ export interface McpContextOptions {
   readonly limits: Limits
   readonly stateKey: Buffer | string | undefined
   readonly tasks: TaskStore | undefined
-  /** Whether callers differ in what they may see. */
+  /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
 }
@@ -43,12 +43,13 @@ export class McpContext {
   readonly states: SignedStates
   readonly listHint: CacheHint
   readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
-  readonly leaving = new Disconnects()
+  readonly disconnects = new Disconnects()
   readonly calls = new OpenCalls<Call>()
-  readonly places: StreamLimit
-  readonly watch: ResourceSubscriptions
+  readonly streams: StreamLimit
+  readonly subscriptions: ResourceSubscriptions
   readonly tasks: ToolTasks | undefined
 
+  /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
   constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: McpContextOptions) {
     this.info = info
     this.instructions = instructions
@@ -58,28 +59,31 @@ export class McpContext {
     this.registry = new Registry(sources, log)
     this.texts = new ResultTexts(info)
     this.listHint = { ttlMs: limits.listTtlMs, cacheScope: isPrivate ? 'private' : 'public' }
-    this.lists = new ListPages({ registry: this.registry, texts: this.texts, pageSize: limits.pageSize, hint: this.listHint, withTasks: tasks !== undefined })
+    const { registry, texts, listHint: hint } = this
+    this.lists = new ListPages({ registry, texts, pageSize: limits.pageSize, hint, withTasks: tasks !== undefined })
     this.states = new SignedStates(stateKey, limits.maxStateChars)
-    this.places = new StreamLimit(limits.maxStreams)
-    this.watch = new ResourceSubscriptions(sources, log)
-    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry: this.registry, limits, log, store: tasks })
+    this.streams = new StreamLimit(limits.maxStreams)
+    this.subscriptions = new ResourceSubscriptions(sources, log)
+    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry, limits, log, store: tasks })
   }
 
-  /** Whether there are tasks of 2026-07-28: of our own, or of other servers. */
+  /** Whether there are tasks of 2026-07-28: in the task store, or at upstream servers of a source. */
   get hasTasks (): boolean {
     return this.tasks !== undefined || this.registry.sources.some(({ tasks }) => tasks !== undefined)
   }
 
-  /** What the server declares. */
+  /** The capabilities of the server in a revision. */
   capabilities (revision: Revision): Record<string, unknown> {
     const { sources } = this.registry
     const { coreTasks, tasksExtension } = features[revision]
-    const changes = sources.some(({ onChange }) => onChange !== undefined)
+    const listChanged = sources.some(({ onChange }) => onChange !== undefined)
     const capabilities: Record<string, Record<string, unknown>> = { logging: {} }
     for (const kind of LIST_KINDS) {
-      if (this.registry.offers(kind)) capabilities[LISTS[kind].capability] = { listChanged: changes }
+      if (this.registry.offers(kind)) capabilities[LISTS[kind].capability] = { listChanged }
     }
-    if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) capabilities.resources.subscribe = true
+    if (capabilities.resources !== undefined && sources.some(({ resources }) => resources?.subscribe !== undefined)) {
+      capabilities.resources.subscribe = true
+    }
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
     if (this.tasks !== undefined && coreTasks) capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     if (this.hasTasks && tasksExtension) Object.assign(capabilities, TASKS_CAPABILITY)
@@ -89,11 +93,11 @@ export class McpContext {
   /** Aborts the calls in progress, and answers those that do not end in time. May be called twice. */
   async endCalls (): Promise<void> {
     const reason = new ShuttingDownError()
-    for (const call of await this.calls.close(CLOSE_GRACE_MS)) call.cancel(reason, new RpcError('internalError', reason.message, undefined, 503))
+    for (const call of await this.calls.close(CLOSE_GRACE_MS)) call.cancel(reason, overload(reason.message))
   }
 
   close (): void {
     this.registry.close()
-    this.watch.close()
+    this.subscriptions.close()
   }
 }

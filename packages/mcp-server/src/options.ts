@@ -7,58 +7,68 @@ import type { ProtectedResource } from './protected-resource.js'
 import type { ToolSource } from './tool-source.js'
 
 export interface McpServerOptions {
-  /** What is offered, in this order. */
+  /** The sources of tools, resources and prompts, in the order in which they are listed. */
   readonly sources: readonly ToolSource[]
-  /** What clients show as the server's name. Default `polyvac`. */
+  /** The server's name for clients. Default `polyvac`. */
   readonly name?: string | undefined
-  /** The same for people. */
+  /** The server's name for people. */
   readonly title?: string | undefined
   /** Default: the version of this package. */
   readonly version?: string | undefined
-  /** What a language model should know about the tools as a whole. */
+  /** Instructions for language models about the tools as a whole. */
   readonly instructions?: string | undefined
-  /** Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides. */
+  /** Identifies the caller; undefined refuses the request with 401. Default: no check; the scope around the plugin decides. */
   readonly authenticate?: Authenticate | undefined
-  /** How callers get a token, told at /.well-known/oauth-protected-resource and with each 401; for hosts with `authenticate`. */
+  /**
+   * How callers get a token: served at /.well-known/oauth-protected-resource and named in each 401. Use it with
+   * `authenticate`.
+   */
   readonly protectedResource?: ProtectedResource | undefined
   /**
-   * Host names that requests may be sent to, without the port. It keeps web pages from reaching a server on the reader's
-   * own machine (DNS rebinding). Default: the names of this machine where it listens on a loopback address, else all.
+   * Host names in requests that are allowed, without the port. The check keeps web pages from reaching a server on the
+   * reader's machine (DNS rebinding). Default: the names of this machine while the application listens on a loopback
+   * address, and all names otherwise.
    */
   readonly allowedHosts?: readonly string[] | undefined
-  /** The address under which callers reach the server, where that is not the one it listens on: its name and its pages pass, too. */
+  /** The address at which callers reach the server, if it differs from the one that it listens on: its host and its pages are allowed, too. */
   readonly publicUrl?: string | undefined
-  /** Origins of web pages that may call, such as `https://app.example.com`. Default: pages of this machine where it listens on a loopback address, else all. */
+  /**
+   * Origins of web pages that may call, such as `https://app.example.com`. Default: pages of this machine while the
+   * application listens on a loopback address, and all origins otherwise.
+   */
   readonly allowedOrigins?: readonly string[] | undefined
   /**
-   * Whether clients up to 2025-11-25 get a session: questions, resumable streams, resource subscriptions and log levels need one.
-   * Without sessions each of their requests stands alone, which any number of processes can answer. Default true.
+   * Whether clients up to 2025-11-25 get a session: questions, resumable streams, resource subscriptions and log levels
+   * need one. Without sessions any process can answer each of their requests. Default true.
    */
   readonly sessions?: boolean | undefined
-  /** Signs what clients of 2026-07-28 hold between two requests; 32 bytes or more. Processes that share it can answer one another's. Default: random. */
+  /**
+   * Signs the `requestState` of clients of 2026-07-28; 32 bytes or more. Processes with the same key can answer one
+   * another's. Default: random.
+   */
   readonly stateKey?: Buffer | string | undefined
   /**
-   * Lets tools with `taskSupport` go on as tasks: an open store, such as sqliteTaskStore({ path }), which may have other tasks as well:
-   * these are in a queue of their own. The application closes it.
+   * Lets tools with `taskSupport` run as tasks: an open store, such as sqliteTaskStore({ path }). It may hold other tasks,
+   * since these have their own queue. The application closes it.
    */
   readonly tasks?: TaskStore | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
-  /** Bounds, where they should be others than the defaults. */
+  /** Bounds that differ from the defaults. */
   readonly limits?: Partial<Limits> | undefined
 }
 
 /** Every bound of the plugin. */
 export interface Limits {
-  /** Sessions at once. Past them the one that has been idle longest ends; if none is idle, a new one is refused with 503. */
+  /** Sessions at once. At the limit the session that has been idle longest ends; if none is idle, a new one is refused with 503. */
   readonly maxSessions: number
   /** Time without a request or an open stream after which a session ends, in ms. */
   readonly sessionTtlMs: number
-  /** Streams without a call at once: GET streams and `subscriptions/listen`. Past them 503. */
+  /** Streams without a call at once: GET streams and `subscriptions/listen`. At the limit 503. */
   readonly maxStreams: number
-  /** Events kept for readers that come back, of one stream. */
+  /** Events of one stream that are kept for clients that resume it. */
   readonly maxStreamEvents: number
-  /** The same over all streams. */
+  /** Events of all streams that are kept. */
   readonly maxEvents: number
   /** Text of all kept events, in characters. */
   readonly maxEventChars: number
@@ -66,15 +76,15 @@ export interface Limits {
   readonly maxBatch: number
   /** Calls in progress of one session. */
   readonly maxSessionCalls: number
-  /** Questions in one call to `ask`, and open ones of a session. */
+  /** Questions in one call to `ask`, and open questions of a session. */
   readonly maxQuestions: number
-  /** Time that a session's caller has to answer a question, in ms. */
+  /** Time in which the client of a session answers a question, in ms. */
   readonly questionTtlMs: number
-  /** Resources that one session or listen stream may subscribe to. */
+  /** Resources to which one session or listen stream may subscribe. */
   readonly maxSubscriptions: number
-  /** Time that a `requestState` is good for, in ms. */
+  /** Time that a `requestState` is valid, in ms. */
   readonly stateTtlMs: number
-  /** Longest `requestState`, in characters: earlier answers of the same call are in it. */
+  /** Longest `requestState`, in characters: it contains earlier answers of the same call. */
   readonly maxStateChars: number
   /** Tasks executed at once. */
   readonly taskConcurrency: number
@@ -82,16 +92,17 @@ export interface Limits {
   readonly taskTimeoutMs: number
   /** Time that a task waits for an answer of its caller, in ms; then it fails. */
   readonly taskInputMs: number
-  /** How long callers are told that a task is kept, in ms; the store must keep it so long. */
+  /** Time that a task is kept, as reported to callers, in ms; the store must keep it as long. */
   readonly taskTtlMs: number
-  /** How often callers are told to look after a task, in ms. */
+  /** Interval in which callers poll a task, as reported to them, in ms. */
   readonly taskPollMs: number
   /** Entries of one page of a list. */
   readonly pageSize: number
-  /** Time in ms for which clients of 2026-07-28 may keep a list; changes are told where they listen. */
+  /** Time for which clients of 2026-07-28 may cache a list, in ms. Clients that listen get a notification of each change. */
   readonly listTtlMs: number
 }
 
+/** Times that are not the delay of a timer may exceed the longest delay. */
 export const LIMITS = {
   maxSessions: integer(10_000),
   sessionTtlMs: integer(30 * 60_000),
@@ -122,7 +133,8 @@ export const OPTIONS = {
   version: text(packageVersion(import.meta.url)),
   instructions: text(),
   authenticate: callback(),
-  protectedResource: optional('an object with a list of `authorizationServers`', value => isRecord(value) && Array.isArray(value.authorizationServers)),
+  protectedResource: optional('an object with a list of `authorizationServers`',
+    value => isRecord(value) && Array.isArray(value.authorizationServers)),
   allowedHosts: texts(),
   publicUrl: text(),
   allowedOrigins: texts(),

@@ -212,6 +212,6 @@ test('an answer that does not have the form of its question is told to the tool 
     await wire.until('elicitation/create')
     await post(app, { jsonrpc: '2.0', id: messagesIn(wire.text).at(-1)?.id, result }, session.headers)
     await wire.ended
-    t.match(messagesIn(wire.text).at(-1), { result: { isError: true, content: [{ text: /has not the form/ }] } }, JSON.stringify(result))
+    t.match(messagesIn(wire.text).at(-1), { result: { isError: true, content: [{ text: /has the wrong form/ }] } }, JSON.stringify(result))
   }
 })

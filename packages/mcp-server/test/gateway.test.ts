@@ -56,7 +56,7 @@ test('questions of a server go to a caller of its era as they are, and the answe
   const last = { ...call('two'), inputResponses: { last: accepts('c') }, requestState: second.requestState }
   t.match((await modern(app, 'tools/call', last, { ...able, ...by('eve') })).json.error, { code: -32602, message: /another caller/ })
   t.match((await modern(app, 'tools/call', { ...last, arguments: { other: 1 } }, able)).json.error, { code: -32602 })
-  t.match((await modern(app, 'tools/call', { ...last, requestState: `${String(second.requestState).slice(0, -2)}xx` }, able)).json.error, { code: -32602, message: /not made here/ })
+  t.match((await modern(app, 'tools/call', { ...last, requestState: `${String(second.requestState).slice(0, -2)}xx` }, able)).json.error, { code: -32602, message: /not issued/ })
   t.match((await modern(app, 'tools/call', last, able)).json.result, { resultType: 'complete', content: [{ text: '[{"x":"a"},{"x":"b"},{"x":"c"}]' }] })
 })
 
@@ -158,7 +158,7 @@ test('tasks of a server are those of the caller that it made them for, and of no
   const { inputRequests } = await status('input_required')
   const [key] = Object.keys(inputRequests)
   for (const [method, more] of [['tasks/get', {}], ['tasks/update', { inputResponses: { [key!]: accepts('x') } }], ['tasks/cancel', {}]] as const) {
-    t.match((await modern(app, method, { taskId, ...more }, eve)).json.error, { code: -32602, message: /no such task/ }, method)
+    t.match((await modern(app, method, { taskId, ...more }, eve)).json.error, { code: -32602, message: /does not exist/ }, method)
     t.match((await modern(app, method, { taskId: `${taskId}x`, ...more }, ada)).json.error, { code: -32602 }, method)
     t.match((await modern(app, method, { taskId, ...more }, { capabilities: {}, ...by('ada') })).json.error, { code: -32021 }, method)
   }

@@ -88,7 +88,7 @@ test('a state that is changed, old, or of another call is refused', async t => {
 test('answers that are too long to be carried along end the call', async t => {
   const app = await serve(t, { sources: [source], limits: { maxStateChars: 1_000 } })
   const long = await modern(app, 'tools/call', ask({}, { inputResponses: { first: accept('x'.repeat(1_000)) } }), elicitation)
-  t.match(long.json.error, { code: -32602, message: /too long/ })
+  t.match(long.json.error, { code: -32602, message: /longer than 1000 characters/ })
 })
 
 test('a caller is asked only so many questions at once', async t => {

@@ -33,7 +33,7 @@ test('a handler that gives what its schema does not describe is told apart from 
     { name: 'unknown', inputSchema: Type.Object({}), handler: () => ({ sum: 3 }) },
     { name: 'throws', inputSchema: Type.Object({}), handler: () => { throw new Error('no') } }
   ])
-  await t.rejects(async () => await tools.call('wrong', {}, context), { message: /wrong gave what its outputSchema does not describe: value\/sum expected number/ })
+  await t.rejects(async () => await tools.call('wrong', {}, context), { message: /wrong returned a value that its outputSchema does not describe: value\/sum expected number/ })
   await t.rejects(async () => await tools.call('unknown', {}, context), { message: /neither text nor a result/ })
   await t.rejects(async () => await tools.call('throws', {}, context), { message: 'no' })
 })

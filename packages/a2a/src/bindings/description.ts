@@ -1,32 +1,33 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask, TaskRecord } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { InvalidParamsError, NoSuchPushConfigError, NoSuchTaskError, NotCancelableError } from '../errors.js'
+import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
+import { ANYONE } from '../options.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
 import { taskProblem } from '../tasks/run-skill.js'
 import { idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
-import type { OpenTaskStream, TaskService } from '../tasks/task-service.js'
+import type { TaskService } from '../tasks/task-service.js'
+import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type ListParams, type MethodName, type PushIdParams, type PushParams, type SendParams, type TaskParams } from '../dialects/description/methods.js'
 import { toNewPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
-import { parseJson } from './json-body.js'
 import { fromState, isStreaming, toFrame, toTask } from '../dialects/description/record.js'
 
 export interface DescriptionOptions {
   readonly vacs: ExposedVacs
   readonly service: TaskService
-  readonly principalOf: (request: FastifyRequest) => Principal
+  readonly streams: TaskStreams
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly bodyLimit: number
 }
 
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
-  const { service, principalOf } = options
-  const { tasks } = service
-  const ownerOf = (request: FastifyRequest): string => principalOf(request).owner
+  const { service, streams, principalOf } = options
+  const ownerOf = (request: FastifyRequest): string => (principalOf(request) ?? ANYONE).owner
 
   // the envelope's own checks tell a broken request from a wrong method and from wrong params, as JSON-RPC wants it
   app.setValidatorCompiler(() => () => true)
@@ -37,19 +38,18 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   answer('tasks/send', async (params, request, reply) => {
     const begun = await begin(params as SendParams, request)
     const { skill, input } = begun.task
-    const streams = isStreaming(skill) && taskProblem(options.vacs, skill, input) === undefined
-    return toTask(streams ? begun.task : await service.waitUntilSettled(begun, reply))
+    const isStreamed = isStreaming(skill) && taskProblem(options.vacs, skill, input) === undefined
+    return toTask(isStreamed ? begun.task : await streams.wait(begun, reply))
   })
   answer('tasks/get', async (params, request) => toTask(await service.getTask(ownerOf(request), (params as TaskParams).taskId)))
   answer('tasks/list', async (params, request) => {
     const { state, limit, cursor } = params as ListParams
-    const page = await tasks.list(ownerOf(request), { states: state === undefined ? undefined : fromState(state), limit, cursor })
+    const page = await service.listTasks(ownerOf(request), { states: state === undefined ? undefined : fromState(state), limit, cursor })
     return { ...page, tasks: page.tasks.map(toTask) }
   })
   answer('tasks/cancel', async (params, request) => {
-    const { outcome, task } = await tasks.cancel(ownerOf(request), (params as TaskParams).taskId)
-    if (outcome === 'not-found') throw new NoSuchTaskError()
-    if (outcome === 'terminal') throw new NotCancelableError(toTask(task).state)
+    const { canceled, task } = await service.cancelTask(ownerOf(request), (params as TaskParams).taskId)
+    if (!canceled) throw new NotCancelableError(toTask(task).state)
     return toTask(task)
   })
   answer('tasks/pushNotification/set', async (params, request) => {
@@ -58,27 +58,27 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/get', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    return toStoredPushConfig(await service.push(await service.getTaskForPush(ownerOf(request), taskId), id))
+    return toStoredPushConfig(await service.getPush(await service.getTaskForPush(ownerOf(request), taskId), id))
   })
   answer('tasks/pushNotification/delete', async (params, request) => {
     const { taskId, id } = params as PushIdParams
-    const { owner } = await service.getTaskForPush(ownerOf(request), taskId)
-    const config = id ?? (await tasks.listPush(owner, taskId))[0]?.id
-    if (config === undefined || !await tasks.deletePush(owner, taskId, config)) throw new NoSuchPushConfigError()
+    const task = await service.getTaskForPush(ownerOf(request), taskId)
+    const config = id ?? (await service.listPush(task))[0]?.id
+    if (config === undefined || !await service.deletePush(task, config)) throw new NoSuchPushConfigError()
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
     const seen = lastEventId(request)
-    await service.withStream(ownerOf(request), reply, async open => {
+    await streams.open(ownerOf(request), reply, async stream => {
       const { task, created } = await begin(params as SendParams, request)
-      // a client whose connection was cut may send the same request again and go on where it was; of a new task it has nothing
-      await follow(task, created ? 0 : placeOf(seen, task), open, request, reply)
+      // a client whose connection was cut may send the same request again and resume; a new task is sent from its first event on
+      await streams.send(stream, task, created ? 0 : placeOf(seen, task), encodingOf(request))
     })
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
-    await service.withStream(ownerOf(request), reply, async open => {
+    await streams.open(ownerOf(request), reply, async stream => {
       const task = await service.getTask(ownerOf(request), (params as TaskParams).taskId)
-      await follow(task, placeOf(lastEventId(request), task), open, request, reply)
+      await streams.send(stream, task, placeOf(lastEventId(request), task), encodingOf(request))
     })
   })
 
@@ -103,7 +103,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   /** Creates a task, finds the one that the same request created before, or goes on with one that asked for input. */
   async function begin (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
-    const { owner, scopes } = principalOf(request)
+    const { owner, scopes } = principalOf(request) ?? ANYONE
     if (taskId !== undefined) return { task: await goOn(taskId, params, request), created: false }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     const text = textOf(input)
@@ -125,12 +125,12 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     if (text === undefined) throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
     return await service.continueTask(before, { parts: [{ type: 'text', text }] }, config, task => toTask(task).state)
   }
+}
 
-  function follow (task: TaskRecord, seen: number | undefined, open: OpenTaskStream, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    return service.follow(task, seen, open, reply, {
-      encode: ({ task: now, event }, fresh) => eventText({ id: String(event.seq), data: toFrame(now, fresh ? undefined : event) }),
-      onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } })
-    })
+function encodingOf (request: FastifyRequest): StepEncoding {
+  return {
+    encode: ({ task, event }, isSnapshot) => eventText({ id: String(event.seq), data: toFrame(task, isSnapshot ? undefined : event) }),
+    onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } })
   }
 }
 

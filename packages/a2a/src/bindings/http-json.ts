@@ -1,19 +1,18 @@
-import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
+import { BodyTooDeepError, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
 import { NoSuchPathError } from '../errors.js'
-import { isObject } from '../is-object.js'
 import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
 import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   readonly dialect: Dialect
   readonly bodyLimit: number
 }
@@ -32,7 +31,7 @@ const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
-export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyLimit }: RestOptions): Promise<void> {
+export async function restRoutes (app: FastifyInstance, { operations, dialect, bodyLimit }: RestOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
@@ -62,12 +61,12 @@ export async function restRoutes (app: FastifyInstance, { runner, dialect, bodyL
     if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
     const path = { ...request.params as Record<string, string> }
     const operation = operationOf(path, request.method)
-    const asked = { dialect, operation, params: paramsOf(request, path), request, reply }
+    const call = { dialect, params: paramsOf(request, path), request, reply }
     if (!isStreamed(operation)) {
-      const body = await runner.answer(asked)
+      const body = await operations.answer(operation, call)
       return await reply.type(typeOf(request)).send(body)
     }
-    await runner.stream(asked, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
+    await operations.stream(operation, call, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
   }
 
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -94,7 +93,7 @@ function onTask (path: Record<string, string>, method: string): Operation {
 /** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
 function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
   const given = method === 'GET' || method === 'DELETE' ? fromQuery(query as Record<string, unknown>) : body ?? {}
-  if (!isObject(given)) return given
+  if (!isRecord(given)) return given
   for (const [name, value] of Object.entries(path)) {
     const other = given[name]
     if (name !== 'id' && typeof other === 'string' && other !== '' && other !== value) refuseField(name, 'is not the one of the path')

@@ -1,18 +1,17 @@
-import { streamRoute } from '@polyvac/core/plugin'
+import { isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
-import { isObject } from '../is-object.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
-import { isStreamed, type OperationRunner } from '../operations/run-operation.js'
+import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
 import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
-  readonly runner: OperationRunner
+  readonly operations: Operations
   /** The newest one first: it tells failures that come before the version is known. */
   readonly dialects: readonly Dialect[]
   /** Whether the scope's root takes requests, too: clients of 0.2 send them to the card's `url`. */
@@ -23,7 +22,7 @@ export interface RpcOptions {
 const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
 
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
-export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
+export async function rpcRoutes (app: FastifyInstance, { operations, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
@@ -43,9 +42,9 @@ export async function rpcRoutes (app: FastifyInstance, { runner, dialects, atRoo
     const { id, method, params } = readEnvelope(request.body)
     const { dialect, operation } = methodOf(dialects, versionOf(request), method)
     const { vac } = request.params as { vac?: string }
-    const asked = { dialect, operation, params: vac === undefined ? params : withTenant(params, vac), request, reply }
-    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await runner.answer(asked) }
-    await runner.stream(asked, {
+    const call = { dialect, params: vac === undefined ? params : withTenant(params, vac), request, reply }
+    if (!isStreamed(operation)) return { jsonrpc: '2.0', id, result: await operations.answer(operation, call) }
+    await operations.stream(operation, call, {
       event: result => ({ jsonrpc: '2.0', id, result }),
       failure: err => failure(err, request).body
     })
@@ -90,7 +89,7 @@ function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }
 
 /** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
 function withTenant (params: unknown, tenant: string): unknown {
-  if (!isObject(params)) return params
+  if (!isRecord(params)) return params
   const { tenant: named } = params
   if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
   return { ...params, tenant }

@@ -1,4 +1,4 @@
-import type { ExposedVacs } from '@polyvac/core/plugin'
+import { matchesEtag, type ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Cards, CardKind, ReadyCard } from './cards.js'
@@ -110,6 +110,6 @@ function noSuchVac (request: FastifyRequest): object {
 /** Whether the caller has this very card (RFC 9110, section 13.1). */
 function isKnown ({ headers }: FastifyRequest, { etag, modified }: ReadyCard): boolean {
   const { 'if-none-match': tags, 'if-modified-since': since } = headers
-  if (tags !== undefined) return tags === '*' || tags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)
+  if (tags !== undefined) return matchesEtag(tags, etag)
   return since !== undefined && Date.parse(modified) <= Date.parse(since)
 }

@@ -1,10 +1,11 @@
 import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject } from '@grpc/grpc-js'
+import { innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
-import { text } from 'node:stream/consumers'
+import type { IncomingMessage } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { grpcStatusOf } from '../dialects/v1/failures.js'
 import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
-import { DEFAULTS } from '../options.js'
-import { ask, type Answer } from './ask.js'
+import { OPTIONS } from '../options.js'
 import { loadPeers, type Peers } from './peers.js'
 import { dataOf, endsStream } from './read-events.js'
 import { ProtobufCodec, type StatusDetail, type RpcMethod } from './protobuf-codec.js'
@@ -36,6 +37,15 @@ export const CLOSE_GRACE_MS = 500
 /** Calls of one connection at once: a client that opens them without end is held up by HTTP/2 itself. */
 export const MAX_CALLS = 1_000
 
+export const GRPC_OPTIONS = {
+  host: text('127.0.0.1'),
+  port: integer(0, { min: 0, max: 65_535 }),
+  prefix: optional('a text', value => typeof value === 'string', ''),
+  credentials: optional<ServerCredentials | undefined>('server credentials of @grpc/grpc-js', isRecord),
+  maxCalls: integer(MAX_CALLS),
+  maxMessageBytes: integer(OPTIONS.bodyLimit.default)
+} satisfies OptionRules<A2aGrpcOptions>
+
 /** Details beside an error, in bytes; HTTP/2 peers refuse headers of more than 8 or 16 KiB in all. */
 export const MAX_DETAIL_BYTES = 4096
 export const MAX_MESSAGE_CHARS = 1024
@@ -54,7 +64,7 @@ const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encod
  * @throws A2A_GRPC_MISSING; and the application does not get ready for A2A_PLUGIN_OPTIONS, A2A_GRPC_CANNOT_LISTEN
  */
 export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {
-  const { host = '127.0.0.1', port = 0, prefix = '', credentials, maxCalls = MAX_CALLS, maxMessageBytes = DEFAULTS.bodyLimit } = options
+  const { host, port, prefix, credentials, maxCalls, maxMessageBytes } = readOptions(GRPC_OPTIONS, options, A2aOptionsError, 'a2aGrpc')
   const peers = await loadPeers()
   const { grpc } = peers
   const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_concurrent_streams': maxCalls })
@@ -102,9 +112,9 @@ class Caller {
   }
 
   answer (method: RpcMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
-    this.#ask(method, call).then(async answer => {
-      this.#sendHeaders(call, answer)
-      done(null, method.write(this.#resultOf(await text(answer.body), answer.status)))
+    this.#request(method, call).then(async response => {
+      this.#sendHeaders(call, response)
+      done(null, method.write(this.#resultOf(await textOf(response), response)))
     }).catch(err => { done(this.#failure(err)) })
   }
 
@@ -113,39 +123,39 @@ class Caller {
   }
 
   async #pass (method: RpcMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
-    const answer = await this.#ask(method, call)
-    const { body, headers, status } = answer
-    this.#sendHeaders(call, answer)
-    if (!String(headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await text(body), status)
+    const response = await this.#request(method, call)
+    this.#sendHeaders(call, response)
+    if (!String(response.headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(response), response)
     let ended = false
-    for await (const data of dataOf(body)) {
-      const event = this.#resultOf(data, status)
+    for await (const data of dataOf(response)) {
+      const event = this.#resultOf(data, response)
       ended = endsStream(event)
       if (call.write(method.write(event))) continue
       await new Promise<void>(resolve => {
         const go = (): void => {
           call.off('drain', go)
           call.off('cancelled', go)
-          body.off('close', go)
+          response.off('close', go)
           resolve()
         }
         call.on('drain', go).on('cancelled', go)
-        body.on('close', go)
+        response.on('close', go)
       })
     }
     if (!ended) throw this.#cutOff()
   }
 
-  async #ask ({ name, read }: RpcMethod, call: Call): Promise<Answer> {
-    const left = new AbortController()
-    call.on('cancelled', () => { left.abort() })
-    return await ask(this.#app, {
-      url: this.#url,
+  async #request ({ name, read }: RpcMethod, call: Call): Promise<IncomingMessage> {
+    const cancelled = new AbortController()
+    call.on('cancelled', () => { cancelled.abort() })
+    return await innerRequest(this.#app, {
+      method: 'POST',
+      path: this.#url,
       headers: this.#headersOf(call),
       remoteAddress: addressOf(call.getPeer()),
-      payload: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: this.#read(read, call.request) }),
-      signal: left.signal
-    })
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params: this.#read(read, call.request) }),
+      signal: cancelled.signal
+    }).response
   }
 
   #read (read: RpcMethod['read'], bytes: Buffer): unknown {
@@ -164,7 +174,7 @@ class Caller {
     return headers
   }
 
-  #sendHeaders (call: Call, { headers }: Answer): void {
+  #sendHeaders (call: Call, { headers }: IncomingMessage): void {
     const metadata = new this.#peers.grpc.Metadata()
     for (const name of ['a2a-extensions', 'www-authenticate', 'retry-after']) {
       const value = headers[name]
@@ -174,7 +184,7 @@ class Caller {
   }
 
   /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
-  #resultOf (json: string, status: number): unknown {
+  #resultOf (json: string, { statusCode: status = 500 }: IncomingMessage): unknown {
     const { result, error } = parsed(json)
     if (result !== undefined) return result
     const { code, message, data = [] } = typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
@@ -197,10 +207,10 @@ class Caller {
   }
 
   #failure (err: unknown): Failure {
-    const { code, metadata } = err as Failure
+    const { code, metadata } = err as { readonly code?: unknown, readonly metadata?: unknown }
     if (typeof code === 'number' && metadata !== undefined) return err as Failure
-    // the reader was too slow or has left, or the application closes
-    if ((err as { code?: unknown }).code === 'LIGHT_ECONNRESET') return this.#cutOff()
+    // the reader was too slow or disconnected, or the application closes
+    if (code === 'ECONNRESET' || code === 'ABORT_ERR') return this.#cutOff()
     this.#app.log.error({ err }, 'a gRPC call failed')
     return this.#told('INTERNAL', 'the call failed; the log has the reason', [])
   }
@@ -220,7 +230,7 @@ function addressOf (peer: string): string {
 }
 
 async function shutDown (server: Server): Promise<void> {
-  const late = setTimeout(() => { server.forceShutdown() }, CLOSE_GRACE_MS)
-  await new Promise<void>(resolve => { server.tryShutdown(() => { resolve() }) })
-  clearTimeout(late)
+  const ended = new Promise<void>(resolve => { server.tryShutdown(() => { resolve() }) })
+  await within(ended, CLOSE_GRACE_MS, () => { server.forceShutdown() })
+  await ended
 }

@@ -1,14 +1,15 @@
 import { isTerminal, type TaskState } from '@polyvac/tasks'
+import { createParser } from 'eventsource-parser'
 import type { Readable } from 'node:stream'
 import { STATES } from '../dialects/v1/names.js'
 
-/** The data of the server-sent events that `eventText` writes: one line each. */
+/** The data of server-sent events. */
 export async function * dataOf (body: Readable): AsyncGenerator<string, void> {
-  let rest = ''
+  const parsed: string[] = []
+  const parser = createParser({ onEvent: ({ data }) => { parsed.push(data) } })
   for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length)
+    parser.feed(piece)
+    for (const data of parsed.splice(0)) yield data
   }
 }
 

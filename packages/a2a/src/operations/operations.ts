@@ -1,31 +1,61 @@
 import type { Principal } from '@polyvac/core'
-import { findSkill, inputProblems, nearestSkill, SKILLS, type Skill, type SkillKind, type ExposedVacs } from '@polyvac/core/plugin'
-import { isTerminal, isWaiting, type CreatedTask, type PushConfig, type TaskPage, type TaskPart, type TaskRecord } from '@polyvac/tasks'
-import type { FastifyReply } from 'fastify'
+import { eventText, SKILLS, type ExposedVacs, type SkillKind } from '@polyvac/core/plugin'
+import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { ContentTypeNotSupportedError, InvalidFieldsError, NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from '../errors.js'
-import { isObject } from '../is-object.js'
-import { matchesMediaType } from '../protocol/media-type.js'
-import { pushPage, type PushPage } from './push-pages.js'
+import { NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from '../errors.js'
+import { ANYONE } from '../options.js'
+import type { Dialect, Operation } from '../protocol/dialect.js'
+import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
-import type { ListPushRequest, ListRequest, PushRequest, IncomingMessage, SendRequest, SetPushRequest, TaskRequest } from '../protocol/requests.js'
-import { askedBy } from '../protocol/message.js'
-import type { OpenTaskStream, StepEncoding, TaskService } from '../tasks/task-service.js'
-import { contextOf } from '../protocol/task-view.js'
+import { activeExtensions, idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import type { IncomingMessage, SendRequest, TaskRequest } from '../protocol/requests.js'
+import { contextOf, type TaskStep } from '../protocol/task-view.js'
+import type { TaskService } from '../tasks/task-service.js'
+import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
+import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
+import { pushPage } from './push-pages.js'
 
 export interface OperationsOptions {
   readonly service: TaskService
+  readonly streams: TaskStreams
   readonly vacs: ExposedVacs
-  /** The VAC that answers where a message names none. */
+  /** The VAC that answers messages that name none. */
   readonly defaultVac: string | undefined
   readonly inputModes: readonly string[]
   readonly streaming: boolean
+  readonly extensions: readonly AgentExtension[]
+  /** The authenticated caller; undefined where callers are not authenticated. */
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
+  /** The card that an authenticated caller sees. */
+  readonly extendedCard: (dialect: Dialect, tenant: string | undefined, request: FastifyRequest) => Promise<unknown>
 }
 
-/** What is asked, as the engine runs it. */
-interface Chosen { readonly skill: Skill, readonly input: Record<string, unknown> }
+type StreamOperation = 'stream' | 'subscribe'
 
-/** The operations of public A2A, on tasks of the engine: the same for every version and binding. */
+/** One request, whatever binding it came by. */
+export interface OperationCall {
+  readonly dialect: Dialect
+  readonly params: unknown
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** How a binding wraps the events of a stream. */
+export interface EventWrap {
+  readonly event: (event: unknown) => unknown
+  readonly failure: (err: unknown) => unknown
+}
+
+/** Longest id of a message that is its idempotency key unhashed: a key has fewer characters than an id may have. */
+const MAX_PLAIN_ID = 200
+
+export function isStreamed (operation: Operation): operation is StreamOperation {
+  return operation === 'stream' || operation === 'subscribe'
+}
+
+/** The operations of public A2A on tasks of the engine, the same for every version and binding. */
 export class Operations {
   readonly #options: OperationsOptions
 
@@ -33,165 +63,190 @@ export class Operations {
     this.#options = options
   }
 
-  /** The task at its end where the caller waits for it, or as it was begun. `key`: a request with the same one is the same task. */
-  async send (caller: Principal, request: SendRequest, key: string | undefined, reply: FastifyReply): Promise<TaskRecord> {
-    const begun = await this.begin(caller, request, key)
-    return request.blocking ? await this.#options.service.waitUntilSettled(begun, reply) : begun.task
-  }
-
-  /** Begins a task, finds the one of the same key, or answers the question of one. */
-  async begin (caller: Principal, { tenant, said, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
-    const { service } = this.#options
-    if (said.taskId !== undefined) {
-      const answered = key === undefined ? undefined : await this.#answered(caller.owner, tenant, said)
-      if (answered !== undefined) return { task: answered, created: false }
-      const before = await this.#mayAnswer(caller.owner, tenant, said)
-      if (push !== undefined) await service.checkPush(push)
-      return { task: await service.continueTask(before, messageOf(said), push, ({ state }) => state), created: false }
+  /** Runs an operation whose answer is not a stream. */
+  async answer (operation: Exclude<Operation, StreamOperation>, call: OperationCall): Promise<unknown> {
+    const { service, streams, extendedCard } = this.#options
+    const { dialect, params, request, reply } = call
+    const extensions = this.#activate(call, operation === 'send')
+    const caller = this.#callerOf(request)
+    const { owner } = caller
+    switch (operation) {
+      case 'send': {
+        const send = dialect.readSend(params)
+        const created = await this.#send(caller, send, keyOf(send, extensions, request))
+        return dialect.toSent(send.blocking ? await streams.wait(created, reply) : created.task, send.historyLength)
+      }
+      case 'get': {
+        const get = dialect.readGet(params)
+        return dialect.toTask(await this.#getTask(owner, get), get.historyLength)
+      }
+      case 'list': {
+        const list = dialect.readList(params)
+        const { tenant, contextId, states, limit, cursor, since: statusSince } = list
+        const skills = tenant === undefined ? undefined : skillNamesOf(tenant)
+        return dialect.toPage(await service.listTasks(owner, { contextId, states, limit, cursor, statusSince, skills, count: true }), list)
+      }
+      case 'cancel': {
+        const { id } = await this.#getTask(owner, dialect.readTask(params))
+        const { canceled, task } = await service.cancelTask(owner, id)
+        if (!canceled && task.state !== 'canceled') throw new NotCancelableError(task.state)
+        return dialect.toTask(task)
+      }
+      case 'setPush': {
+        const { config, ...target } = dialect.readSetPush(params)
+        return dialect.toPushConfig(await service.setPush(await this.#getTaskForPush(owner, target), config))
+      }
+      case 'getPush': {
+        const target = dialect.readPushId(params)
+        return dialect.toPushConfig(await service.getPush(await this.#getTaskForPush(owner, target), target.id))
+      }
+      case 'listPush': {
+        const { limit, cursor, ...target } = dialect.readListPush(params)
+        const { configs, next } = pushPage(await service.listPush(await this.#getTaskForPush(owner, target)), limit, cursor)
+        return dialect.toPushConfigs(configs, next)
+      }
+      case 'deletePush': {
+        const target = dialect.readPushId(params)
+        const task = await this.#getTaskForPush(owner, target)
+        if (target.id === undefined) refuseField('pushNotificationConfigId', 'is missing')
+        // deleting a config that does not exist succeeds: the outcome is the same
+        await service.deletePush(task, target.id)
+        return dialect.deleted
+      }
+      case 'extendedCard':
+        reply.header('cache-control', 'private, no-cache')
+        return await extendedCard(dialect, dialect.readTenant(params), request)
     }
-    const { skill, input } = this.#choose(tenant, said)
-    return await service.createTask(caller.owner, {
-      skill: skill.name,
-      input,
-      contextId: said.contextId,
-      metadata: Object.assign({}, said.contextId === undefined ? undefined : { inContext: true }, caller.scopes === undefined ? undefined : { scopes: caller.scopes }),
-      message: messageOf(said),
-      idempotencyKey: key
-    }, push)
   }
 
-  /** Follows a task that was just begun, until it ends or `encoding` says so. */
-  async follow (begun: TaskRecord, open: OpenTaskStream, reply: FastifyReply, encoding: StepEncoding): Promise<void> {
-    await this.#options.service.follow(begun, undefined, open, reply, encoding)
+  /** Runs an operation whose answer is a stream. A failure before the first event is thrown. */
+  stream (operation: StreamOperation, call: OperationCall, wrap: EventWrap): Promise<void> {
+    return operation === 'stream' ? this.startStream(call, wrap) : this.resumeStream(call, wrap)
   }
 
-  /** A task to be followed from elsewhere. @throws A2A_UNSUPPORTED_OPERATION where it has ended */
-  async subscribable (owner: string, request: TaskRequest, seen: number | undefined): Promise<TaskRecord> {
-    const task = await this.get(owner, request)
-    if (isTerminal(task.state) && seen === undefined) throw new UnsupportedOperationError(`the task is ${task.state} already and has nothing more to tell; read it instead`)
-    return task
+  /** Sends a message, and streams its task until it ends or asks for input. */
+  async startStream (call: OperationCall, wrap: EventWrap): Promise<void> {
+    const { streaming, streams } = this.#options
+    const { dialect, params, request, reply } = call
+    if (!streaming) throw streamingDisabled()
+    const extensions = this.#activate(call, true)
+    const caller = this.#callerOf(request)
+    const send = dialect.readSend(params)
+    await streams.open(caller.owner, reply, async stream => {
+      const { task } = await this.#send(caller, send, keyOf(send, extensions, request))
+      await streams.send(stream, task, undefined, encodingOf(dialect, wrap, 0, send.historyLength))
+    })
   }
 
-  /** @throws A2A_UNSUPPORTED_OPERATION */
-  checkStreaming (): void {
-    if (!this.#options.streaming) throw new UnsupportedOperationError('streaming is switched off here; send without it and read the task')
+  /** Streams an existing task, after the event of Last-Event-ID or from its present state on. */
+  async resumeStream (call: OperationCall, wrap: EventWrap): Promise<void> {
+    const { streaming, streams } = this.#options
+    const { dialect, params, request, reply } = call
+    if (!streaming) throw streamingDisabled()
+    this.#activate(call, false)
+    const { owner } = this.#callerOf(request)
+    const target = dialect.readTask(params)
+    const seen = lastEventId(request)
+    await streams.open(owner, reply, async stream => {
+      const task = await this.#getTask(owner, target)
+      if (isTerminal(task.state) && seen === undefined) throw new UnsupportedOperationError(`the task is ${task.state} already and has nothing more to tell; read it instead`)
+      // without Last-Event-ID the present question is in the snapshot, and the stream goes on past it
+      const questionsFrom = seen === undefined ? task.seq + 1 : task.seq
+      await streams.send(stream, task, placeOf(seen, task), encodingOf(dialect, wrap, questionsFrom))
+    })
   }
 
-  async get (owner: string, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
-    const task = await this.#options.service.getTask(owner, id)
-    if (!this.#isOf(tenant, task)) throw new NoSuchTaskError()
-    return task
-  }
-
-  async list (owner: string, { tenant, contextId, states, limit, cursor, since: statusSince }: ListRequest): Promise<TaskPage> {
-    const skills = tenant === undefined ? undefined : (Object.keys(SKILLS) as SkillKind[]).map(kind => SKILLS[kind].prefix + tenant)
-    return await this.#options.service.tasks.list(owner, { contextId, states, limit, cursor, statusSince, skills, count: true })
-  }
-
-  /** A task that is canceled already is answered as it is. @throws A2A_TASK_NOT_CANCELABLE */
-  async cancel (owner: string, request: TaskRequest): Promise<TaskRecord> {
-    await this.get(owner, request)
-    const { outcome, task } = await this.#options.service.tasks.cancel(owner, request.id)
-    if (outcome === 'not-found') throw new NoSuchTaskError()
-    if (outcome === 'terminal' && task.state !== 'canceled') throw new NotCancelableError(task.state)
-    return task
-  }
-
-  async setPush (owner: string, { tenant, taskId, config }: SetPushRequest): Promise<PushConfig> {
-    return await this.#options.service.setPush(await this.#pushable(owner, tenant, taskId), config)
-  }
-
-  async getPush (owner: string, { tenant, taskId, id }: PushRequest): Promise<PushConfig> {
-    return await this.#options.service.push(await this.#pushable(owner, tenant, taskId), id)
-  }
-
-  async listPush (owner: string, { tenant, taskId, limit, cursor }: ListPushRequest): Promise<PushPage> {
-    await this.#pushable(owner, tenant, taskId)
-    return pushPage(await this.#options.service.tasks.listPush(owner, taskId), limit, cursor)
-  }
-
-  /** To delete what is not there is no error: the outcome is the same. */
-  async deletePush (owner: string, { tenant, taskId, id }: PushRequest): Promise<void> {
-    await this.#pushable(owner, tenant, taskId)
-    if (id === undefined) refuseField('pushNotificationConfigId', 'is missing')
-    await this.#options.service.tasks.deletePush(owner, taskId, id)
-  }
-
-  /** That webhooks are off is told before anything of the task. @throws A2A_PUSH_NOT_SUPPORTED */
-  async #pushable (owner: string, tenant: string | undefined, id: string): Promise<TaskRecord> {
-    this.#options.service.pushGuard()
-    return await this.get(owner, { tenant, id })
-  }
-
-  /** The task, where it has this very message already: its sender did not hear of that, and it would else answer the next question. */
-  async #answered (owner: string, tenant: string | undefined, { id: messageId, taskId: id = '', parts }: IncomingMessage): Promise<TaskRecord | undefined> {
-    const task = await this.get(owner, { tenant, id })
-    const before = task.messages.find(({ role, id }) => role === 'user' && id === messageId)
-    if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) refuseField('message.messageId', 'came with another message before; send a new one')
-    return before === undefined ? undefined : task
-  }
-
-  async #mayAnswer (owner: string, tenant: string | undefined, { taskId: id = '', contextId, parts }: IncomingMessage): Promise<TaskRecord> {
-    const task = await this.get(owner, { tenant, id })
-    const { state } = task
-    if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
-    if (isTerminal(state)) throw new UnsupportedOperationError(`the task is ${state} already and takes no more messages; begin another one in its context`)
-    if (!isWaiting(state)) throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input or an authorization`)
-    this.#checkTypes(parts)
-    return task
-  }
-
-  #choose (tenant: string | undefined, said: IncomingMessage): Chosen {
-    const { vacs } = this.#options
-    if (tenant !== undefined && !vacs.has(tenant)) refuseField('tenant', 'is not the name of a VAC here; the agent card names them')
-    this.#checkTypes(said.parts)
-    const typed = typedInput(said.parts)
-    const name = typed?.skillName ?? said.metadata?.skillId ?? SKILLS.stream.prefix + this.#vacOf(tenant)
-    const field = typed === undefined ? 'message.metadata.skillId' : `message.parts[${typed.index}].data.skillName`
-    if (typeof name !== 'string') refuseField(field, 'give the id of a skill')
-    const skill = findSkill(vacs, name)
-    if (skill === undefined || (tenant !== undefined && skill.vac.name !== tenant)) {
-      const near = nearestSkill(tenant === undefined ? vacs.list() : [vacs.get(tenant)], name)
-      refuseField(field, `is no skill here; ${near === undefined ? 'the agent card lists them' : `did you mean ${JSON.stringify(near)}?`}`)
+  /** Creates a task, finds the one of the same key, or answers the question of one. */
+  async #send (caller: Principal, { tenant, said, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
+    const { service, vacs, defaultVac, inputModes } = this.#options
+    const { owner, scopes } = caller
+    if (said.taskId === undefined) {
+      if (tenant !== undefined) checkTenant(vacs, tenant)
+      checkMediaTypes(said.parts, inputModes)
+      const { skill, input } = chooseSkill(vacs, defaultVac, tenant, said)
+      const metadata = Object.assign({}, said.contextId === undefined ? undefined : { inContext: true }, scopes === undefined ? undefined : { scopes })
+      return await service.createTask(owner, { skill: skill.name, input, contextId: said.contextId, metadata, message: messageOf(said), idempotencyKey: key }, push)
     }
-    if (typed === undefined) return { skill, input: { [skill.kind === 'memory' ? 'search_query' : 'query']: askedBy(said.parts) } }
-    const problems = inputProblems(skill.kind, typed.input)
-    if (problems.length > 0) throw new InvalidFieldsError(problems.map(({ path, message }) => ({ field: `message.parts[${typed.index}].data.${path.replaceAll('/', '.')}`, description: message })))
-    return { skill, input: typed.input }
+    const task = await this.#getTask(owner, { tenant, id: said.taskId })
+    if (key !== undefined && isRepeated(said, task)) return { task, created: false }
+    checkContinues(said, task)
+    checkMediaTypes(said.parts, inputModes)
+    if (push !== undefined) await service.checkPush(push)
+    return { task: await service.continueTask(task, messageOf(said), push, ({ state }) => state), created: false }
   }
 
-  #vacOf (tenant: string | undefined): string {
-    const { vacs, defaultVac } = this.#options
-    const [only, ...more] = vacs.list()
-    const name = tenant ?? defaultVac ?? (more.length === 0 ? only?.name : undefined)
-    if (name === undefined) refuseField('message.metadata.skillId', 'is missing; name a skill of the agent card, or a VAC as the tenant')
-    return name
+  async #getTask (owner: string, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
+    return ofTenant(tenant, await this.#options.service.getTask(owner, id))
   }
 
-  #isOf (tenant: string | undefined, { skill }: TaskRecord): boolean {
-    return tenant === undefined || Object.values(SKILLS).some(({ prefix }) => skill === prefix + tenant)
+  async #getTaskForPush (owner: string, { tenant, taskId }: { readonly tenant?: string | undefined, readonly taskId: string }): Promise<TaskRecord> {
+    return ofTenant(tenant, await this.#options.service.getTaskForPush(owner, taskId))
   }
 
-  /** @throws A2A_CONTENT_TYPE_NOT_SUPPORTED */
-  #checkTypes (parts: readonly TaskPart[]): void {
-    const { inputModes } = this.#options
-    for (const [index, { mediaType }] of parts.entries()) {
-      if (mediaType === undefined || inputModes.some(mode => matchesMediaType(mediaType, mode))) continue
-      throw new ContentTypeNotSupportedError(`message.parts[${index}] is of a media type that is not taken; taken are ${inputModes.join(', ')}`)
-    }
+  #callerOf (request: FastifyRequest): Principal {
+    return this.#options.principalOf(request) ?? ANYONE
+  }
+
+  /** Names the extensions that the request activates in the response. @throws A2A_EXTENSION_REQUIRED */
+  #activate ({ dialect: { extensionsHeader }, request, reply }: OperationCall, sends: boolean): readonly string[] {
+    const active = activeExtensions(request, extensionsHeader, this.#options.extensions, sends)
+    if (active.length > 0) reply.header(extensionsHeader, active.join(', '))
+    return active
   }
 }
 
-/** The input of a skill as one data part `{ skillName, input }`. */
-function typedInput (parts: readonly TaskPart[]): { skillName: unknown, input: Record<string, unknown>, index: number } | undefined {
-  for (const [index, part] of parts.entries()) {
-    if (part.type !== 'data' || !isObject(part.data) || !('skillName' in part.data)) continue
-    const { skillName, input = {} } = part.data
-    return { skillName, input: input as Record<string, unknown>, index }
+/** `questionsFrom`: number of the first event that ends the stream if it asks for input. */
+function encodingOf (dialect: Dialect, wrap: EventWrap, questionsFrom: number, historyLength?: number): StepEncoding {
+  const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= questionsFrom
+  return {
+    isLast,
+    encode: (step, isSnapshot) => {
+      const { seq } = step.event
+      const ends = step.task.completedAt !== null || isLast(step)
+      const events = isSnapshot ? [dialect.toFirst(step.task, historyLength)] : dialect.toEvents(step, ends)
+      return events.map((event, index) => eventText({ ...(index === events.length - 1 ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
+    },
+    onFailure: err => eventText({ data: wrap.failure(err) })
   }
-  return undefined
 }
 
-function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: IncomingMessage): { id: string, parts: readonly TaskPart[] } {
+/** The key under which a message may be sent again, if its sender asks for that. */
+function keyOf ({ said: { id } }: SendRequest, extensions: readonly string[], request: FastifyRequest): string | undefined {
+  const key = idempotencyKey(request)
+  if (key !== undefined || !extensions.includes(IDEMPOTENT_SEND)) return key
+  return `message:${id.length > MAX_PLAIN_ID ? createHash('sha256').update(id).digest('hex') : id}`
+}
+
+/** Whether the task has this message already: its sender did not get the answer, and it must not answer the next question. */
+function isRepeated ({ id: messageId, parts }: IncomingMessage, task: TaskRecord): boolean {
+  const before = task.messages.find(({ role, id }) => role === 'user' && id === messageId)
+  if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) refuseField('message.messageId', 'came with another message before; send a new one')
+  return before !== undefined
+}
+
+/** @throws A2A_INVALID_PARAMS, A2A_UNSUPPORTED_OPERATION */
+function checkContinues ({ contextId }: IncomingMessage, task: TaskRecord): void {
+  const { state } = task
+  if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
+  if (isTerminal(state)) throw new UnsupportedOperationError(`the task is ${state} already and takes no more messages; begin another one in its context`)
+  if (!isWaiting(state)) throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input or an authorization`)
+}
+
+function streamingDisabled (): Error {
+  return new UnsupportedOperationError('streaming is switched off here; send without it and read the task')
+}
+
+/** A task of another tenant is answered like an unknown one. @throws A2A_TASK_NOT_FOUND */
+function ofTenant (tenant: string | undefined, task: TaskRecord): TaskRecord {
+  if (tenant !== undefined && !skillNamesOf(tenant).includes(task.skill)) throw new NoSuchTaskError()
+  return task
+}
+
+/** The names that the skills of a VAC may have. */
+function skillNamesOf (vac: string): string[] {
+  return (Object.keys(SKILLS) as SkillKind[]).map(kind => SKILLS[kind].prefix + vac)
+}
+
+function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: IncomingMessage): UserMessage {
   return { id, parts, ...(metadata === undefined ? {} : { metadata }), ...(extensions === undefined ? {} : { extensions }), ...(referenceTaskIds === undefined ? {} : { referenceTaskIds }) }
 }

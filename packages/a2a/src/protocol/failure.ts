@@ -23,17 +23,11 @@ export const PLAIN_STATUSES: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE'
 }
 
-const OWN = /^(?:A2A|TASK|PUSH)_/
-
 export function codedFailure (err: unknown, request: FastifyRequest): CodedFailure {
-  const requestId = request.id
-  const { code, statusCode = 500, message } = (err ?? {}) as Partial<FastifyError>
-  if (code !== undefined && OWN.test(code)) {
-    return { status: statusCode, code, message: String(message), violations: violationsOf(err, request), requestId }
-  }
-  const { status: told, body: { error } } = failureOf(err, request)
-  // what the application around refuses for now, such as under pressure, is worth another try
-  return { status: told === 500 && statusCode === 503 ? 503 : told, code: error.code, message: error.message, requestId }
+  const { status, body: { error: { code, message } } } = failureOf(err, request)
+  // the application around refuses requests for the moment, such as under pressure: clients may try again
+  const isUnavailable = status === 500 && (err as Partial<FastifyError> | null)?.statusCode === 503
+  return { status: isUnavailable ? 503 : status, code, message, violations: violationsOf(err, request), requestId: request.id }
 }
 
 /** What of a message the arguments of the engine are. */

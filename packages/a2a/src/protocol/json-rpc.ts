@@ -1,6 +1,5 @@
-import { BodyTooDeepError, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core/plugin'
+import { BodyTooDeepError, isRecord, isTooDeep, MAX_BODY_DEPTH } from '@polyvac/core/plugin'
 import { InvalidEnvelopeError } from '../errors.js'
-import { isObject } from '../is-object.js'
 
 /** A request's id, echoed as it came. */
 export type RpcId = string | number | null
@@ -14,7 +13,7 @@ export interface RpcRequest {
 
 /** The id of whatever came, as far as it has one: failures before all checks carry it, too. */
 export function idOf (body: unknown): RpcId {
-  const id = isObject(body) ? body.id : null
+  const id = isRecord(body) ? body.id : null
   return isId(id) ? id : null
 }
 
@@ -22,7 +21,7 @@ export function idOf (body: unknown): RpcId {
 export function readEnvelope (body: unknown): RpcRequest {
   if (isTooDeep(body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
   if (Array.isArray(body)) throw new InvalidEnvelopeError('a batch is not taken here; send one request at a time')
-  if (!isObject(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
+  if (!isRecord(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
   const { jsonrpc, method, params = {}, id } = body
   if (jsonrpc !== '2.0') throw new InvalidEnvelopeError("`jsonrpc` must be '2.0'")
   if (!('id' in body)) throw new InvalidEnvelopeError('`id` is missing; give a string or a number, it comes back with the answer')

@@ -1,8 +1,7 @@
-import { problemsOf } from '@polyvac/core/plugin'
+import { isRecord, problemsOf } from '@polyvac/core/plugin'
 import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'
-import { isObject } from '../is-object.js'
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
@@ -13,7 +12,7 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
  * @throws A2A_INVALID_PARAMS with each problem by its field
  */
 export function readParams<T extends TObject> (schema: T, params: unknown): unknown {
-  const read = isObject(params) ? known(schema, params) : params
+  const read = isRecord(params) ? known(schema, params) : params
   let check = checks.get(schema)
   if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
   if (check.Check(read)) return read
@@ -41,7 +40,7 @@ function known (schema: TObject, value: Record<string, unknown>): Record<string,
 }
 
 function deep (schema: TSchema, value: unknown): unknown {
-  if (KindGuard.IsObject(schema)) return isObject(value) ? known(schema, value) : value
+  if (KindGuard.IsObject(schema)) return isRecord(value) ? known(schema, value) : value
   if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) return Array.isArray(value) ? value.map(item => deep(schema.items, item)) : value
   return value
 }

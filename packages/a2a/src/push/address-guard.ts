@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { unlessAborted, within } from '@polyvac/core/plugin'
 import type { Agent } from 'undici'
 import { AllowList, bareHost } from './allow-list.js'
 import { PushUrlRefusedError } from './errors.js'
@@ -63,7 +64,7 @@ export class AddressGuard {
     signal.throwIfAborted()
     const parsed = this.checkUrl(url)
     const host = bareHost(parsed.hostname)
-    const found = isIP(host) === 0 ? await this.#lookupWithin(host, signal) : []
+    const found = isIP(host) === 0 ? await within(unlessAborted(this.#lookup(host).catch(() => []), signal), LOOKUP_MS, () => []) : []
     for (const { address } of found) this.#checkAddress(host, portOf(parsed), address)
     return parsed
   }
@@ -104,21 +105,6 @@ export class AddressGuard {
   #checkAddress (host: string, port: number, address: string): void {
     if (isPublicAddress(address) || this.#allow.has(host, port) || this.#allow.has(address, port)) return
     throw new PushUrlRefusedError(`'${host}' has an address that is not public`, 'give a host that the internet reaches, or have the operator allow it')
-  }
-
-  async #lookupWithin (host: string, signal: AbortSignal): Promise<Awaited<ReturnType<Lookup>>> {
-    let stop = (): void => {}
-    const late = new Promise<never[]>((resolve, reject) => {
-      const timer = setTimeout(resolve, LOOKUP_MS, [])
-      const abort = (): void => { reject(signal.reason) }
-      signal.addEventListener('abort', abort, { once: true })
-      stop = () => { clearTimeout(timer); signal.removeEventListener('abort', abort) }
-    })
-    try {
-      return await Promise.race([this.#lookup(host).catch(() => []), late])
-    } finally {
-      stop()
-    }
   }
 }
 

@@ -7,6 +7,8 @@ import { PushClosedError, PushTimeoutError } from './errors.js'
 import { checkSecrets, type PushSecrets } from './push-secrets.js'
 import type { SigningKeys } from './signing-keys.js'
 
+/** Default of the longest time of one delivery. */
+export const PUSH_TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 65_536
 
 /** What is sent. */
@@ -39,7 +41,7 @@ export interface PushDeliverer {
 
 /** Sends the events of a task store to the receivers that its push configs name, signed, once each unless they fail. */
 export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
-  const { guard, keys, issuer, timeoutMs = 10_000, payload, log } = options
+  const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log } = options
   const running = new Set<AbortController>()
   let closed: Promise<void> | undefined
 

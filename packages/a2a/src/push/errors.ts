@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { createError } from '@polyvac/core/plugin'
 
 /** An address that notifications are not sent to. Arguments: reason, remedy. Neither holds credentials of the URL. */
 export const PushUrlRefusedError = createError<[string, string]>('PUSH_URL_REFUSED',

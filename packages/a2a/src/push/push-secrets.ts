@@ -1,3 +1,4 @@
+import { isRecord } from '@polyvac/core/plugin'
 import { PushSecretsError } from './errors.js'
 
 const MAX_TOKEN_LENGTH = 4_096
@@ -48,6 +49,6 @@ function isNone (value: unknown): boolean {
 }
 
 function members (value: unknown, name: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new PushSecretsError(name, 'give an object')
-  return value as Record<string, unknown>
+  if (!isRecord(value)) throw new PushSecretsError(name, 'give an object')
+  return value
 }

@@ -1,4 +1,4 @@
-import { AnswerArtifact, type Answer } from '@polyvac/core'
+import { AnswerArtifact } from '@polyvac/core'
 import { problemsOf, VacInvalidResultError } from '@polyvac/core/plugin'
 import type { TaskPart, TaskUpdate } from '@polyvac/tasks'
 import { Type } from '@sinclair/typebox'
@@ -12,7 +12,7 @@ const check = TypeCompiler.Compile(Type.Array(AnswerArtifact, { maxItems: MAX_AR
 const CONTENTS = ['text', 'bytes', 'url', 'data'] as const
 
 /** The artifacts that an interpreter ended with, for the log of the task. @throws VAC_INVALID_RESULT */
-export function artifactsOf (vac: string, { artifacts = [] }: Answer): NonNullable<TaskUpdate['artifact']>[] {
+export function artifactsOf (vac: string, artifacts: unknown): NonNullable<TaskUpdate['artifact']>[] {
   if (!check.Check(artifacts)) throw new VacInvalidResultError(JSON.stringify(vac), `artifacts of another shape (${problemsOf(check, artifacts, 'artifacts').map(({ path, message }) => `${path}: ${message}`).join('; ')})`)
   return artifacts.map(({ name, description, metadata, parts }) => ({ name, description, metadata, parts: parts.map(part => toPart(vac, part)) }))
 }

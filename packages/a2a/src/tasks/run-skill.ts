@@ -113,7 +113,7 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext, art
     await context.emit({ state: 'completed', ...(text === said ? {} : { message: agentMessage(text) }) })
     return 'completed'
   }
-  const made = artifactsOf(vac.name, answer)
+  const made = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || made.length === 0
   const last = hasText ? artifact : made.pop()
   await context.emit([...made.map(artifact => ({ artifact })), { state: 'completed', artifact: last }])
@@ -139,7 +139,7 @@ async function callOf (task: TaskRecord, { stop, attempt }: TaskContext, { vacs,
     signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
-    principal: task.owner === ANYONE ? undefined : { owner: task.owner, scopes: task.metadata.scopes as string[] | undefined },
+    principal: task.owner === ANYONE.owner ? undefined : { owner: task.owner, scopes: task.metadata.scopes as string[] | undefined },
     protocol: 'a2a'
   }
 }

@@ -2,34 +2,34 @@ import type { McpServerConfig } from '@polyvac/core'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What every program needs and nobody keeps a secret in; the list of the protocol's own SDKs. */
+/** Variables that every program needs and that are not secret; the list of the MCP SDKs. */
 const SAFE = process.platform === 'win32'
   ? ['APPDATA', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'PATH', 'PROCESSOR_ARCHITECTURE', 'SYSTEMDRIVE', 'SYSTEMROOT', 'TEMP', 'USERNAME', 'USERPROFILE', 'PROGRAMFILES']
   : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']
 
-/** Polyvac's own, wherever it runs: no child of a bare entry gets them. */
+/** Variables of Polyvac: a bare entry does not inherit them. */
 const OWN = /^(?:POLYVAC_.*|DATABASE_URL|PGPASSWORD)$/
 
 export interface EnvironmentRule {
   /** The environment of the service. */
   readonly env: Environment
-  /** `none`: a bare entry inherits no more than the safe list. */
+  /** `none`: a bare entry inherits the safe list alone. */
   readonly inheritEnv: 'all' | 'none'
-  /** Names that a bare entry never inherits: what the service's own configuration read. */
+  /** Names that a bare entry does not inherit: the variables that the service's configuration uses. */
   readonly secretEnv: readonly string[]
 }
 
 export interface ChildEnvironment {
   readonly env: Record<string, string>
-  /** Names in `inherit_env` that the service does not have. */
+  /** Names in `inherit_env` that the environment lacks. */
   readonly missing: readonly string[]
-  /** Whether the child inherits the environment of the service at large. */
+  /** Whether the child inherits more than the safe list and named variables. */
   readonly inheritsAll: boolean
 }
 
 /**
  * The environment of a server. The service description passes credentials as variables of the service, so a bare entry
- * inherits them, less Polyvac's own; an entry that names `env` or `inherit_env` gets the safe list, those, and nothing else.
+ * inherits them, without those of Polyvac. An entry with `env` or `inherit_env` gets the safe list and those alone.
  */
 export function childEnvironment ({ env: own, inherit_env: names }: McpServerConfig, { env, inheritEnv, secretEnv }: EnvironmentRule): ChildEnvironment {
   const inheritsAll = own === undefined && names === undefined && inheritEnv === 'all'

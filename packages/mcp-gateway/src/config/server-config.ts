@@ -7,7 +7,8 @@ export type NamedServer = McpServerConfig & { readonly name: string }
 const compiled = TypeCompiler.Compile(McpServerConfig)
 
 /**
- * The configured servers by name, checked. Takes the list of the service description, or the `mcpServers` map of other tools.
+ * Checks the configured servers and returns them by name. Takes the list of the service description, or the
+ * `mcpServers` map of other tools.
  * @throws MCP_GATEWAY_OPTIONS with every problem
  */
 export function namedServers (given: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>>): Map<string, NamedServer> {
@@ -49,7 +50,13 @@ function protocolOf (url: string): string {
 
 const UNFILLED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-/** Names of variables that the configuration refers to and that nobody filled in. */
+/** The failure of a server whose entry refers to variables that are not set. */
+export function unsetVariables (names: readonly string[]): Error {
+  const verb = names.length === 1 ? 'is' : 'are'
+  return new Error(`${names.join(', ')} ${verb} not set, though its entry needs it: set it in the environment of the service`)
+}
+
+/** Names of variables that the configuration refers to and that are not set. */
 export function unfilledVariables ({ command, args = [], env = {}, url, headers = {}, oauth = { client_id: '', client_secret: '' } }: McpServerConfig): string[] {
   const texts = [command, ...args, ...Object.values(env), url, ...Object.values(headers), ...Object.values(oauth)]
   return [...new Set(texts.flatMap(text => [...(text ?? '').matchAll(UNFILLED)].map(match => match[1]!)))]

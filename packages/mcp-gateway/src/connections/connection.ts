@@ -1,17 +1,36 @@
 import type { ListKind } from '@polyvac/mcp-protocol'
-import type { Limits, Log } from '../options.js'
-import type { Session } from '../session/session.js'
+import type { Log } from '@polyvac/core'
+import type { Limits } from '../options.js'
+import type { NamedServer } from '../config/server-config.js'
+import type { Session, SessionOptions } from '../session/session.js'
+import type { Redact } from './redact.js'
 
-/** What all connections of a gateway share. */
+/** The parts that all connections of a gateway share. */
 export interface ConnectionContext {
   readonly limits: Limits
   readonly log: Log
   readonly onChange: (kinds: readonly ListKind[]) => void
-  /** A resource that is watched has changed. */
+  /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
 }
 
-/** How a connection came to its end. */
+/** The options that sessions of both kinds of connection share. */
+export function sessionOptions (
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redact
+): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
+  return {
+    name,
+    limits,
+    callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
+    allow,
+    deny,
+    onChange,
+    onUpdated,
+    onTrouble: err => log.debug({ mcpServer: name, err: redact(err.message) }, 'trouble with an MCP server')
+  }
+}
+
+/** How a connection ended. */
 export interface End {
   readonly problem: string
   readonly exitCode?: number | null | undefined
@@ -19,30 +38,33 @@ export interface End {
   readonly stderr: readonly string[]
 }
 
-/** One attempt to be connected to a server: from its start to its end. */
+/** One connection to a server, from its start to its end. */
 export interface Connection {
   readonly session: Session
   readonly pid: number | undefined
   readonly missingEnv: readonly string[]
-  /** Whether no further attempt can succeed before the configuration changes. */
+  /** Whether every attempt fails until the configuration changes. */
   readonly isMisconfigured: boolean
-  /** Whether it ended because the server had forgotten the session. */
+  /** Whether it ended because the server forgot the session or changed its binding. */
   readonly wasStale: boolean
-  /** Starts the server and shakes hands. */
+  /** Starts the server and performs the handshake. */
   open (signal: AbortSignal): Promise<void>
-  /** Ends it, and whatever the server has started. May be called twice. */
+  /** Ends the connection and the processes of the server. May be called twice. */
   close (): Promise<void>
   /** Ends a server that does not answer. */
   kill (): void
-  /** Resolves with how it ended, once it has. */
+  /** Resolves when it has ended. */
   ended (): Promise<End>
   stderr (): readonly string[]
   redact (text: string): string
-  /** A failure in words, without secrets. */
+  /** The text of a failure, without secrets. */
   problemOf (err: unknown): string
-  /** Whether a failed request shows that the server forgot the session, or speaks another era by now; the request may then go out once more. */
+  /**
+   * Whether a failed request shows that the server forgot the session, or changed its binding. The request may then be
+   * sent once more.
+   */
   isStale (err: unknown): boolean | Promise<boolean>
-  /** Whether a failed request shows that the server cannot be reached any more. */
+  /** Whether a failed request shows that the server is unreachable. */
   isUnreachable (err: unknown): boolean
 }
 

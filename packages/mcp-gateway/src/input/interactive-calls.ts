@@ -8,38 +8,38 @@ import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
 import { InvalidRequestError, type LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 
-/** Whoever does not say what it can answer is asked everything. */
+/** Capabilities of a caller that does not declare any. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 
-/** A call that has ended, or one that asks for input and waits for a second call. */
+/** The result of a call, or its requests for input: it then waits for a second call. */
 export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, ServerRequest>>, readonly requestState: string }
 
-/** What else the caller of a request hears of its call. */
-type Told = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
+/** Notifications of one request of a call. */
+type Listeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
 
 interface Open { readonly question: ServerRequest, answer (response: Record<string, unknown>): void, decline (): void }
 
 /**
- * A call in progress, over as many requests of its caller as it takes. An object of a class, and few literals beside it:
- * V8 moves what a literal makes to its old space once many of them have outlived a collection, and there each of them kept
- * a whole request until the next full one. It is also what the gateway is told of the call.
+ * A call in progress, over one or more requests of its caller, and its options. An instance of a class and few object
+ * literals: V8 allocates literals in its old space once many have survived a collection, and each kept a whole request
+ * alive until the next full one.
  */
 class Running implements CallOptions {
-  /** That of its first request, for as long as the call lasts. */
+  /** The signal of its first request, for as long as the call lasts. */
   readonly signal: LightAbort
   readonly owner: string | undefined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
   readonly logLevel: string | undefined
-  /** Called when a question comes. */
+  /** Called with each new question. */
   onQuestion: (() => void) | undefined
   done: Promise<ToolResult> | undefined
   readonly capabilities: CallBody['capabilities']
   readonly #hasRoom: () => boolean
   #asked = 0
 
-  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: LightAbort, { onProgress, onMessage, logLevel }: Told, hasRoom: () => boolean) {
+  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: LightAbort, { onProgress, onMessage, logLevel }: Listeners, hasRoom: () => boolean) {
     this.owner = owner
     this.capabilities = capabilities
     this.signal = signal
@@ -71,7 +71,7 @@ class Running implements CallOptions {
   }
 }
 
-/** Calls that may ask their caller something in between: the caller is answered with the question, the call waits here. */
+/** Calls that may request input: the caller gets the questions as its response, and the call waits here. */
 export class InteractiveCalls {
   readonly #servers: Servers
   readonly #states: RequestStates
@@ -84,21 +84,21 @@ export class InteractiveCalls {
   }
 
   /**
-   * Calls a tool, or goes on with a call that asked.
-   * @param signal that of the request; that of a call's first request lives as long as the call
-   * @throws what befalls a call, MCP_INVALID_STATE
+   * Calls a tool, or resumes a call that requested input.
+   * @param signal of this request; that of a call's first request lives as long as the call
+   * @throws the errors of a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, owner: string | undefined, signal: LightAbort, told: Told = {}): Promise<Outcome> {
+  async call (body: CallBody, owner: string | undefined, signal: LightAbort, listeners: Listeners = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
-      const running = new Running(capabilities, owner, signal, told, this.#hasRoom)
+      const running = new Running(capabilities, owner, signal, listeners, this.#hasRoom)
       running.done = this.#start(server, tool, args, running)
       return await this.#outcome(running, body, owner)
     }
     const running = this.#resume(body, owner, requestState)
     const leave = (): void => running.signal.abort(signal.reason)
-    running.onProgress = told.onProgress
-    running.onMessage = told.onMessage
+    running.onProgress = listeners.onProgress
+    running.onMessage = listeners.onMessage
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     try {
@@ -112,25 +112,25 @@ export class InteractiveCalls {
     return await this.#servers.get(server).call(tool, args, running)
   }
 
-  /** The end of a call, or its next questions. */
+  /** The result of a call, or its next questions. */
   #outcome (running: Running, body: CallBody, owner: string | undefined): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       running.onQuestion = () => {
-        // those that come together are told together
+        // questions of the same turn are sent together
         setImmediate(() => { if (running.questions.size > 0) resolve(this.#park(running, body, owner)) })
       }
-      // a call that fails while nobody waits for it has failed for the second request
+      // a call that fails while it is parked fails for its second request
       running.done?.then(result => resolve({ result }), reject)
       if (running.questions.size > 0) running.onQuestion()
     })
   }
 
-  /** What a call that asked waits for, by key. @throws MCP_INVALID_STATE */
+  /** The open questions of a parked call, by key. @throws MCP_INVALID_STATE */
   questions (body: CallBody, owner: string | undefined, requestState: string): Readonly<Record<string, ServerRequest>> {
     return questionsOf(this.#parkedAt(body, owner, requestState).running)
   }
 
-  /** Declines all that is open. */
+  /** Declines all open questions. */
   close (): void {
     for (const id of [...this.#parked.keys()]) this.#expire(id)
   }
@@ -149,7 +149,7 @@ export class InteractiveCalls {
     clearTimeout(timer)
     this.#parked.delete(id)
     for (const [key, answer] of answers) {
-      // only the tool source, which asks in between, can have no answer
+      // undefined comes from the tool source alone, and means declined
       if (answer === undefined) running.questions.get(key)?.decline()
       else running.questions.get(key)?.answer(answer as Record<string, unknown>)
       running.questions.delete(key)
@@ -168,7 +168,7 @@ export class InteractiveCalls {
     return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
   }
 
-  /** Nobody came back: the questions are declined, and the call goes on as it will. */
+  /** The caller did not come back: its questions are declined, and the call continues. */
   #expire (id: string): void {
     const parked = this.#parked.get(id)
     if (parked === undefined) return
@@ -186,7 +186,7 @@ function questionsOf ({ questions }: Running): Record<string, ServerRequest> {
   return Object.fromEntries([...questions].map(([key, { question }]) => [key, question]))
 }
 
-/** @throws BAD_REQUEST; the state stays good */
+/** @throws BAD_REQUEST; the state remains valid */
 function checkAnswer (key: string, answer: unknown, { method }: ServerRequest): void {
   const { action } = (answer ?? {}) as { action?: unknown }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw invalid(key, 'expected object')

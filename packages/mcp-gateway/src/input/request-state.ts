@@ -1,16 +1,16 @@
 import { SignedStates, type StateFault } from '@polyvac/core/plugin'
 import { InvalidStateError } from '../errors.js'
 
-/** What a call is: a state belongs to one and fits no other. */
+/** What identifies a call: a state is valid for one call alone. */
 export interface CallIdentity { readonly owner?: string | undefined, readonly server: string, readonly tool: string, readonly args: unknown }
 
 const FAULTS: Readonly<Record<StateFault, string>> = {
-  forged: 'its requestState is not of this gateway',
-  foreign: 'its requestState is of another caller, server, tool or other arguments',
-  expired: 'its question is too old'
+  forged: 'its requestState was not signed by this gateway',
+  foreign: 'its requestState belongs to another caller, server, tool or other arguments',
+  expired: 'its question has expired'
 }
 
-/** Makes and reads `requestState`: the id of a call that waits here. */
+/** Signs and reads `requestState`: the id of a parked call. */
 export class RequestStates {
   readonly #states: SignedStates
 

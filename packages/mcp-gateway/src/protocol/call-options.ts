@@ -1,10 +1,10 @@
 import type { AbortSignalLike } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage, ServerRequest } from '@polyvac/mcp-protocol'
 
-/** Gives the answer to a question, or says that nobody can. */
+/** Answers a request of the server. @throws Declined */
 export type InputHandler = (question: ServerRequest, signal: AbortSignalLike) => Promise<Record<string, unknown>>
 
-/** What a caller has to say to the questions that a server of revision 2026-07-28 put into its last result. */
+/** A caller's answers to the last `input_required` result of a server of revision 2026-07-28. */
 export interface Round {
   readonly inputResponses?: Readonly<Record<string, unknown>> | undefined
   readonly requestState?: string | undefined
@@ -14,19 +14,21 @@ export interface CallOptions {
   /** Cancels the call at its server. Any AbortSignal will do. */
   readonly signal?: AbortSignalLike | undefined
   readonly onProgress?: ((progress: CallProgress) => void) | undefined
-  /** Gets what the server logs in the call, as far as that can be told. */
+  /** Receives log messages of the call, as far as the binding assigns them to calls. */
   readonly onMessage?: ((message: LogMessage) => void) | undefined
-  /** The lowest level of log messages that are wanted. Default: what the server sends without being asked. */
+  /** The lowest level of log messages. Default: the server decides. */
   readonly logLevel?: string | undefined
-  /** Whose call it is, where that is known: a question that may be another's is shown to nobody. */
+  /** The owner of the call, if known: a request of the server that may belong to another owner is declined. */
   readonly owner?: string | undefined
-  /** Answers questions of the server; without it they are declined. */
+  /** Answers requests of the server; without it they are declined. */
   readonly ask?: InputHandler | undefined
-  /** What the caller can answer, as a server of revision 2026-07-28 is told. Default: elicitation and sampling. */
+  /** Client capabilities for a server of revision 2026-07-28. Default: elicitation and sampling. */
   readonly capabilities?: object | undefined
-  /** For a server of revision 2026-07-28: it goes with the request, and a result that asks for input is given back as it is. */
+  /**
+   * Sent with the request to a server of revision 2026-07-28; its `input_required` result is then returned unchanged.
+   */
   readonly round?: Round | undefined
 }
 
-/** A server's whole result: `content`, `structuredContent`, `isError` and what else it says. */
+/** A server's whole result: `content`, `structuredContent`, `isError` and any other fields. */
 export type ToolResult = Readonly<Record<string, unknown>>

@@ -1,15 +1,15 @@
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 
-/** One entry of a list, as the server wrote it. */
+/** One entry of a list, unchanged. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** Entries taken of one list; a server that pages without end would take the memory. */
+/** Entries of one list: pages without end would exhaust the memory. */
 export const MAX_ITEMS = 20_000
 const MAX_PAGES = 2_000
 
 /**
- * All pages of a list, in an order that does not depend on the server's: by the entry's name or URI. The first of two
- * entries with one name counts. Entries without a name are left out.
+ * Reads all pages of a list, sorted by name or URI. The first of two entries with one name counts. Entries without a
+ * name are left out.
  */
 export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<Item[]> {
   const { key, id } = LISTS[kind]
@@ -22,7 +22,7 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
       const name = typeof item === 'object' && item !== null ? (item as Item)[id] : undefined
       if (typeof name === 'string' && name !== '' && !items.has(name) && items.size < MAX_ITEMS) items.set(name, item as Item)
     }
-    // the empty text is a cursor like any other; one that comes again leads in a circle
+    // the empty string is a valid cursor; a repeated cursor would be an endless loop
     if (typeof nextCursor !== 'string' || cursors.has(nextCursor) || items.size >= MAX_ITEMS) break
     cursors.add(nextCursor)
     cursor = nextCursor

@@ -1,12 +1,12 @@
+import { packageVersion } from '@polyvac/core/plugin'
 import { MODERN_META, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
-import { version } from '../version.js'
 import type { CallOptions } from './call-options.js'
 
-/** The revision that the gateway speaks of those without sessions. */
+/** The revision without sessions that the gateway supports. */
 export const MODERN_REVISION = MODERN_REVISIONS[0]
 
 export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
-export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version } as const
+export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version: packageVersion(import.meta.url) } as const
 
 /** `_meta` of every request of this revision. */
 export const ENVELOPE = {

@@ -1,12 +1,12 @@
 import type { ServerItem } from '../servers.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { ToolResult } from '../protocol/call-options.js'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
 
-/** What the lists of the service description are made of, entry by entry. Missing words are empty texts, never absent. */
+/** The entries of the lists of the service description. Missing texts are empty, never absent. */
 const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => Record<string, unknown> } = {
   tools: ({ server, item }) => ({ name: item.name, description: text(item.description), inputSchema: { type: 'object', ...record(item.inputSchema) }, server }),
   resources: ({ server, item }) => ({ uri: item.uri, name: text(item.name) || text(item.title) || item.uri, description: text(item.description), mimeType: text(item.mimeType), server }),
@@ -26,7 +26,10 @@ export function listBody (kind: ListKind, items: readonly ServerItem[]): Record<
   return { [KEY[kind]]: items.map(ENTRY[kind]) }
 }
 
-/** The contents of a resource. Each holds text, as the service description says; what is no text has `blob` beside an empty one. */
+/**
+ * The contents of a resource. Each has `text`, by the service description; binary content has `blob` and an empty
+ * text.
+ */
 export function contentsBody ({ contents }: ToolResult): { contents: Array<Record<string, unknown>> } {
   return {
     contents: (Array.isArray(contents) ? contents : []).map(record).map(({ uri, mimeType, text: words, blob }) => ({

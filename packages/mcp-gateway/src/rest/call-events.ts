@@ -1,47 +1,26 @@
-import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
+import { SseBody } from '@polyvac/core/plugin'
 import type { CallProgress } from '@polyvac/mcp-protocol'
-
-/** Longest silence of a stream in ms; then a comment goes out, so that nothing on the way takes it for dead. */
-const KEEP_ALIVE_MS = 15_000
-
-/** Text that waits for a reader that does not read, in characters; past it, progress is left out. The end never is. */
-const MAX_WAITING_CHARS = 1024 * 1024
+import type { FastifyReply } from 'fastify'
 
 interface Outcome { readonly event: string, readonly data: unknown }
 
 /**
- * Answers a call as server-sent events: `progress` as it comes, then one event with the outcome. Headers leave with the
- * first event, so a call that fails before it is still an ordinary error.
+ * Answers a call with server-sent events: `progress` as it is reported, then one event with the outcome. A call that
+ * fails before its first event throws. Progress is left out while the reader is far behind; the outcome never is.
  */
-export async function sendCallEvents (reply: FastifyReply, call: (onProgress: (progress: CallProgress) => void) => Promise<Outcome>, failed: (err: unknown) => Outcome): Promise<FastifyReply> {
-  const body = new Readable({ read () {} })
-  let begun = false
-  const write = (text: string): void => {
-    if (!begun) {
-      begun = true
-      reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-cache').header('x-accel-buffering', 'no').send(body)
-    }
-    if (!body.destroyed) body.push(text)
-  }
-  const timer = setInterval(() => { if (body.readableLength === 0) write(': keep-alive\n\n') }, KEEP_ALIVE_MS)
-  let outcome: Outcome
+export async function sendCallEvents (reply: FastifyReply, call: (onProgress: (progress: CallProgress) => void) => Promise<Outcome>,
+  outcomeOf: (err: unknown) => Outcome): Promise<FastifyReply> {
+  const body = new SseBody(reply)
+  const send = ({ event, data }: Outcome): void => { body.event(event, JSON.stringify(data))?.catch(() => {}) }
   try {
-    outcome = await call(progress => {
-      timer.refresh()
-      if (body.readableLength < MAX_WAITING_CHARS) write(eventText({ event: 'progress', data: progress }))
-    })
+    send(await call(data => { if (!body.isFull) send({ event: 'progress', data }) }))
   } catch (err) {
-    if (!begun) throw err
-    outcome = failed(err)
-  } finally {
-    clearInterval(timer)
+    if (!body.hasBegun) {
+      body.destroy()
+      throw err
+    }
+    send(outcomeOf(err))
   }
-  write(eventText(outcome))
-  if (!body.destroyed) body.push(null)
+  body.finish()
   return reply
-}
-
-function eventText ({ event, data }: Outcome): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }

@@ -1,27 +1,18 @@
 import { failureOf as failureOfRequest, retryAfter } from '@polyvac/core/plugin'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { contextOf } from '../errors.js'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../schemas.js'
-
-const OWN = /^(?:MCP_|SHUTTING_DOWN$|CALL_ABORTED$)/
 
 export interface Failure { readonly status: number, readonly body: GatewayError }
 
-/**
- * What to tell a caller about an error: `{ error, code, … }`, `error` being a text as the service description has it.
- * Errors of this package speak for themselves, with their server, tool and details; others as on every wire.
- */
+/** The response to a failed request: `{ error, code, … }` of the service description, where `error` is a text. */
 export function failureOf (err: unknown, request: FastifyRequest): Failure {
-  const { code: own, statusCode, message: text } = (err ?? {}) as Partial<FastifyError>
-  if (statusCode !== undefined && text !== undefined && own !== undefined && OWN.test(own)) {
-    const { server, tool, details } = contextOf(err) ?? {}
-    return {
-      status: statusCode,
-      body: { error: text, code: own, ...server !== undefined && { server }, ...tool !== undefined && { tool }, ...details !== undefined && { details } }
-    }
-  }
   const { status, body: { error: { code, message, requestId } } } = failureOfRequest(err, request)
-  return { status, body: { error: message, code, ...status === 500 && { details: { requestId } } } }
+  const { server, tool, details = code === 'INTERNAL_ERROR' ? { requestId } : undefined } = contextOf(err) ?? {}
+  return {
+    status,
+    body: { error: message, code, ...server !== undefined && { server }, ...tool !== undefined && { tool }, ...details !== undefined && { details } }
+  }
 }
 
 /** Answers a failed request of the plugin's scope. */

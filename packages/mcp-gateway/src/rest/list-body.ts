@@ -1,10 +1,11 @@
+import { matchesEtag } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerItem } from '../servers.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listBody } from './bodies.js'
 
-/** Bodies kept: one for each list, of all servers and of one. */
+/** Bodies kept: one for each list, of all servers or of one. */
 const MAX_KEPT = 200
 
 interface Kept {
@@ -13,14 +14,14 @@ interface Kept {
   readonly etag: string
 }
 
-/** Lists as text with their ETag, made anew only when an entry is another one: a list may be long, and is asked for often. */
+/** Serialized lists with their ETag, cached until an entry changes: lists are long and requested often. */
 export class ListBodies {
   readonly #kept = new Map<string, Kept>()
 
   send (request: FastifyRequest, reply: FastifyReply, kind: ListKind, of: string, items: readonly ServerItem[]): FastifyReply {
     const { text, etag } = this.#body(kind, `${kind} ${of}`, items)
     reply.header('etag', etag).header('cache-control', 'no-cache')
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').serializer(String).send(text)
   }
 
@@ -33,10 +34,4 @@ export class ListBodies {
     this.#kept.set(key, kept)
     return kept
   }
-}
-
-/** RFC 9110, section 13.1.2: a list of tags, compared weakly, or `*`. */
-function matches (header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  return header.split(',').some(tag => [etag, `W/${etag}`, '*'].includes(tag.trim()))
 }

@@ -1,12 +1,12 @@
 import type { Item } from '../protocol/lists.js'
 import type { ServerItem } from '../servers.js'
-import { version } from '../version.js'
+import { CLIENT_INFO } from '../protocol/revision.js'
 
 type Json = Record<string, unknown>
 
 const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` })
 
-/** An OpenAPI 3.1 document of the tools as they are now: the body of POST /mcp/call, tool by tool, each with its own schemas. */
+/** An OpenAPI 3.1 document of the current tools: the body of POST /mcp/call, with one schema for each tool. */
 export function toolsDocument (tools: readonly ServerItem[], prefix: string): Json {
   const schemas: Json = {
     Error: {
@@ -24,7 +24,7 @@ export function toolsDocument (tools: readonly ServerItem[], prefix: string): Js
   const answer = (description: string, schema: Json): Json => ({ description, content: { 'application/json': { schema } } })
   return {
     openapi: '3.1.0',
-    info: { title: 'MCP tools', version, description: 'Every tool of the configured MCP servers, called by POST /mcp/call' },
+    info: { title: 'MCP tools', version: CLIENT_INFO.version, description: 'Every tool of the configured MCP servers, called by POST /mcp/call' },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     paths: {
       [`${prefix}/mcp/call`]: {
@@ -52,12 +52,12 @@ function callSchema (server: string, { name, title, description, inputSchema }: 
     ...typeof title === 'string' && { title },
     ...typeof description === 'string' && { description },
     required: ['server', 'tool', 'arguments'],
-    // a document of its own: the references of the tool's schema are to its own root
+    // `$id` makes it a separate document: references in the tool's schema are relative to that
     properties: { server: { const: server }, tool: { const: name }, arguments: { $id: `urn:mcp:${encodeURIComponent(server)}:${encodeURIComponent(String(name))}`, ...inputSchema as Json } }
   }
 }
 
-/** A name as OpenAPI allows for a component; where two become one, a number tells them apart. */
+/** A name that OpenAPI permits for a component; a number distinguishes equal names. */
 function component (name: string, taken: Set<string>): string {
   const base = name.replace(/[^A-Za-z0-9._-]/g, '_')
   let unique = base

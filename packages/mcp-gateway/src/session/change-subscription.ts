@@ -1,15 +1,16 @@
 import { CODES } from '@polyvac/mcp-protocol'
 import { backoff } from '../backoff.js'
+import type { Limits } from '../options.js'
 import { RpcError, type Id } from '../protocol/json-rpc.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 
-/** Delay in ms before a subscription that ended is requested again. It doubles with each refusal in a row. */
-const LISTEN_AGAIN_MS = 2_000
-const LISTEN_AGAIN_MAX_MS = 60_000
+/** Delay before a subscription that ended is requested again, in delays before a restart: 2 s by default. */
+const DELAYS = 8
 
-/** Keeps one `subscriptions/listen` request open, for changes of lists and of watched resources (revision 2026-07-28). */
+/** Keeps one `subscriptions/listen` request open, for changes of lists and resources (revision 2026-07-28). */
 export class ChangeSubscription {
   readonly #channel: RpcChannel
+  readonly #limits: Limits
   /** Resources to be notified of. */
   readonly #uris = new Set<string>()
   #current: Id | undefined
@@ -20,8 +21,9 @@ export class ChangeSubscription {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor (channel: RpcChannel) {
+  constructor (channel: RpcChannel, limits: Limits) {
     this.#channel = channel
+    this.#limits = limits
   }
 
   watch (uri: string, isWatched: boolean): void {
@@ -66,8 +68,10 @@ export class ChangeSubscription {
     // a server without subscriptions: its lists expire by age
     const isUnknown = err instanceof RpcError && err.code === CODES.methodNotFound
     if (this.#isClosed || isUnknown || waiting !== this.#waiting) return
+    if (err instanceof Error) this.#channel.trouble(err)
     clearTimeout(this.#timer)
-    const ms = backoff(++this.#refusals, { firstMs: LISTEN_AGAIN_MS, maxMs: LISTEN_AGAIN_MAX_MS })
+    const { restartDelayMs, restartDelayMaxMs } = this.#limits
+    const ms = backoff(++this.#refusals, { firstMs: DELAYS * restartDelayMs, maxMs: restartDelayMaxMs })
     this.#timer = setTimeout(() => this.listen(), ms).unref()
   }
 }

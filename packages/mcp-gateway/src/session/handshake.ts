@@ -1,5 +1,5 @@
 import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
-import { isRecord } from '../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'
@@ -17,7 +17,7 @@ export interface ServerFacts {
 
 type Send = (method: string, params: object) => Promise<ToolResult>
 
-/** The handshake of revisions up to 2025-11-25. @throws if the server chooses a revision that the gateway does not support */
+/** The handshake of revisions up to 2025-11-25. @throws if the server chooses an unsupported revision */
 export async function initialize (send: Send): Promise<ServerFacts> {
   const { protocolVersion, capabilities, serverInfo } = await send('initialize', {
     protocolVersion: NEWEST_LEGACY, capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO
@@ -32,14 +32,17 @@ export async function initialize (send: Send): Promise<ServerFacts> {
 export async function discover (send: Send): Promise<ServerFacts> {
   const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {})
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_REVISION)) {
-    throw new RpcError(CODES.unsupportedVersion, `it supports ${JSON.stringify(supportedVersions)}, not ${MODERN_REVISION}`)
+    const versions = JSON.stringify(supportedVersions)
+    throw new RpcError(CODES.unsupportedVersion, `it supports ${versions}, not ${MODERN_REVISION}`)
   }
-  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined) }
+  const info = isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined
+  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(info) }
 }
 
 /** The capabilities that are objects. */
 function capabilitiesOf (value: unknown): Capabilities {
-  return Object.fromEntries(Object.entries(isRecord(value) ? value : {}).filter(([, one]) => isRecord(one))) as Capabilities
+  const declared = Object.entries(isRecord(value) ? value : {})
+  return Object.fromEntries(declared.filter(([, settings]) => isRecord(settings))) as Capabilities
 }
 
 function infoOf (value: unknown): ServerFacts['info'] {

@@ -6,7 +6,7 @@ interface Entry {
   readonly at: number
 }
 
-/** The lists of one session: read by need, kept until the server tells a change, or until they are old where it tells none. */
+/** The lists of one session: read lazily and kept until the server notifies of a change, or until they expire. */
 export class ListCache {
   readonly #page: (method: string, params: object) => Promise<Record<string, unknown>>
   readonly #lifeMs: (kind: ListKind) => number
@@ -36,7 +36,7 @@ export class ListCache {
     this.#entries.delete(kind)
   }
 
-  /** A notification of the server; gives back the lists that it makes stale. */
+  /** Drops the lists that a notification makes stale, and returns their kinds. */
   changed (method: string): ListKind[] {
     const kinds = LIST_KINDS.filter(kind => LISTS[kind].changed === method)
     for (const kind of kinds) this.drop(kind)

@@ -1,25 +1,25 @@
-import type { LinkedNode, LinkedSet } from '@polyvac/core/plugin'
+import { CallAbortedError, type LinkedNode, type LinkedSet } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
-import { CallAbortedError, CallTimeoutError } from '../errors.js'
+import { CallTimeoutError } from '../errors.js'
 import type { RpcChannel, Waiting } from './rpc-channel.js'
 
 export interface PendingRequestOptions {
   /** The server's name. */
   readonly server: string
   readonly requests: RpcChannel
-  /** Longest time in ms, progress or not. */
+  /** Longest time in ms, regardless of progress. */
   readonly maxMs: number
-  /** Calls on their way. */
+  /** Calls in flight. */
   readonly calls: LinkedSet<PendingRequest>
   readonly onLate: (request: PendingRequest) => void
-  /** What else goes with a request, where the server's revision knows such a thing. */
+  /** Adds to `_meta` of a request, from revision 2026-07-28 on. */
   readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
 }
 
 /**
- * A request on its way. It ends with its answer, when its time has passed without progress, or when its caller leaves. Its
- * time stands still while it is paused. One object, for all that a call needs, since there is one for every call.
+ * A request in flight. It ends with its response, after its timeout without progress, or when its signal fires. The
+ * timeout stops while it is paused. Everything is in one object: one is created for every call.
  */
 export class PendingRequest implements Waiting {
   readonly method: string
@@ -37,7 +37,7 @@ export class PendingRequest implements Waiting {
   #pauses = 0
 
   /**
-   * @param tool that is called, if it is a call
+   * @param tool the tool, if it is a call
    * @throws the server's error, MCP_CALL_TIMEOUT, or the reason of `options.signal`
    */
   static send (parts: PendingRequestOptions, timeoutMs: number, method: string, params: object, options: CallOptions, tool?: string): Promise<ToolResult> {
@@ -91,13 +91,13 @@ export class PendingRequest implements Waiting {
     if (--this.#pauses === 0) this.#timer = setTimeout(late, this.#timeoutMs, this)
   }
 
-  /** Its time is over. */
+  /** The timeout has passed. */
   late (): void {
     this.#parts.onLate(this)
     this.#giveUp(new CallTimeoutError(this.#parts.server, this.#timeoutMs / 1000))
   }
 
-  readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError()) as Error)
+  readonly #leave = (): void => this.#giveUp((this.options.signal?.reason ?? new CallAbortedError('the caller aborted it')) as Error)
 
   #giveUp (reason: Error): void {
     this.#parts.requests.cancel(this.#id, reason.message)
@@ -105,7 +105,7 @@ export class PendingRequest implements Waiting {
   }
 
   #end (): void {
-    // what is resumed after its end stays without a timer
+    // resume() after the end must not start a timer
     this.#pauses = Infinity
     clearTimeout(this.#timer)
     this.options.signal?.removeEventListener('abort', this.#leave)

@@ -1,10 +1,12 @@
+import { unlessAborted } from '@polyvac/core/plugin'
 import { CODES, TASKS_CAPABILITY, TASKS_EXTENSION } from '@polyvac/mcp-protocol'
 import { RpcError } from '../protocol/json-rpc.js'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
 import { answersTo } from './server-requests.js'
 
-/** How often a task is looked at, in ms, within what its server wishes. */
+/** Bounds of the poll interval in ms, whatever the server requests. */
 const MIN_POLL_MS = 100
 const MAX_POLL_MS = 1_000
 
@@ -18,12 +20,15 @@ export interface AwaitedTaskParts {
   readonly onTrouble: (err: Error) => void
 }
 
-/** A call as a task of 2025-11-25, for a caller that knows none. Its result is the place where a server asks its questions. */
+/**
+ * Calls a tool as a task of 2025-11-25, for a caller without tasks. The server sends its requests to the client during
+ * `tasks/result`.
+ */
 export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   const { request, params, options } = parts
   const begun = await request('tools/call', { ...params, task: {} }, options, params.name)
   const { taskId } = (begun.task ?? {}) as ToolResult
-  // a server that says so of its tool and has no task after all
+  // the tool is declared as a task, and the server answered with a result
   if (typeof taskId !== 'string') return begun
   return await untilEnded(parts, taskId, async taskId => {
     const { status, pollInterval } = await request('tasks/get', { taskId }, { signal: options.signal })
@@ -31,13 +36,13 @@ export async function awaitTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   })
 }
 
-/** The same by the extension of 2026-07-28: answers are given to the task. */
+/** The same with the extension of 2026-07-28: input responses are sent with `tasks/update`. */
 export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolResult> {
   const { request, params, options } = parts
   const { signal, owner, ask, onProgress, onMessage, logLevel, capabilities } = options
   const begun = await request('tools/call', params, { signal, owner, ask, onProgress, onMessage, logLevel, capabilities: { ...capabilities, ...TASKS_CAPABILITY } }, params.name)
   if (begun.resultType !== 'task') return begun
-  // what was answered is still asked until the server has taken the answer; what is asked anew is answered anew
+  // a request stays listed until the server has read its response; a changed request under the same key is a new one
   let answered = new Map<string, string>()
   return await untilEnded(parts, begun.taskId, async taskId => {
     const { status, result, error, inputRequests, pollIntervalMs } = await request('tasks/get', { taskId }, { signal, capabilities: TASKS_CAPABILITY })
@@ -59,13 +64,16 @@ export async function awaitModernTask (parts: AwaitedTaskParts): Promise<ToolRes
   })
 }
 
-/** Whether a server refuses a call because it would become a task, which its caller does not know. */
+/** Whether a server refuses a call because the client did not declare the tasks extension. */
 export function wantsTask (err: unknown): boolean {
   const { code, data } = (err ?? {}) as { code?: unknown, data?: { requiredCapabilities?: { extensions?: object } } }
   return code === CODES.missingCapability && data?.requiredCapabilities?.extensions !== undefined && TASKS_EXTENSION in data.requiredCapabilities.extensions
 }
 
-/** `look` gives the result, or how long to wait before the next look. A task that nobody waits for any more is cancelled. */
+/**
+ * Polls until `look` returns a result; a number is the delay before the next look. Cancels the task when the call
+ * fails.
+ */
 async function untilEnded ({ server, maxMs, options, request, onTrouble }: AwaitedTaskParts, taskId: unknown, look: (taskId: unknown) => Promise<unknown>): Promise<ToolResult> {
   const begun = performance.now()
   try {
@@ -73,25 +81,11 @@ async function untilEnded ({ server, maxMs, options, request, onTrouble }: Await
       const seen = await look(taskId)
       if (typeof seen === 'object' && seen !== null) return seen as ToolResult
       if (performance.now() - begun > maxMs) throw new CallTimeoutError(server, maxMs / 1000)
-      await pause(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS, options.signal)
+      const pause = delay(typeof seen === 'number' && seen >= 0 ? Math.min(Math.max(seen, MIN_POLL_MS), MAX_POLL_MS) : MAX_POLL_MS)
+      await (options.signal === undefined ? pause : unlessAborted(pause, options.signal))
     }
   } catch (err) {
     request('tasks/cancel', { taskId }, { capabilities: TASKS_CAPABILITY }).catch(onTrouble)
     throw err
   }
-}
-
-/** @throws the reason of the signal */
-function pause (ms: number, signal: CallOptions['signal']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted === true) reject(signal.reason)
-      else resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted === true) end()
-  })
 }

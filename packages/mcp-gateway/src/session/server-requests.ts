@@ -1,35 +1,38 @@
 import { CODES, isServerRequestMethod, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { InputHandler, CallOptions } from '../protocol/call-options.js'
-import { checkQuestions } from '../protocol/check-result.js'
+import { checkInputRequests } from '../protocol/check-result.js'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { PendingRequest } from './pending-request.js'
 import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core/plugin'
 
-/** Tools remembered as ones that ask. */
+/** Tools remembered for having sent requests during a call. */
 const MAX_REMEMBERED = 1_000
 
 /**
- * Finds the call that a question of the server belongs to. Up to revision 2025-11-25 the question does not say so over
- * stdio: it is the only call in flight, or, where all of them are of one owner, the only one whose tool has asked before.
- * Else nobody is asked.
+ * Assigns requests of the server to calls. Up to revision 2025-11-25 a request over stdio does not name its call. It is
+ * the only call in flight or, if all calls have one owner, the only one whose tool has sent a request before. Any other
+ * request is declined.
  */
 export class ServerRequests {
   readonly #calls: LinkedSet<PendingRequest>
   readonly #askers = new Set<string>()
 
-  /** @param calls those in flight */
+  /** @param calls the calls in flight */
   constructor (calls: LinkedSet<PendingRequest>) {
     this.#calls = calls
   }
 
-  /** Answers a request of the server; what nobody can answer is declined in the words of the protocol. `known` is the call that it came with, null one that has ended. */
+  /**
+   * Answers a request of the server; declines one without a call.
+   * @param known the call whose stream carried the request, null if that call has ended
+   */
   async answer (method: string, params: Record<string, unknown>, signal: AbortSignalLike, known?: PendingRequest | null): Promise<Record<string, unknown>> {
-    // roots were not declared: some servers would ask for them outside of any call
+    // roots are not declared: some servers would request them outside of any call
     if (!isServerRequestMethod(method) || method === 'roots/list') throw new RpcError(CODES.methodNotFound, `${method} is not served here`)
     const call = known === undefined ? this.#callAsked() : known
     if (call == null) return decline(method)
     if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
-    // its time does not run while somebody thinks
+    // pause the call timeout while the user answers
     call.pause()
     try {
       return await ask({ method, params }, call.options.ask, signal)
@@ -38,7 +41,7 @@ export class ServerRequests {
     }
   }
 
-  /** The call that a log message belongs to: the only one, or the oldest where all are of one owner. */
+  /** The call that a log message belongs to: the only one, or the oldest if all calls have one owner. */
   logging (): PendingRequest | undefined {
     const [first, ...others] = this.#calls.values()
     const owner = first?.options.owner
@@ -55,11 +58,11 @@ export class ServerRequests {
 }
 
 /**
- * The answers to a result of revision 2026-07-28 that asks for input: the parameters of the call that follows.
- * @throws RpcError where nobody can answer what has no way to be declined
+ * The parameters that answer an `input_required` result (revision 2026-07-28).
+ * @throws RpcError for a request that cannot be declined and has no handler
  */
 export async function answersTo (result: Readonly<Record<string, unknown>>, options: CallOptions): Promise<object> {
-  checkQuestions(result)
+  checkInputRequests(result)
   const { inputRequests, requestState } = result
   const requests = Object.entries((inputRequests ?? {}) as Record<string, Partial<ServerRequest>>)
   const inputResponses = Object.fromEntries(await Promise.all(requests.map(async ([key, { method = '', params = {} }]) => {
@@ -68,7 +71,7 @@ export async function answersTo (result: Readonly<Record<string, unknown>>, opti
   return { ...requests.length > 0 && { inputResponses }, ...requestState !== undefined && { requestState } }
 }
 
-/** Thrown by an asker: nobody can or will answer. */
+/** Thrown by an input handler that declines. */
 export class Declined extends Error {}
 
 async function ask (question: ServerRequest, asker: InputHandler | undefined, signal: AbortSignalLike): Promise<Record<string, unknown>> {
@@ -83,5 +86,5 @@ async function ask (question: ServerRequest, asker: InputHandler | undefined, si
 
 function decline (method: string): Record<string, unknown> {
   if (method === 'elicitation/create') return { action: 'decline' }
-  throw new RpcError(CODES.userRejected, `nobody is there to answer ${method}`)
+  throw new RpcError(CODES.userRejected, `the client has no handler for ${method}`)
 }

@@ -1,5 +1,6 @@
-import { LinkedSet } from '@polyvac/core/plugin'
+import { LinkedSet, within } from '@polyvac/core/plugin'
 import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
+import { CallTimeoutError } from '../errors.js'
 import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
@@ -19,10 +20,10 @@ import type { Transport } from './transport.js'
 const CALL = 'tools/call'
 const PING = 'ping'
 
-/** Times that one call may ask. */
+/** `input_required` results in a row for one request. */
 const MAX_ROUNDS = 20
 
-/** Age in ms from which a list is read anew for a name that is not on it. */
+/** Age in ms from which a list is read again for a name that is not on it. */
 const RELIST_MS = 1_000
 
 export interface SessionOptions extends ToolCatalogOptions {
@@ -31,16 +32,16 @@ export interface SessionOptions extends ToolCatalogOptions {
   readonly callTimeoutMs: number
   /** Whether the server speaks revision 2026-07-28. */
   readonly isModern: boolean
-  /** Whether notifications of list changes surely arrive; else lists are read anew when they are old. */
-  readonly tellsChanges: boolean
+  /** Whether notifications of list changes are reliable; otherwise lists expire. */
+  readonly hasReliableNotifications: boolean
   /** A list may have changed. */
   readonly onChange: (kinds: readonly ListKind[]) => void
-  /** A resource that is watched has changed. */
+  /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly onTrouble: (err: Error) => void
 }
 
-/** A connection to one server, from its handshake to its end: requests, lists, questions. */
+/** One MCP session, from its handshake to its end: requests, lists, requests of the server. */
 export class Session {
   readonly requests: RpcChannel
   readonly #options: SessionOptions
@@ -53,7 +54,7 @@ export class Session {
   readonly #subscription: ChangeSubscription | undefined
   #facts: ServerFacts | undefined
   #ended: (() => void) | undefined
-  /** Resolves when the connection is over, whoever ended it. */
+  /** Resolves when the connection has ended, from either side. */
   readonly ended: Promise<void>
   #open = true
   /** Rank of the log level last sent with logging/setLevel; Infinity before the first. */
@@ -73,7 +74,7 @@ export class Session {
       trouble: options.onTrouble
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
-    this.#subscription = options.isModern ? new ChangeSubscription(this.requests) : undefined
+    this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined
     this.#questions = new ServerRequests(this.#calls)
     this.#parts = {
       server: options.name,
@@ -83,15 +84,15 @@ export class Session {
       metaOf: options.isModern ? metaOf : undefined,
       onLate: ({ method }) => { if (method !== PING && method !== DISCOVER) this.timedOutAt = performance.now() }
     }
-    const listens = (kind: ListKind): boolean => options.tellsChanges && this.#capability(LISTS[kind].capability)?.listChanged === true
+    const listens = (kind: ListKind): boolean => options.hasReliableNotifications && this.#capability(LISTS[kind].capability)?.listChanged === true
     this.#lists = new ListCache((method, params) => this.request(method, params), kind => listens(kind) ? Infinity : options.limits.listTtlMs)
   }
 
-  /** When a call last ran out of its time. */
+  /** When a call last timed out. */
   timedOutAt = -Infinity
   #suspectedAt = -Infinity
 
-  /** Whether the server hangs, as far as one can tell: it was asked for a sign of life and has said nothing since. */
+  /** Whether the server seems to hang: a ping got no response, and no message has come since. */
   get suspected (): boolean { return this.#suspectedAt > this.requests.heardAt }
   suspect (): void { this.#suspectedAt = performance.now() }
 
@@ -100,12 +101,13 @@ export class Session {
   get calls (): number { return this.#calls.size }
   get serverInfo (): ServerFacts['info'] | undefined { return this.#facts?.info }
   get completes (): boolean { return this.#capability('completions') !== undefined }
-  /** Whether the server tells when a resource changes. */
+  /** Whether the server notifies of changes of resources. */
   get watches (): boolean { return this.#capability('resources')?.subscribe === true }
 
-  /** The handshake. */
+  /** Opens the transport and performs the handshake. */
   async connect (timeoutMs: number): Promise<void> {
-    await this.requests.open()
+    const { name } = this.#options
+    await within(this.requests.open(), timeoutMs, () => { throw new CallTimeoutError(name, timeoutMs / 1000) })
     const send = (method: string, params: object): Promise<ToolResult> => this.#timed(timeoutMs, method, params, {})
     if (this.isModern) {
       this.#facts = await discover(send)
@@ -132,14 +134,14 @@ export class Session {
     return this.#capability(LISTS[kind].capability) !== undefined
   }
 
-  /** A list, all pages; empty where the server has no such thing. */
+  /** All pages of a list; empty if the server lacks the capability. */
   async list (kind: ListKind): Promise<readonly Item[]> {
     if (!this.offers(kind)) return []
     if (kind === 'tools') return (await this.tools()).items
     try {
       return await this.#lists.get(kind)
     } catch (err) {
-      // many servers have resources and know no templates
+      // many servers have resources and do not implement templates
       if (kind === 'templates' && err instanceof RpcError && err.code === CODES.methodNotFound) return []
       throw err
     }
@@ -150,7 +152,7 @@ export class Session {
     return this.#catalogOf(items)
   }
 
-  /** The tools, with one look for new ones where a name is not among them. */
+  /** The tools; the list is read again if it does not have `tool`. */
   async toolsWith (tool: string): Promise<ToolCatalog> {
     const catalog = await this.tools()
     if (catalog.get(tool) !== undefined || this.#lists.age('tools') < RELIST_MS) return catalog
@@ -158,7 +160,7 @@ export class Session {
     return await this.tools()
   }
 
-  /** The tools as they were last read, if this tool is among them. */
+  /** The tools of the last list, if it has `tool`. */
   knownTools (tool: string): ToolCatalog | undefined {
     const known = this.#catalog?.catalog
     return known?.get(tool) === undefined ? undefined : known
@@ -170,9 +172,9 @@ export class Session {
   }
 
   /**
-   * A request whose time is that of a call. What a server of revision 2026-07-28 asks in its result is answered by
-   * `options.ask`, unless the caller wants to hear it itself.
-   * @param tool that is called, if it is a call
+   * Sends a request with the timeout of calls. An `input_required` result (2026-07-28) is answered by `options.ask`,
+   * unless `options.round` is set: then it is returned.
+   * @param tool the tool, if it is a call
    */
   async request (method: string, params: object, options: CallOptions = {}, tool?: string): Promise<ToolResult> {
     let { round } = options
@@ -182,14 +184,14 @@ export class Session {
       if (!this.isModern || result.resultType !== 'input_required' || options.round !== undefined) return result
       round = await answersTo(result, options)
     }
-    throw new RpcError(CODES.invalidRequest, `the server asked ${MAX_ROUNDS} times over`)
+    throw new RpcError(CODES.invalidRequest, `the server requested input ${MAX_ROUNDS} times in a row`)
   }
 
   /** @param isTask whether the tool can be called as a task alone, up to revision 2025-11-25 */
   call (tool: string, args: unknown, options: CallOptions, isTask = false): Promise<ToolResult> {
     const params = { name: tool, arguments: args }
     if (this.isModern) return this.#callModern(params, options)
-    if (options.logLevel !== undefined) this.#louder(options.logLevel)
+    if (options.logLevel !== undefined) this.#lowerLogLevel(options.logLevel)
     return isTask ? awaitTask(this.#taskParts(params, options)) : this.#timed(this.#options.callTimeoutMs, CALL, params, options, tool)
   }
 
@@ -198,13 +200,13 @@ export class Session {
       return await this.request(CALL, params, options, params.name)
     } catch (err) {
       if (err instanceof RpcError && err.code === CODES.headerMismatch) return await this.#callRelisted(params, options)
-      // a caller that knows tasks has said so, and hears of them itself
+      // a caller with `round` declares the tasks extension itself, or gets the error
       if (options.round !== undefined || !wantsTask(err)) throw err
       return await awaitModernTask(this.#taskParts(params, options))
     }
   }
 
-  /** The server refused the headers of a call: they follow from the tool's schema, which is read again. */
+  /** After -32020: reads the tool's schema again, which determines the headers, and repeats the call. */
   async #callRelisted (params: AwaitedTaskParts['params'], options: CallOptions): Promise<ToolResult> {
     this.#lists.drop('tools')
     await this.tools()
@@ -217,7 +219,7 @@ export class Session {
     return { server, maxMs, params, options, onTrouble, request: this.request.bind(this) }
   }
 
-  /** Has the server tell when a resource changes, or no more. */
+  /** Subscribes to a resource, or ends the subscription. */
   async watch (uri: string, isWatched: boolean): Promise<void> {
     if (this.#subscription !== undefined) this.#subscription.watch(uri, isWatched)
     else await this.request(isWatched ? 'resources/subscribe' : 'resources/unsubscribe', { uri })
@@ -227,7 +229,7 @@ export class Session {
     await this.#timed(timeoutMs, this.isModern ? DISCOVER : PING, {}, {})
   }
 
-  /** Counts as ended, and stays open for the answers that are on their way. */
+  /** Resolves `ended`, and stays open for responses to earlier requests. */
   retire (): void {
     this.#ended?.()
   }
@@ -239,8 +241,8 @@ export class Session {
     this.#ended?.()
   }
 
-  /** Up to revision 2025-11-25 there is one level for the whole connection: the lowest that anybody asked for. */
-  #louder (level: string): void {
+  /** Up to revision 2025-11-25 a session has one log level: the lowest that a call requested. */
+  #lowerLogLevel (level: string): void {
     if (this.#capability('logging') === undefined) return
     const rank = LOG_LEVELS.indexOf(level as LogLevel)
     if (rank === -1 || rank >= this.#logRank) return

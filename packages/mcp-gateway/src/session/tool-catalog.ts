@@ -10,7 +10,7 @@ export interface ToolCatalogOptions {
 }
 
 /**
- * The tools of one server, as of one list. Compiled schemas belong to this object and go with it when the list changes.
+ * The tools of one list of a server. Compiled schemas belong to this object and are freed when the list changes.
  */
 export class ToolCatalog {
   readonly items: readonly Item[]
@@ -41,7 +41,7 @@ export class ToolCatalog {
     return this.#byName.get(name)
   }
 
-  /** What is wrong with the arguments of a tool, in words, each with its path; empty if nothing is. */
+  /** The problems of arguments against the input schema, each with its path; empty if there are none. */
   problems (name: string, args: unknown): string {
     let schema = this.#schemas.get(name)
     if (schema === undefined) this.#schemas.set(name, schema = new JsonSchema(this.#byName.get(name)?.inputSchema))

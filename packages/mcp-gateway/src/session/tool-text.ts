@@ -3,7 +3,7 @@ import type { ToolResult } from '../protocol/call-options.js'
 /** Longest text of a server that becomes the message of an error. */
 const MAX_CHARS = 2_000
 
-/** What a tool says in words. */
+/** The text blocks of a result. */
 export function toolText ({ content }: ToolResult): string {
   const texts = (Array.isArray(content) ? content as Array<{ text?: unknown }> : [])
     .map(block => block?.text).filter(text => typeof text === 'string')

@@ -1,7 +1,7 @@
 import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, TASKS_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
-import { contextOf, handedOn, ToolNotFoundError } from '../errors.js'
+import { contextOf, withRpcError, ToolNotFoundError } from '../errors.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
 import { Declined } from '../session/server-requests.js'
 import type { CallBody } from '../schemas.js'
@@ -20,12 +20,12 @@ interface SourceCall {
   readonly context: SourceContext
 }
 
-/** Calls a tool for an MCP server, which tells failures as results. */
+/** Calls a tool for an MCP server, which reports failures as results. */
 export async function callFor (call: SourceCall): Promise<SourceResult> {
   const { servers, server, context } = call
   let pause: unknown
   try {
-    // a question that ends the run is no failure
+    // a question that ends the run is not a failure
     const ask: SourceContext['ask'] = async (questions, state) => {
       try {
         return await context.ask(questions, state)
@@ -42,27 +42,29 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
   } catch (err) {
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
-    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw handedOn(err)
+    if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw withRpcError(err)
     return { content: [{ type: 'text', text: `${code}: ${String(message)}` }], isError: true }
   }
 }
 
-/** Whatever else a server is asked for: its questions go to the caller, its errors of the protocol stay what they are. */
+/** Sends any other request: questions go to the caller, and JSON-RPC errors are passed on unchanged. */
 export async function requestFor (upstream: Upstream, context: SourceContext | undefined, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
   if (context === undefined) return await request({})
   const relay = context.relay !== undefined && await upstream.isModern(context) ? context.relay : undefined
   try {
-    if (relay === undefined) return await askedOnce(context, request)
+    if (relay === undefined) return await requestOnce(context, request)
     const result = await request(new SourceOptions(context, relay))
     passOn(result, relay)
     return result
   } catch (err) {
-    throw handedOn(err)
+    throw withRpcError(err)
   }
 }
 
-/** A question that ends the run ends it at once, whatever becomes of the request that it came with: the next run makes it again. */
-async function askedOnce (context: SourceContext, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
+/**
+ * A question that ends the run ends it at once, without the request's response: the next run sends the request again.
+ */
+async function requestOnce (context: SourceContext, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
   let pause = (_err: Error): void => {}
   const paused = new Promise<never>((_resolve, reject) => { pause = reject })
   const ask: SourceContext['ask'] = async (questions, state) => {
@@ -76,25 +78,25 @@ async function askedOnce (context: SourceContext, request: (options: CallOptions
   return await Promise.race([request(new SourceOptions(context, askerFor(ask))), paused])
 }
 
-/** The caller is asked while the call goes on. */
+/** Questions go to the caller during the call. */
 async function callOnce (upstream: Upstream, { tool, args, context }: SourceCall, ask: SourceContext['ask']): Promise<ToolResult> {
   return await upstream.callRaw(tool, args, new SourceOptions(context, askerFor(ask)))
 }
 
-/** Caller and server both ask and answer in results: the one's go to the other as they are. */
+/** Both peers speak 2026-07-28: pass input_required results through unchanged. */
 async function callThrough (upstream: Upstream, { tasks, tool, args, context }: SourceCall, relay: SourceRelay): Promise<ToolResult> {
   const result = await upstream.callRaw(tool, args, new SourceOptions(context, relay))
   passOn(result, relay)
-  return result.resultType === 'task' ? { content: [], task: tasks.begun(upstream.name, result, context) } : result
+  return result.resultType === 'task' ? { content: [], task: tasks.register(upstream.name, result, context) } : result
 }
 
-/** The caller is answered with the question, and the call waits until the caller's run that has the answers. */
+/** The response of this run is the question; the call waits for the run with the answers. */
 async function callAgain ({ interactive, server, tool, args, context }: SourceCall, ask: SourceContext['ask']): Promise<ToolResult> {
   const { signal, principal, capabilities } = context
   const owner = principal?.owner
   const body: CallBody = { server, tool, arguments: args, capabilities: { elicitation: capabilities.elicitation, sampling: capabilities.sampling } as NonNullable<CallBody['capabilities']> }
-  const told = new SourceOptions(context)
-  // of this run alone, which the call may outlast
+  const options = new SourceOptions(context)
+  // for this run alone: the call may outlast it
   const stop = new LightAbort()
   const leave = (): void => stop.abort(signal.reason)
   signal.addEventListener('abort', leave)
@@ -103,7 +105,7 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   try {
     for (;;) {
       const inputResponses = state === undefined ? undefined : await answersTo(interactive.questions(body, owner, state), state)
-      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, told)
+      const outcome = await interactive.call({ ...body, ...state !== undefined && { requestState: state }, ...inputResponses !== undefined && { inputResponses } }, owner, stop, options)
       if ('result' in outcome) return outcome.result
       state = outcome.requestState
     }
@@ -116,13 +118,13 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
       return await ask(questions, state)
     } catch (err) {
       if (!cannotAsk(err)) throw err
-      // nothing declines, in the words of each question's method
+      // undefined means "declined"; the caller maps it to the method's own decline
       return Object.fromEntries(Object.keys(questions).map(key => [key, undefined]))
     }
   }
 }
 
-/** What the gateway is told of a call for a caller. An object of a class, for the reason that `Running` tells. */
+/** The options of a call for a caller. An instance of a class for the same reason as `Running`. */
 class SourceOptions implements CallOptions {
   readonly ask: InputHandler | undefined
   readonly round: Round | undefined
@@ -140,7 +142,7 @@ class SourceOptions implements CallOptions {
 
   get capabilities (): object {
     const { elicitation, sampling, roots, extensions } = this.#context.capabilities
-    // a task is something to come back for, which takes a caller that is answered as it is
+    // a task needs a caller that polls it, so results must be passed through
     const tasks = this.round === undefined ? undefined : extensions?.[TASKS_EXTENSION]
     return { elicitation, sampling, roots, ...tasks !== undefined && { extensions: { [TASKS_EXTENSION]: tasks } } }
   }
@@ -157,7 +159,7 @@ function passOn ({ resultType, inputRequests = {}, requestState }: ToolResult, r
 function askerFor (ask: SourceContext['ask']): InputHandler {
   let asked = 0
   return async question => {
-    // in the next run the same question has the same key
+    // the same question must have the same key in the next run
     const key = asked++ === 0 ? 'question' : `question-${asked}`
     try {
       return (await ask({ [key]: question }, undefined))[key] ?? {}

@@ -1,18 +1,22 @@
 import type { Servers } from '../servers.js'
 import type { ResourceSubscriptions } from '../upstream/resource-subscriptions.js'
 
-/** Calls `changed` whenever the resource does, at whichever servers are configured to have it. What it returns ends that. */
+/**
+ * Calls `changed` with each change of the resource, at all servers that have it, also after a change of the
+ * configuration.
+ * The function that it returns ends the subscription.
+ */
 export async function subscribeEverywhere (servers: Servers, uri: string, changed: () => void): Promise<() => void> {
   const stops = new Map<ResourceSubscriptions, () => void>()
   let names = ''
   let isOver = false
 
-  /** Lists change often and for many; which servers there are does not. */
+  /** Called when the set of servers changes: lists change often, the set of servers seldom. */
   async function follow (): Promise<void> {
     const now = names = servers.names.join()
     const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
     if (isOver || now !== servers.names.join()) return
-    // what no list has may be of any template
+    // a resource that no server lists may belong to a template of any server
     const upstreams = (listed === undefined ? servers.names : [listed.server]).map(server => servers.get(server))
     const wanted = new Set(upstreams.map(({ listeners }) => listeners))
     for (const [listeners, stop] of stops) if (!wanted.has(listeners)) { stop(); stops.delete(listeners) }
@@ -20,7 +24,7 @@ export async function subscribeEverywhere (servers: Servers, uri: string, change
   }
 
   const forget = servers.onChange(() => {
-    if (servers.names.join() !== names) follow().catch((err: unknown) => { servers.log.warn({ err, uri }, 'changes of a resource cannot be watched at other servers') })
+    if (servers.names.join() !== names) follow().catch((err: unknown) => { servers.log.warn({ err, uri }, 'the subscription to a resource at other servers failed') })
   })
   await follow()
   return () => {

@@ -2,20 +2,20 @@ import { SignedStates } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
-import { handedOn } from '../errors.js'
+import { withRpcError } from '../errors.js'
 import type { Servers } from '../servers.js'
 import { CODES, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
 import type { SourceContext } from './types.js'
 
-/** How long a task whose server names no time can be asked for, in ms. */
+/** Life in ms of the id of a task whose server sends no ttlMs. */
 const DEFAULT_TTL_MS = 24 * 3_600_000
 
-/** How often a followed task is looked at, in ms, whatever its server says. */
+/** Bounds of the poll interval of a followed task in ms, whatever its server requests. */
 const MIN_POLL_MS = 200
 const DEFAULT_POLL_MS = 1_000
 const MAX_POLL_MS = 60_000
 
-/** Longest id of a task that is looked at, in characters: that of its server, twice signed at most. */
+/** Longest id of a task that is accepted, in characters: that of its server, signed twice at most. */
 const MAX_ID_CHARS = 4_096
 
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
@@ -23,8 +23,8 @@ const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']
 type Task = Readonly<Record<string, unknown>>
 
 /**
- * Tasks that servers made of calls. All of them belong to the gateway, as far as their servers know; so callers get ids that
- * are signed for them, which also say where the task is.
+ * Tasks that servers created for calls. For the servers all of them belong to the gateway, so callers get ids that are
+ * signed for their owner and contain the server.
  */
 export class SourceTasks {
   readonly #servers: Servers
@@ -36,15 +36,15 @@ export class SourceTasks {
     this.#ids = new SignedStates(servers.stateKey, MAX_ID_CHARS)
   }
 
-  /** A new task as its caller is told. */
-  begun (server: string, result: ToolResult, context: SourceContext): Task {
+  /** The task of a result, under its signed id. */
+  register (server: string, result: ToolResult, context: SourceContext): Task {
     const { taskId, ttlMs } = result
-    return told(result, this.#ids.sign([server, taskId], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
+    return withId(result, this.#ids.sign([server, taskId], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
   }
 
   async get (taskId: string, context: SourceContext): Promise<Task | undefined> {
     const task = await this.#request('tasks/get', taskId, context)
-    return task === undefined ? undefined : told(task, taskId)
+    return task === undefined ? undefined : withId(task, taskId)
   }
 
   async update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: SourceContext): Promise<boolean> {
@@ -55,7 +55,7 @@ export class SourceTasks {
     return await this.#request('tasks/cancel', taskId, context) !== undefined
   }
 
-  /** What befalls the server meanwhile is waited out: its task may go on. */
+  /** Polls until the task ends. Failures of the server are waited out: its task may continue. */
   async follow (taskId: string, changed: (task: Task) => void, context: SourceContext): Promise<void> {
     const { signal } = context
     const stop = new AbortController()
@@ -71,7 +71,7 @@ export class SourceTasks {
           if (task === undefined) return
           const now = JSON.stringify([task.status, task.statusMessage, task.inputRequests])
           const isOver = ENDED.has(task.status)
-          // what it was at first is no change, but that it ended the caller may not know
+          // the first state counts as a change only if the task has ended: the caller may not know that
           if (last === undefined ? isOver : last !== now) changed(task)
           if (isOver) return
           last = now
@@ -97,12 +97,12 @@ export class SourceTasks {
     try {
       return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: TASKS_CAPABILITY })
     } catch (err) {
-      throw handedOn(err)
+      throw withRpcError(err)
     }
   }
 }
 
-function told ({ resultType, _meta, ...task }: ToolResult, taskId: string): Task {
+function withId ({ resultType, _meta, ...task }: ToolResult, taskId: string): Task {
   return { ...task, taskId }
 }
 

@@ -1,19 +1,18 @@
-import { serverToolName } from '@polyvac/core/plugin'
+import { quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, type CompletionRef } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import type { Servers } from '../servers.js'
-import { shown, suggestion } from '../suggestion.js'
 import { callFor, requestFor } from './call.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
 import type { GatewayToolSource, SourceItem } from './types.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
 
-/** Where a name leads. */
+/** The server of a name, and the name that it has there. */
 interface Place { readonly server: string, readonly own: string }
 
 export function toolSource (servers: Servers): GatewayToolSource {
-  // names say where they lead for ever, so an old list can be late, never wrong
+  // a name always maps to the same server and tool: a stale list can miss entries but not misroute
   const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
   const interactive = new InteractiveCalls(servers)
   const tasks = new SourceTasks(servers)
@@ -31,13 +30,13 @@ export function toolSource (servers: Servers): GatewayToolSource {
     return listed
   }
 
-  // compared with the list, never cut at the separator, which may occur in a name
+  // compared with the list, not split at the separator, which may occur in a name
   async function find (kind: 'tools' | 'prompts', name: string): Promise<Place> {
     const known = places[kind].get(name)
     if (known !== undefined) return known
     const all = await named(kind)
     const found = places[kind].get(name)
-    if (found === undefined) throw new ToolNotFoundError('gateway', shown(name), suggestion(name, all.map(entry => entry.name), kind))
+    if (found === undefined) throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, all.map(entry => entry.name), `its ${kind}`))
     return found
   }
 
@@ -47,11 +46,11 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const listed = (await servers.list(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
     }
-    throw new ResourceNotFoundError('gateway', shown(ref.uri), 'no server has it')
+    throw new ResourceNotFoundError('gateway', quoteName(ref.uri), 'no server has it')
   }
 
   return {
-    // how a tool is called as a task is between its server and this gateway
+    // `execution` is between the server and this gateway, which calls the tool as a task if needed
     list: async () => (await named('tools')).map(({ execution: _execution, ...tool }) => ({ ...tool, name: tool.name as string, inputSchema: objectSchema(tool.inputSchema) })),
     async call (name, args, context) {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name)
@@ -62,7 +61,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
       templates: async () => (await servers.list('templates')).items.map(({ item }) => ({ ...item, uriTemplate: String(item.uriTemplate), name: String(item.name ?? item.uriTemplate) })),
       async read (uri, context) {
         const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
-        let missing: unknown = new ResourceNotFoundError('gateway', shown(uri), 'no server has it')
+        let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
         for (const server of listed === undefined ? servers.names : [listed.server]) {
           try {
             const upstream = servers.get(server)
@@ -98,7 +97,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 }
 
-/** Clients refuse a whole list for one tool whose schema is no object. */
+/** Clients refuse a whole list for one tool whose schema is not an object. */
 function objectSchema (schema: unknown): object {
   return { ...(typeof schema === 'object' ? schema : {}), type: 'object' }
 }

@@ -4,7 +4,7 @@ import type { CallProgress, CompletionArgument, CompletionRef, ListKind, ServerR
 import type { Round, ToolResult } from '../protocol/call-options.js'
 import type { Item } from '../protocol/lists.js'
 
-/** The part that a gateway needs of what an MCP server knows of a call. */
+/** The part of an MCP server's call context that a gateway uses. */
 export interface SourceContext {
   readonly signal: AbortSignalLike
   readonly principal?: Principal | undefined
@@ -14,9 +14,9 @@ export interface SourceContext {
     readonly roots?: object | undefined
     readonly extensions?: Readonly<Record<string, object>> | undefined
   }
-  /** `modern`: a question ends the run, and the call is run again with the answers. */
+  /** `modern`: a question ends the run, and the call runs again with the answers. */
   readonly era: 'legacy' | 'modern'
-  /** What the run before gave to `ask`. */
+  /** The state that the previous run passed to `ask`. */
   readonly state?: string | undefined
   readonly relay?: SourceRelay | undefined
   readonly logLevel?: string | undefined
@@ -25,7 +25,7 @@ export interface SourceContext {
   ask (questions: Readonly<Record<string, ServerRequest>>, state?: string): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>
 }
 
-/** Hands questions of a server of revision 2026-07-28 to a caller that speaks it too. */
+/** Passes input requests of a server of revision 2026-07-28 to a caller of the same revision. */
 export interface SourceRelay extends Round {
   ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
 }
@@ -36,9 +36,9 @@ export interface SourceResult extends ToolResult {
   readonly task?: Readonly<Record<string, unknown>>
 }
 
-/** A tool or prompt under a name that is unique over all servers, with all else that its server says of it. */
+/** A tool or prompt under a name that is unique over all servers, with all fields of its definition. */
 export interface SourceItem extends Item { readonly name: string }
-/** A tool; its `inputSchema` is an object, whatever its server says. */
+/** A tool; its `inputSchema` always has the type object. */
 export interface SourceTool extends SourceItem { readonly inputSchema: object }
 export interface SourceResource extends Item { readonly uri: string, readonly name: string }
 export interface SourceTemplate extends Item { readonly uriTemplate: string, readonly name: string }
@@ -48,17 +48,17 @@ export interface GatewayToolSource {
   /** All tools, named `<server>__<tool>`. */
   list (): Promise<SourceTool[]>
   /**
-   * Calls a tool by that name. What befalls its server is a result with `isError`: code, reason and remedy. Progress, cancel
-   * and questions pass through; a question to a caller that is run again ends the run, and the call waits here.
+   * Calls a tool by that name. A failure of its server is a result with `isError`: code, reason and remedy. Progress,
+   * cancellation and questions are passed on. A question to a caller that runs again ends the run, and the call waits.
    * @throws MCP_TOOL_NOT_FOUND, MCP_SERVER_NOT_FOUND, MCP_INVALID_STATE, or the reason of `signal`
    */
   call (name: string, args: Readonly<Record<string, unknown>>, context: SourceContext): Promise<SourceResult>
   readonly resources: {
     list (): Promise<SourceResource[]>
     templates (): Promise<SourceTemplate[]>
-    /** Reads from the server that lists the resource, else from the first that knows it. @throws MCP_RESOURCE_NOT_FOUND */
+    /** Reads from the server that lists the resource, or the first that has it. @throws MCP_RESOURCE_NOT_FOUND */
     read (uri: string, context?: SourceContext): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
-    /** Calls `changed` whenever the resource does, as far as its server tells. What it returns ends that. */
+    /** Calls `changed` when its server notifies of a change. The function that it returns ends the subscription. */
     subscribe (uri: string, changed: () => void): Promise<() => void>
   }
   readonly prompts: {
@@ -66,14 +66,14 @@ export interface GatewayToolSource {
     list (): Promise<SourceItem[]>
     get (name: string, args: Readonly<Record<string, string>>, context?: SourceContext): Promise<{ readonly messages: ReadonlyArray<{ readonly role: string, readonly content: unknown }> }>
   }
-  /** Tasks that servers made of calls. */
+  /** Tasks that servers created for calls. */
   readonly tasks: {
     get (taskId: string, context: SourceContext): Promise<Readonly<Record<string, unknown>> | undefined>
     update (taskId: string, inputResponses: Readonly<Record<string, unknown>>, context: SourceContext): Promise<boolean>
     cancel (taskId: string, context: SourceContext): Promise<boolean>
     follow (taskId: string, changed: (task: Readonly<Record<string, unknown>>) => void, context: SourceContext): Promise<void>
   }
-  /** Values for an argument of a prompt, by its name here, or of a resource template; none where its server proposes none. */
+  /** Completes an argument of a prompt, by its unique name, or of a resource template. */
   complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void
 }

@@ -1,13 +1,13 @@
 import type { Limits } from '../options.js'
 import type { Session } from '../session/session.js'
 
-/** Pings in a row that may stay unanswered. */
+/** Pings in a row without a response after which a server counts as hung. */
 const MISSES = 2
 
 /**
- * Pings a server that is silent and has nothing to do; one that does not answer hangs, and `onHung` is called once. A
- * server with calls in flight is never ended: it may be busy with them, and each of them has a time of its own. Where one
- * has run out of it and a ping stays unanswered, no new calls go there, so that those in flight come to their end.
+ * Pings a server that is silent and has no calls. A server that does not respond hangs: `onHung` is called once. A
+ * server with calls in flight is never ended: it may be busy, and each call has its own timeout. After a call timed out
+ * and a ping got no response, the server gets no new calls, so that those in flight can end.
  */
 export function watchHealth (session: Session, { pingIntervalMs, pingTimeoutMs }: Limits, onHung: () => void): { stop (): void } {
   let misses = 0
@@ -17,7 +17,7 @@ export function watchHealth (session: Session, { pingIntervalMs, pingTimeoutMs }
 
   async function look (): Promise<void> {
     const { heardAt } = session.requests
-    // a call ran out of its time and nothing has come since
+    // a call timed out, and no message has come since
     const doubtful = session.timedOutAt > heardAt
     const silentMs = performance.now() - heardAt
     if (pinging || (!doubtful && (session.calls > 0 || silentMs < pingIntervalMs))) return
@@ -27,7 +27,7 @@ export function watchHealth (session: Session, { pingIntervalMs, pingTimeoutMs }
       await session.ping(pingTimeoutMs)
       misses = 0
     } catch {
-      // any word from it, and any answer that is an error, is a sign of life
+      // any message, also an error response, shows that the server is alive
       if (session.requests.heardAt >= asked || !session.open) misses = 0
       else {
         misses++

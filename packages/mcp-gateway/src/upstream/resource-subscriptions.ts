@@ -1,13 +1,13 @@
-/** Who wants to know of changes of which resource of a server. It outlives connections, and a configuration that is replaced. */
+/** The subscribers to the resources of a server. They outlive connections and changes of the configuration. */
 export class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<() => void>>()
-  /** Called when somebody wants to know of a resource, and when nobody does any more. */
+  /** Called when a resource gets its first subscriber, and when it loses its last one. */
   onWanted: (uri: string, isWanted: boolean) => void = () => {}
 
-  /** The resources that somebody wants to know of. */
+  /** The resources with subscribers. */
   get uris (): string[] { return [...this.#byUri.keys()] }
 
-  /** Calls `changed` whenever the resource does. What it returns ends that. */
+  /** Calls `changed` with each change of the resource. The function that it returns ends the subscription. */
   add (uri: string, changed: () => void): () => void {
     const listeners = this.#byUri.get(uri) ?? new Set()
     this.#byUri.set(uri, listeners)
@@ -20,8 +20,8 @@ export class ResourceSubscriptions {
     }
   }
 
-  /** The resource has changed. */
-  tell (uri: string): void {
+  /** Notifies the subscribers of a resource. */
+  notify (uri: string): void {
     for (const changed of this.#byUri.get(uri) ?? []) changed()
   }
 }

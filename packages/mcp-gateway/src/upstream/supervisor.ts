@@ -1,25 +1,25 @@
+import { quoteName, ShuttingDownError } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
 import type { Connection, KnownBinding } from '../connections/connection.js'
 import type { StdioContext } from '../connections/stdio/stdio-connection.js'
-import { ServerNotReadyError, ShuttingDownError, withContext } from '../errors.js'
+import { ServerNotReadyError, withContext } from '../errors.js'
 import { watchHealth } from './health.js'
 import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
-import { shown } from '../suggestion.js'
 
 export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
 
-/** Failures in a row from which a server counts as one that cannot stay up. */
+/** Failures in a row from which `crashLoop` is true. */
 const CRASH_LOOP = 5
-/** A server that was ready for so long, in ms, begins its count of failures anew. */
+/** Time in ms that a server must be ready for its failures to be counted from zero again. */
 const STABLE_MS = 10_000
-/** How long a forgotten session is kept for the answers to what was sent in it, in ms. */
+/** Time in ms that a session which the server forgot stays open for responses to earlier requests. */
 const RETIRED_MS = 5_000
-/** A restart as near as this, in ms, is worth waiting for. */
+/** Calls wait for a restart that is due within this time, in ms. */
 const SOON_MS = 1_500
 
 export interface UpstreamStatus {
@@ -47,10 +47,10 @@ export type UpstreamOptions = Omit<StdioContext, 'onUpdated'>
 export class Supervisor {
   readonly config: NamedServer
   protected readonly options: UpstreamOptions
-  /** Who wants to know of changes of its resources. */
+  /** The subscribers to its resources. */
   readonly listeners: ResourceSubscriptions
   readonly #closing = new AbortController()
-  /** A call may outlive its connection, and asks how it ended. */
+  /** A call may outlive its connection, and reads how it ended. */
   readonly #connections = new WeakMap<Session, Connection>()
   readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
@@ -68,20 +68,20 @@ export class Supervisor {
   #last: Pick<UpstreamStatus, 'exitCode' | 'signal' | 'stderr'> = { stderr: [] }
   #running: Promise<void> | undefined
 
-  /** @param listeners those of the entry whose place this one takes */
+  /** @param listeners those of the entry that this one replaces */
   constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions()) {
     this.config = config
     this.options = options
     this.listeners = listeners
-    listeners.onWanted = (uri, isWanted) => this.#tellWatched(uri, isWanted)
+    listeners.onWanted = (uri, isWanted) => this.#subscribe(uri, isWanted)
   }
 
   get name (): string { return this.config.name }
 
-  /** The session there is at the moment. */
+  /** The current session. */
   protected get session (): Session | undefined { return this.#session }
 
-  /** Whether it ends with the gateway, rather than alone. */
+  /** Whether the whole gateway is closing. */
   protected get closes (): boolean { return this.#closing.signal.aborted && !this.#isRemoved }
 
   protected connectionOf (session: Session): Connection | undefined {
@@ -96,12 +96,12 @@ export class Supervisor {
     })
   }
 
-  /** Resolves when the start in progress has ended, well or not. */
+  /** Resolves when the start in progress has succeeded or failed. */
   async settled (): Promise<void> {
     while (this.#state === 'starting') await this.#nextChange(this.options.limits.startTimeoutMs, undefined)
   }
 
-  /** Ends the server for good, with the gateway or because it is configured no more. May be called twice. */
+  /** Ends the server for good: the gateway closes, or the entry was removed. May be called twice. */
   async close (isRemoved = false): Promise<void> {
     this.#isRemoved ||= isRemoved
     this.#closing.abort()
@@ -129,17 +129,21 @@ export class Supervisor {
     }
   }
 
-  /** Calls `changed` whenever the resource does, also after a restart or another configuration of the server. What it returns ends that. */
+  /**
+   * Calls `changed` with each change of the resource, also after a restart or a change of the server's
+   * configuration. The
+   * function that it returns ends the subscription.
+   */
   watch (uri: string, changed: () => void): () => void {
     return this.listeners.add(uri, changed)
   }
 
-  #tellWatched (uri: string, isWatched: boolean): void {
+  #subscribe (uri: string, isWatched: boolean): void {
     if (this.#session?.watches !== true) return
-    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(err instanceof Error ? err.message : String(err)) }, 'changes of a resource cannot be watched') })
+    this.#session.watch(uri, isWatched).catch((err: unknown) => { this.options.log.warn({ mcpServer: this.name, uri, err: this.redact(err instanceof Error ? err.message : String(err)) }, 'the subscription to a resource failed') })
   }
 
-  /** Gives a connection up; another one is made. */
+  /** Closes a connection; the supervisor opens another one. */
   protected leave (session: Session, connection: Connection, problem: string): void {
     if (this.#session === session) {
       this.#problem = problem
@@ -149,7 +153,7 @@ export class Supervisor {
     connection.close().catch(() => {})
   }
 
-  /** Gives a forgotten session up; other calls on their way in it learn so by themselves, and are made again, too. */
+  /** Replaces a session that the server forgot. Other calls in it fail with the same status and are sent again, too. */
   protected retire (session: Session, connection: Connection): void {
     if (this.#retired.has(connection)) return
     this.#retired.add(connection)
@@ -164,7 +168,7 @@ export class Supervisor {
     }, RETIRED_MS).unref()
   }
 
-  /** The session, as soon as there is one; a server that is starting is waited for. */
+  /** Resolves with the session; waits for a server that is starting. */
   protected async ready (signal: CallOptions['signal']): Promise<Session> {
     const until = performance.now() + this.options.limits.readyWaitMs
     while (this.#session === undefined) {
@@ -194,8 +198,8 @@ export class Supervisor {
   protected notReady (reason?: string, then?: string): Error {
     if (this.closes) return new ShuttingDownError()
     const next = then ?? this.#next()
-    const why = reason ?? this.#problem ?? (this.#isRemoved ? 'it is configured no more' : 'it has not answered yet')
-    return withContext(new ServerNotReadyError(shown(this.name), why, next), { server: this.name, details: this.details() })
+    const why = reason ?? this.#problem ?? (this.#isRemoved ? 'its entry was removed from the configuration' : 'it has not answered yet')
+    return withContext(new ServerNotReadyError(quoteName(this.name), why, next), { server: this.name, details: this.details() })
   }
 
   #next (): string {
@@ -214,7 +218,7 @@ export class Supervisor {
     return this.#connection?.redact(text) ?? text
   }
 
-  /** Starts the server, waits for its end, starts it again, until it is closed. */
+  /** Starts the server, waits for its end and starts it again, until `close` is called. */
   async #run (): Promise<void> {
     const { limits, log } = this.options
     const { signal } = this.#closing
@@ -222,7 +226,7 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.tell(uri) }, this.#binding)
+      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.notify(uri) }, this.#binding)
       if (signal.aborted) break
       let wasReady = 0
       try {
@@ -233,9 +237,9 @@ export class Supervisor {
         this.#readyAt = Date.now()
         this.#session = session
         this.#to('ready')
-        for (const uri of this.listeners.uris) this.#tellWatched(uri, true)
+        for (const uri of this.listeners.uris) this.#subscribe(uri, true)
         log.info({ mcpServer: this.name, attempt: this.#attempt }, 'MCP server ready')
-        // its tools may be others than before
+        // its tools may have changed
         this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
         const health = watchHealth(session, limits, () => { connection.kill() })
         try {
@@ -263,7 +267,7 @@ export class Supervisor {
       const ms = backoff(this.#failures, { firstMs: limits.restartDelayMs, maxMs: limits.restartDelayMaxMs })
       this.#retryAt = Date.now() + ms
       this.#to('waiting')
-      if (this.#failures === CRASH_LOOP) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server fails again and again; it is tried for ever, ever more seldom')
+      if (this.#failures === CRASH_LOOP) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server keeps failing; it is started again with growing delays')
       else log.warn({ mcpServer: this.name, err: this.#problem, exitCode: end.exitCode, signal: end.signal, attempt: this.#attempt, retryInMs: ms }, 'MCP server ended; it is started again')
       await delay(ms, undefined, { signal, ref: false }).catch(() => {})
     }

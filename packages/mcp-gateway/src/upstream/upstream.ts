@@ -1,82 +1,82 @@
+import { quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
-  ServerGoneError, ShuttingDownError, ToolFailedError, ToolNotFoundError, withContext
+  ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
 import { redactedValue } from '../connections/redact.js'
-import { shown, suggestion } from '../suggestion.js'
 import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
 
-/** One configured server, as it is asked. */
+/** One configured server: its lists, calls and other requests. */
 export class Upstream extends Supervisor {
   /**
    * A list of this server, in a fixed order.
-   * @throws MCP_SERVER_NOT_READY and what befalls a call
+   * @throws MCP_SERVER_NOT_READY and the errors of a request
    */
   async list (kind: ListKind): Promise<readonly Item[]> {
     return await this.#ask(undefined, session => session.list(kind))
   }
 
   /**
-   * Calls a tool and gives its whole result.
-   * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED, MCP_SERVER_GONE,
-   * MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
+   * Calls a tool and returns its whole result.
+   * @throws MCP_TOOL_NOT_FOUND, MCP_INVALID_ARGUMENTS, MCP_TOOL_FAILED, MCP_CALL_TIMEOUT, MCP_CALL_FAILED,
+   * MCP_SERVER_GONE, MCP_SERVER_NOT_READY, MCP_SERVER_BUSY, MCP_MESSAGE_TOO_LARGE, or the reason of `signal`
    */
   async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
     if (result.isError === true) {
-      throw withContext(new ToolFailedError(shown(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
+      throw withContext(new ToolFailedError(quoteName(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
     }
     return result
   }
 
-  /** As `call`, but a result with `isError` is a result. */
+  /** Like `call`, but returns a result with `isError` instead of throwing. */
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
-      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(shown(this.name), shown(tool), suggestion(tool, catalog.names, 'tools'))
+      if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const problems = catalog.problems(tool, args)
-      if (problems !== '') throw new InvalidArgumentsError(shown(tool), problems)
+      if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
       const { maxInFlight } = this.options.limits
-      if (session.calls >= maxInFlight) throw new ServerBusyError(shown(this.name), maxInFlight)
+      if (session.calls >= maxInFlight) throw new ServerBusyError(quoteName(this.name), maxInFlight)
       return await session.call(tool, args, options, needsTask(catalog.get(tool)))
     }, options)
   }
 
-  /** @throws MCP_RESOURCE_NOT_FOUND and what befalls a call */
+  /** @throws MCP_RESOURCE_NOT_FOUND and the errors of a request */
   async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
-      if (!session.offers('resources')) throw new ResourceNotFoundError(shown(this.name), shown(uri), 'it has no resources')
+      if (!session.offers('resources')) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), 'it has no resources')
       try {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(shown(this.name), shown(uri), this.#words(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#textOf(err))
         throw err
       }
     }, options)
   }
 
-  /** @throws MCP_PROMPT_NOT_FOUND and what befalls a call */
+  /** @throws MCP_PROMPT_NOT_FOUND and the errors of a request */
   async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => {
       const names = (await session.list('prompts')).map(item => item[LISTS.prompts.id] as string)
-      if (!names.includes(prompt)) throw new PromptNotFoundError(shown(this.name), shown(prompt), suggestion(prompt, names, 'prompts'))
+      if (!names.includes(prompt)) throw new PromptNotFoundError(quoteName(this.name), quoteName(prompt), suggestion(prompt, names, 'its prompts'))
       return await session.request('prompts/get', { name: prompt, arguments: args }, options)
     }, options)
   }
 
-  /** Proposes values for an argument; none where the server does not do that. @throws what befalls a call */
+  /** Completes an argument; no values from a server without completions. @throws the errors of a request */
   async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
   }
 
-  /** Any other request. @throws what befalls a call */
+  /** Sends any other request. @throws MCP_CALL_FAILED and the other errors of `call` but those of tools */
   async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(undefined, async session => await session.request(method, params, options), options)
   }
@@ -96,46 +96,46 @@ export class Upstream extends Supervisor {
         const connection = this.connectionOf(session)
         if (connection?.isUnreachable(err) === true) this.leave(session, connection, connection.problemOf(err))
         if (connection === undefined || !await connection.isStale(err)) throw err
-        // the server forgot the session: a new one, and the request once more
+        // the server forgot the session: open a new one and send the request once more
         this.retire(session, connection)
         session = await this.ready(signal)
         return await work(session)
       }
     } catch (err) {
-      // the caller's own words
+      // the caller aborted with its own reason
       if (signal?.aborted === true && err === signal.reason) throw err
-      throw await this.#explained(err, tool, session)
+      throw await this.#toCodedError(err, tool, session)
     }
   }
 
-  /** An error as callers and programs can use it: coded, with its place and what is known of the server. */
-  async #explained (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
+  /** Turns an error into a coded one with its context and details of the server. */
+  async #toCodedError (err: unknown, tool: string | undefined, session: Session): Promise<unknown> {
     const connection = this.connectionOf(session)
     const context = { server: this.name, tool }
     if (err instanceof RpcError) {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
-      if (oversized !== undefined) return withContext(new MessageTooLargeError(shown(this.name), oversized, this.options.limits.maxMessageBytes), context)
+      if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(shown(this.name), this.#words(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+        return withContext(new CallFailedError(quoteName(this.name), this.#textOf(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
       return withContext(err, late ? { ...context, details: this.details() } : context)
     } else if (session.open) {
       const problem = connection?.problemOf(err)
-      return withContext(new CallFailedError(shown(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
+      return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
     const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
-    return withContext(new ServerGoneError(shown(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
+    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
   }
 
-  #words (err: RpcError): string {
+  #textOf (err: RpcError): string {
     return this.redact(shortened(err.message))
   }
 }
 
-/** Whether a tool says that it is always a task (2025-11-25). */
+/** Whether a tool can be called as a task alone (2025-11-25). */
 function needsTask (tool: Item | undefined): boolean {
   return (tool?.execution as { taskSupport?: unknown } | undefined)?.taskSupport === 'required'
 }

@@ -1,4 +1,5 @@
-import { isResponseTo, type InputResponse, type ServerRequest } from '@polyvac/mcp-protocol'
+import { isResponseTo, missingCapabilities, type ClientCapabilities, type InputResponse, type ServerRequest } from '@polyvac/mcp-protocol'
+import { CannotAskError } from '../errors.js'
 
 /** Thrown into a handler that runs again once its caller has answered. */
 export class InputRequired extends Error {}
@@ -16,4 +17,10 @@ export function askAgain<K extends string> (
   if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, answers[key]])) as Record<K, InputResponse>
   wait(Object.fromEntries(open))
   throw new InputRequired(`the caller has to answer ${open.map(([key]) => key).join(', ')} first`)
+}
+
+/** @throws MCP_CANNOT_ASK for a question whose capability the client did not declare */
+export function checkDeclared (questions: readonly ServerRequest[], capabilities: ClientCapabilities): void {
+  const missing = questions.find(question => missingCapabilities(question, capabilities) !== undefined)
+  if (missing !== undefined) throw new CannotAskError(missing.method, 'it did not declare the capability')
 }

@@ -1,28 +1,30 @@
 import type { Log, Principal } from '@polyvac/core'
 import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type Disconnects } from '@polyvac/core/plugin'
-import { type CallProgress, type ClientCapabilities, type Era, type InputResponse, LOG_LEVELS, type LogLevel, type LogMessage, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  LOG_LEVELS, type CallProgress, type ClientCapabilities, type Era, type InputResponse, type LogLevel, type LogMessage, type Revision,
+  type ServerRequest
+} from '@polyvac/mcp-protocol'
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
-/** What a call is made of. */
-export interface CallParts {
+export interface CallOptions {
   readonly request: FastifyRequest
-  readonly answer: ResponseWriter
+  readonly response: ResponseWriter
   readonly id: RequestId
   readonly method: string
   readonly params: Params
   readonly principal: Principal | undefined
-  readonly leaving: Disconnects
+  readonly disconnects: Disconnects
   readonly sessionId?: string | undefined
 }
 
-/** One request of a caller while it is answered. Signal and watch are made by need: most calls are over before. */
+/** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
 export abstract class Call implements CallContext {
   readonly request: FastifyRequest
-  readonly answer: ResponseWriter
+  readonly response: ResponseWriter
   readonly id: RequestId
   readonly method: string
   readonly params: Params
@@ -30,22 +32,22 @@ export abstract class Call implements CallContext {
   abstract readonly era: Era
   abstract readonly protocolVersion: Revision
   abstract readonly capabilities: ClientCapabilities
-  /** The session that the call belongs to, where there is one. */
+  /** The session of the call; undefined without sessions. */
   readonly sessionId: string | undefined
-  readonly #leaving: Disconnects
-  #stop: LightAbort | undefined
-  #forget: (() => void) | undefined
+  readonly #disconnects: Disconnects
+  #abort: LightAbort | undefined
+  #unwatch: (() => void) | undefined
   #progress = -Infinity
   #isOver = false
 
-  constructor ({ request, answer, id, method, params, principal, leaving, sessionId }: CallParts) {
+  constructor ({ request, response, id, method, params, principal, disconnects, sessionId }: CallOptions) {
     this.request = request
-    this.answer = answer
+    this.response = response
     this.id = id
     this.method = method
     this.params = params
     this.principal = principal
-    this.#leaving = leaving
+    this.#disconnects = disconnects
     this.sessionId = sessionId
   }
 
@@ -54,61 +56,62 @@ export abstract class Call implements CallContext {
   get isOver (): boolean { return this.#isOver }
 
   get signal (): AbortSignalLike {
-    if (this.#stop === undefined) {
-      const stop = this.#stop = new LightAbort()
-      if (this.#isOver) stop.abort(new CallAbortedError('the call is over'))
+    if (this.#abort === undefined) {
+      const abort = this.#abort = new LightAbort()
+      if (this.#isOver) abort.abort(new CallAbortedError('the call is over'))
       else {
-        const { reply } = this.answer
-        this.#forget = this.#leaving.watch(reply, () => {
-          if (!reply.raw.writableFinished && this.endsWithCaller()) this.cancel(new CallAbortedError('the client left'))
+        const { reply } = this.response
+        this.#unwatch = this.#disconnects.watch(reply, () => {
+          if (!reply.raw.writableFinished && this.endsWithConnection()) this.cancel(new CallAbortedError('the client disconnected'))
         })
       }
     }
-    return this.#stop
+    return this.#abort
   }
 
-  /** Whether the caller has to answer something first. */
-  get waits (): boolean { return false }
+  /** Whether the caller has to respond to a server request first. */
+  get isWaiting (): boolean { return false }
 
-  /** Whether the request fits the tool, beside its arguments. @throws RpcError */
+  /** Checks the headers of a call to a tool. @throws RpcError */
   checkTool (_entry: Entry<ToolDefinition>): void {}
 
   progress ({ progress, total, message }: CallProgress): Promise<void> | undefined {
     const { progressToken } = isRecord(this.params._meta) ? this.params._meta : {}
-    if ((typeof progressToken !== 'string' && typeof progressToken !== 'number') || this.#isOver || !(progress > this.#progress)) return undefined
+    if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
+    if (this.#isOver || !(progress > this.#progress)) return undefined
     this.#progress = progress
     return this.notify('notifications/progress', { progressToken, progress, total, message })
   }
 
   message ({ level, logger, data }: LogMessage): Promise<void> | undefined {
-    const wanted = this.loudness()
-    if (wanted === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(wanted)) return undefined
+    const min = this.minLogLevel()
+    if (min === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(min)) return undefined
     return this.notify('notifications/message', { level, logger, data })
   }
 
-  /** Sends a notification that belongs to this call, unless its reader is far behind. */
+  /** Sends a notification of this call. It is left out if the reader is far behind. */
   notify (method: string, params: object): Promise<void> | undefined {
-    if (this.#isOver || this.answer.stream?.isFull === true) return undefined
-    return this.answer.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    if (this.#isOver || this.response.stream?.isFull === true) return undefined
+    return this.response.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 
-  /** Of a run before; where a call goes on while its caller is asked, there is none. */
+  /** The state of the run before; undefined in an era where `ask` does not end the run. */
   get state (): string | undefined { return undefined }
 
   abstract ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>>
 
   disconnect (retryMs?: number): void {
-    if (!this.#isOver && this.canResume()) this.answer.begin().disconnect(retryMs)
+    if (!this.#isOver && this.canResume()) this.response.begin().disconnect(retryMs)
   }
 
-  /** The response. */
+  /** Sends the response. */
   end (text: string, status?: number): void {
     if (this.#isOver) return
     this.#close()
-    this.answer.end(text, status)
+    this.response.end(text, status)
   }
 
-  /** The response with this result; one that waits asks instead. */
+  /** Sends the response with this result; a call that waits sends its server requests instead. */
   finish (result: string): void {
     this.end(resultText(this.id, result))
   }
@@ -117,37 +120,36 @@ export abstract class Call implements CallContext {
     this.end(errorText(this.id, error), error.status)
   }
 
-  /** Tells the work to stop; the response is still wanted. */
+  /** Aborts the signal. The response is sent once the handler returns. */
   abort (reason: Error): void {
-    this.#stop?.abort(reason)
+    this.#abort?.abort(reason)
   }
 
-  /** Ends the call before its time: with a response, or with none where nobody waits for one. */
-  cancel (reason: Error, response?: RpcError): void {
+  /** Ends the call at once: with an error response, or without a response for a client that does not expect one. */
+  cancel (reason: Error, error?: RpcError): void {
     if (this.#isOver) return
     this.#close()
-    this.#stop?.abort(reason)
-    if (response === undefined) this.answer.drop()
-    else this.answer.end(errorText(this.id, response), response.status)
+    this.#abort?.abort(reason)
+    if (error === undefined) this.response.drop()
+    else this.response.end(errorText(this.id, error), error.status)
   }
 
   abstract get logLevel (): LogLevel | undefined
 
-  /** Is only there where the caller can be asked so. */
   get relay (): Relay | undefined { return undefined }
 
   /** The lowest level of log messages that the caller gets; undefined for none. */
-  protected abstract loudness (): LogLevel | undefined
-  /** Whether the caller can have the rest of the answer over another connection. */
+  protected abstract minLogLevel (): LogLevel | undefined
+  /** Whether the caller can get the rest of the response over another connection. */
   protected abstract canResume (): boolean
 
-  /** Whether there is nobody to answer once the connection is gone. */
-  protected endsWithCaller (): boolean {
-    return this.answer.stream === undefined || !this.canResume()
+  /** Whether the loss of the connection ends the call. */
+  protected endsWithConnection (): boolean {
+    return this.response.stream === undefined || !this.canResume()
   }
 
   #close (): void {
     this.#isOver = true
-    this.#forget?.()
+    this.#unwatch?.()
   }
 }

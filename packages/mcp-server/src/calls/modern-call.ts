@@ -1,15 +1,16 @@
 import { isInner, isRecord, type SignedStates } from '@polyvac/core/plugin'
-import { argumentAt, type ClientCapabilities, headerMatches, type InputResponse, type LogLevel, missingCapabilities, type ModernRevision, type ServerRequest } from '@polyvac/mcp-protocol'
-import { askAgain, InputRequired } from './ask-again.js'
-import { Call, type CallParts } from './call.js'
-import type { Entry } from '../lists/catalog.js'
+import { argumentAt, headerMatches, missingCapabilities } from '@polyvac/mcp-protocol'
+import type { ClientCapabilities, InputResponse, LogLevel, ModernRevision, ServerRequest } from '@polyvac/mcp-protocol'
 import { CannotAskError } from '../errors.js'
+import type { Entry } from '../lists/catalog.js'
 import type { Limits } from '../options.js'
-import { resultText, RpcError, type Params } from '../protocol/rpc.js'
 import type { ResultTexts } from '../protocol/result-text.js'
+import { refusal, resultText, RpcError } from '../protocol/rpc.js'
 import type { Relay, ToolDefinition } from '../tool-source.js'
+import { askAgain, InputRequired } from './ask-again.js'
+import { Call, type CallOptions } from './call.js'
 
-/** The methods whose callers can be asked. */
+/** The methods whose result may be `input_required`. */
 const CAN_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** What calls of this era need of the server. */
@@ -21,24 +22,26 @@ export interface ModernCallContext {
 
 type Answers = Readonly<Record<string, unknown>>
 
-/** What the caller holds between two runs. */
-interface Held { readonly answers: Answers, readonly state?: string | undefined }
+/** What `requestState` holds between two runs. */
+interface RequestState { readonly answers: Answers, readonly state?: string | undefined }
 
-/** A request of revision 2026-07-28: it stands alone, and to ask is to answer with a question. */
+/** A request of revision 2026-07-28. It stands alone; its server requests are its result, and the client sends it again. */
 export class ModernCall extends Call {
   readonly era = 'modern'
   readonly protocolVersion: ModernRevision
   readonly capabilities: ClientCapabilities
   readonly #context: ModernCallContext
   readonly logLevel: LogLevel | undefined
-  /** Answers of earlier rounds and of this one. */
+  /** Responses of earlier rounds and of this one, by key. */
   #answers: Answers = {}
-  /** Of the run before, then of this one. */
+  /** The state of the run before, then of this one. */
   #state: string | undefined
-  #open: Record<string, ServerRequest> | undefined
+  #questions: Readonly<Record<string, ServerRequest>> | undefined
 
-  constructor (parts: CallParts, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, context: ModernCallContext) {
-    super(parts)
+  constructor (
+    options: CallOptions, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, context: ModernCallContext
+  ) {
+    super(options)
     this.protocolVersion = revision
     this.capabilities = capabilities
     this.logLevel = level
@@ -48,19 +51,16 @@ export class ModernCall extends Call {
 
   override get state (): string | undefined { return this.#state }
 
-  override get waits (): boolean { return this.#open !== undefined }
+  override get isWaiting (): boolean { return this.#questions !== undefined }
 
-  override checkTool ({ mirrored }: Entry<ToolDefinition>): void {
-    // a line of standard input has no headers
+  override checkTool ({ headerParameters }: Entry<ToolDefinition>): void {
+    // messages of standard input have no headers
     if (isInner(this.request.raw.socket)) return
-    for (const { header, path, type } of mirrored) {
+    for (const { header, path, type } of headerParameters) {
       const value = argumentAt(this.params.arguments, path)
       const sent = this.request.headers[header]
-      if (value === undefined || value === null) {
-        if (sent !== undefined) throw new RpcError('headerMismatch', `the header ${header} repeats the argument ${path.join('.')}, which is not there`, undefined, 400)
-      } else if (typeof sent !== 'string' || !headerMatches(sent, value, type)) {
-        throw new RpcError('headerMismatch', `the header ${header} must repeat the argument ${path.join('.')}`, undefined, 400)
-      }
+      const matches = value === undefined || value === null ? sent === undefined : typeof sent === 'string' && headerMatches(sent, value, type)
+      if (!matches) throw refusal(`the header ${header} must repeat the argument ${path.join('.')}, or be absent with it`, 400, 'headerMismatch')
     }
   }
 
@@ -68,7 +68,7 @@ export class ModernCall extends Call {
     this.#check(Object.values(questions))
     return askAgain(questions, this.#answers, open => {
       if (state !== undefined) this.#state = state
-      this.#open = { ...this.#open, ...open }
+      this.#questions = { ...this.#questions, ...open }
     })
   }
 
@@ -80,38 +80,42 @@ export class ModernCall extends Call {
       requestState: this.#state,
       ask: (inputRequests, requestState) => {
         this.#check(Object.values(inputRequests))
-        // that server has heard the answers so far
+        // the upstream server has the responses so far
         this.#answers = {}
         this.#state = requestState
-        this.#open = inputRequests
+        this.#questions = inputRequests
         throw new InputRequired('the caller has to answer first')
       }
     }
   }
 
   override finish (result: string): void {
-    this.end(resultText(this.id, this.#open === undefined ? result : this.#question(this.#open)))
+    this.end(resultText(this.id, this.#questions === undefined ? result : this.#inputRequired(this.#questions)))
   }
 
   /** @throws MCP_CANNOT_ASK; RpcError -32021 */
   #check (questions: readonly ServerRequest[]): void {
     const method = questions[0]?.method ?? 'nothing'
-    if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} has no way to ask`)
-    if (questions.length > this.#context.limits.maxQuestions) throw new CannotAskError(method, `${this.#context.limits.maxQuestions} questions may be asked at once`)
+    const { maxQuestions } = this.#context.limits
+    if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `a result of ${this.method} cannot be input_required`)
+    if (questions.length > maxQuestions) throw new CannotAskError(method, `${maxQuestions} questions may be asked at once`)
     for (const question of questions) {
       const requiredCapabilities = missingCapabilities(question, this.capabilities)
       if (requiredCapabilities !== undefined) {
-        throw new RpcError('missingCapability', `the client must declare that it answers ${question.method}`, { requiredCapabilities }, 400)
+        throw new RpcError('missingCapability', `the client must declare the capability for ${question.method}`, { requiredCapabilities }, 400)
       }
     }
   }
 
-  #question (open: Readonly<Record<string, ServerRequest>>): string {
-    const { states, texts, limits } = this.#context
+  /** @throws RpcError -32602 */
+  #inputRequired (open: Readonly<Record<string, ServerRequest>>): string {
+    const { states, texts, limits: { maxStateChars, stateTtlMs } } = this.#context
     const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
     const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)
-    const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies Held, this.#identity(), limits.stateTtlMs)
-    if (requestState.length > limits.maxStateChars) throw new RpcError('invalidParams', `the answers so far are too long to go on: ${limits.maxStateChars} characters are taken`)
+    const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies RequestState, this.#identity(), stateTtlMs)
+    if (requestState.length > maxStateChars) {
+      throw new RpcError('invalidParams', `the answers so far make the requestState longer than ${maxStateChars} characters`)
+    }
     return texts.other('input_required', { inputRequests, requestState })
   }
 
@@ -124,18 +128,18 @@ export class ModernCall extends Call {
     if (typeof requestState !== 'string') throw new RpcError('invalidParams', '`requestState` must be a string')
     const read = this.#context.states.read(requestState, this.#identity())
     if ('fault' in read) throw new RpcError('invalidParams', FAULTS[read.fault])
-    const { answers, state } = read.value as Held
+    const { answers, state } = read.value as RequestState
     this.#answers = { ...answers, ...inputResponses }
     this.#state = state
   }
 
-  /** What a state belongs to: one caller, one method, the same parameters. */
+  /** What a state is signed for: the caller, the method, the parameters. */
   #identity (): unknown {
-    const { _meta, inputResponses, requestState, ...params } = this.params as Params & { _meta?: unknown, inputResponses?: unknown, requestState?: unknown }
+    const { _meta, inputResponses, requestState, ...params } = this.params
     return [this.principal?.owner ?? null, this.method, params]
   }
 
-  protected loudness (): LogLevel | undefined {
+  protected minLogLevel (): LogLevel | undefined {
     return this.logLevel
   }
 
@@ -145,7 +149,7 @@ export class ModernCall extends Call {
 }
 
 const FAULTS = {
-  forged: '`requestState` was not made here, or was changed; send it as it came, or call anew without it',
-  foreign: '`requestState` belongs to another caller, or to a call with other parameters; call anew without it',
-  expired: '`requestState` is too old; call anew without it'
+  forged: '`requestState` was not issued by this server, or was changed; send it unchanged, or call again without it',
+  foreign: '`requestState` belongs to another caller, or to a call with other parameters; call again without it',
+  expired: '`requestState` is too old; call again without it'
 } as const

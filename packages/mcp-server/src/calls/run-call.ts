@@ -1,24 +1,24 @@
 import type { OpenCalls } from '@polyvac/core/plugin'
 import type { Call } from './call.js'
-import { rpcErrorOf, spokenError } from './failures.js'
+import { protocolError, rpcErrorOf } from './failures.js'
 
-/** Answers a request with the JSON text that `work` resolves to. It never rejects: a failure is answered with an error. */
+/** Answers a request with the JSON that `work` resolves to. It never rejects: a failure is answered with an error. */
 export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<string>): Promise<void> {
-  let place
+  let node
   try {
-    place = openCalls.add(call)
+    node = openCalls.add(call)
     call.finish(await work())
   } catch (err) {
     failOrAsk(call, err)
   } finally {
-    if (place !== undefined) openCalls.remove(place)
+    if (node !== undefined) openCalls.remove(node)
   }
 }
 
-/** A handler that its question has ended has not failed. */
+/** A handler that `ask` ended has not failed. */
 function failOrAsk (call: Call, err: unknown): void {
   try {
-    if (call.waits && spokenError(err) === undefined) return call.finish('')
+    if (call.isWaiting && protocolError(err) === undefined) return call.finish('')
     call.fail(rpcErrorOf(err, call))
   } catch (other) {
     call.fail(rpcErrorOf(other, call))

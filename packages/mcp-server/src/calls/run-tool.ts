@@ -1,30 +1,32 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
-import { spokenError, wordsFor, type Failing } from './failures.js'
 import type { Params } from '../protocol/rpc.js'
 import type { CallContext, ToolDefinition, ToolResult } from '../tool-source.js'
+import { failureText, protocolError, type FailedCall } from './failures.js'
 
-/** A call as a tool sees it, and as its failures are told. */
-export type RunningCall = CallContext & Failing & {
-  /** Whether the caller has to answer something first. */
-  readonly waits: boolean
+/** A call with what the answer to its failure needs. */
+export type ToolCall = CallContext & FailedCall & {
+  /** Whether the caller has to respond to a server request first. */
+  readonly isWaiting: boolean
 }
 
-/** Calls the tool; a failure inside it becomes a result. @throws RpcError where the tool speaks the protocol's own errors */
-export function runTool ({ definition, own, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<ToolResult> {
-  const name = own ?? definition.name
-  return orFailed(call, name, async () => {
+/** Calls the tool; a failure inside it becomes a result with `isError`. @throws RpcError, if the tool throws one */
+export function runTool ({ definition, sourceName, source }: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
+  const name = sourceName ?? definition.name
+  return resultOf(call, name, async () => {
     const result: unknown = await source.call(name, args, call)
-    if (!isRecord(result)) throw new TypeError(`the tool ${name} gave no result object`)
+    if (!isRecord(result)) throw new TypeError(`the tool ${name} did not return a result object`)
     return result as unknown as ToolResult
   })
 }
 
-/** The arguments as the source makes them ready, or the failure of that as a result. */
-export async function prepareTool ({ definition, own, source }: Entry<ToolDefinition>, args: Params, call: RunningCall): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
+/** The arguments that the source prepares, or its failure as a result. */
+export async function prepareArguments (
+  { definition, sourceName, source }: Entry<ToolDefinition>, args: Params, call: ToolCall
+): Promise<{ readonly args: Params } | { readonly failed: ToolResult }> {
   if (source.prepare === undefined) return { args }
-  const name = own ?? definition.name
-  const prepared = await orFailed(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
+  const name = sourceName ?? definition.name
+  const prepared = await resultOf(call, name, async () => ({ args: await source.prepare?.(name, args, call) ?? args }))
   return 'args' in prepared ? prepared : { failed: prepared }
 }
 
@@ -32,11 +34,11 @@ export function failedResult (text: string): ToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-async function orFailed<T> (call: RunningCall, name: string, work: () => Promise<T>): Promise<T | ToolResult> {
+async function resultOf<T> (call: ToolCall, tool: string, work: () => Promise<T>): Promise<T | ToolResult> {
   try {
     return await work()
   } catch (err) {
-    if (spokenError(err) !== undefined || call.waits) throw err
-    return failedResult(wordsFor(err, call, name))
+    if (protocolError(err) !== undefined || call.isWaiting) throw err
+    return failedResult(failureText(err, call, tool))
   }
 }

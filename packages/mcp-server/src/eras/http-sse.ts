@@ -1,30 +1,30 @@
 import { HEADERS } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ResponseWriter } from '../http/response.js'
-import { whenOver } from '../http/message-stream.js'
-import type { Legacy } from './legacy.js'
-import { messageKind, RpcError, type Notification, type Request, type Response } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
-import type { Session } from '../sessions/session.js'
+import { whenOver } from '../http/message-stream.js'
+import { ResponseWriter } from '../http/response.js'
+import { messageKind, overload, refusal, type Notification, type Request, type Response } from '../protocol/rpc.js'
 import { HttpSseStream } from '../sessions/http-sse-stream.js'
+import type { Session } from '../sessions/session.js'
 import type { Sessions } from '../sessions/sessions.js'
+import type { Legacy } from './legacy.js'
 
-/** The query parameter that names the session in the address that its client POSTs to. */
+/** The query parameter with the id of the session, in the address to which its client POSTs. */
 const PARAMETER = 'sse_session'
 
-/** Whether a GET can come from a client of 2024-11-05 alone: later ones have a session before they open a stream. */
-export function opensLegacySse ({ headers }: FastifyRequest): boolean {
-  return headers[HEADERS.sessionId] === undefined && headers[HEADERS.protocolVersion] === undefined && headers[HEADERS.lastEventId] === undefined
+/** Whether a GET comes from a client of 2024-11-05: later ones have a session before they open a stream. */
+export function opensHttpSse ({ headers }: FastifyRequest): boolean {
+  return [HEADERS.sessionId, HEADERS.protocolVersion, HEADERS.lastEventId].every(name => headers[name] === undefined)
 }
 
-/** The session in the address of a POST; undefined where it names none, as those of all later transports. */
-export function legacySseSession ({ query }: FastifyRequest): string | undefined {
+/** The session in the address of a POST; undefined for all other transports. */
+export function httpSseSession ({ query }: FastifyRequest): string | undefined {
   const { [PARAMETER]: id } = query as Record<string, unknown>
   return typeof id === 'string' ? id : undefined
 }
 
-/** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream of a session, and POSTs to the address that it tells are answered there. */
-export class LegacySse {
+/** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream of a session, which carries the responses to its POSTs. */
+export class HttpSse {
   readonly #server: McpContext
   readonly #sessions: Sessions
   readonly #legacy: Legacy
@@ -35,10 +35,10 @@ export class LegacySse {
     this.#legacy = legacy
   }
 
-  /** A GET. @throws RpcError with status 503 */
+  /** Handles a GET. @throws RpcError with status 503 */
   open (request: FastifyRequest, reply: FastifyReply): void {
-    const { places, principalOf } = this.#server
-    const release = places.take()
+    const { streams, principalOf } = this.#server
+    const release = streams.take()
     let session: Session
     try {
       session = this.#sessions.create({ owner: principalOf(request)?.owner, revision: '2024-11-05', capabilities: {} })
@@ -46,27 +46,29 @@ export class LegacySse {
       release()
       throw err
     }
-    // a whole path: not every client resolves a bare query
-    session.wire = new HttpSseStream(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
+    // the whole path: some clients do not resolve a query alone
+    session.httpSse = new HttpSseStream(reply, `${request.url.split('?', 1)[0]}?${PARAMETER}=${session.id}`)
     whenOver(reply, () => {
       release()
       this.#sessions.end(session)
     })
   }
 
-  /** A POST: it is accepted, and answered on the stream. @throws RpcError with a status */
+  /** Handles a POST: accepts the message and sends its response on the stream. @throws RpcError with a status */
   post (request: FastifyRequest, reply: FastifyReply, id: string, body: unknown): void {
     const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
-    const wire = session?.wire
-    if (session === undefined || wire === undefined) throw new RpcError('invalidRequest', 'there is no such session, or its stream has closed; open one with a GET', undefined, 404)
+    const stream = session?.httpSse
+    if (session === undefined || stream === undefined) {
+      throw refusal('the session does not exist, or its stream has closed; open one with a GET', 404)
+    }
     const kind = messageKind(body)
-    // answers are never left out, so what leads to some is
-    if (kind === 'request' && wire.isFull) throw new RpcError('internalError', 'the stream of this session is not read; read it, then try again', undefined, 503)
-    if (kind !== 'request') this.#legacy.take(kind, body as Notification | Response, session)
+    // responses are never left out, so a full stream takes no more requests
+    if (kind === 'request' && stream.isFull) throw overload('the client does not read the stream of this session; read it, then try again')
+    if (kind !== 'request') this.#legacy.receive(kind, body as Notification | Response, session)
     else {
-      const answer = new ResponseWriter(wire.reply, () => wire)
-      answer.begin()
-      this.#legacy.answer(request, body as Request, answer, session)
+      const response = new ResponseWriter(stream.reply, () => stream)
+      response.begin()
+      this.#legacy.handle(request, body as Request, response, session)
     }
     reply.code(202).send()
   }

@@ -1,21 +1,24 @@
 import { CallAbortedError, isRecord, type OpenCalls } from '@polyvac/core/plugin'
 import {
-  ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities, type ClientCapabilities, type LegacyRevision, type ListKind
+  ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
+  type ClientCapabilities, type LegacyRevision, type ListKind
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ResponseWriter } from '../http/response.js'
-import { whenOver } from '../http/message-stream.js'
-import { LegacyCall } from '../calls/legacy-call.js'
-import { legacyMethods } from '../methods/legacy.js'
-import { errorText, messageKind, resultText, RpcError, type Notification, type Request, type RequestId, type Response } from '../protocol/rpc.js'
 import type { Call } from '../calls/call.js'
+import { LegacyCall } from '../calls/legacy-call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
-import type { Session } from '../sessions/session.js'
+import { whenOver } from '../http/message-stream.js'
+import { ResponseWriter } from '../http/response.js'
+import { legacyMethods } from '../methods/legacy.js'
+import {
+  errorText, messageKind, refusal, resultText, RpcError, type Notification, type Request, type RequestId, type Response
+} from '../protocol/rpc.js'
 import { parseEventId } from '../sessions/resumable-stream.js'
+import type { Session } from '../sessions/session.js'
 import type { Sessions } from '../sessions/sessions.js'
 
-/** The revisions up to 2025-11-25: `initialize`, then sessions, or requests that stand alone where there are none. */
+/** The revisions up to 2025-11-25: `initialize`, then the requests of a session, or requests alone without sessions. */
 export class Legacy {
   readonly #server: McpContext
   readonly #sessions: Sessions | undefined
@@ -23,36 +26,36 @@ export class Legacy {
   constructor (server: McpContext, sessions: Sessions | undefined) {
     this.#server = server
     this.#sessions = sessions
-    server.registry.onChange(kinds => this.#tellChange(kinds))
+    server.registry.onChange(kinds => this.#notifyChange(kinds))
   }
 
-  /** A POST. @throws RpcError with a status */
+  /** Handles a POST. @throws RpcError with a status */
   post (request: FastifyRequest, reply: FastifyReply, body: unknown): void {
     if (Array.isArray(body)) return this.#batch(request, reply, body)
     const kind = messageKind(body)
     if (kind === 'request' && (body as Request).method === 'initialize') return this.#initialize(request, reply, body as Request)
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (kind === 'request') return this.#call(request, body as Request, new ResponseWriter(reply, opener(session)), revision, session)
-    this.take(kind, body as Notification | Response, session)
+    if (kind === 'request') return this.#call(request, body as Request, new ResponseWriter(reply, streamOpener(session)), revision, session)
+    this.receive(kind, body as Notification | Response, session)
     reply.code(202).send()
   }
 
-  /** A GET: the stream for messages that belong to no call, or the rest of another one. @throws RpcError with a status */
+  /** Handles a GET: opens the stream for messages that belong to no call, or resumes another. @throws RpcError with a status */
   get (request: FastifyRequest, reply: FastifyReply): void {
     const session = this.#session(request)
-    if (session === undefined) throw new RpcError('invalidRequest', 'this server has no streams to open', undefined, 405)
-    const last = request.headers[HEADERS.lastEventId]
-    const release = this.#server.places.take()
+    if (session === undefined) throw refusal('this server does not have sessions, so there are no streams to open', 405)
+    const lastEventId = request.headers[HEADERS.lastEventId]
+    const release = this.#server.streams.take()
     try {
-      if (typeof last !== 'string' || last === '') session.standalone.attach(reply)
+      if (typeof lastEventId !== 'string' || lastEventId === '') session.standalone.attach(reply)
       else {
-        const at = parseEventId(last)
-        const stream = at === undefined ? undefined : session.stream(at.stream)
-        if (at === undefined || stream === undefined || !stream.has(at.seq)) {
-          throw new RpcError('invalidRequest', 'Last-Event-ID names an event that is not kept; open a stream without it', undefined, 400)
+        const event = parseEventId(lastEventId)
+        const stream = event === undefined ? undefined : session.stream(event.stream)
+        if (event === undefined || stream === undefined || !stream.has(event.seq)) {
+          throw refusal('Last-Event-ID names an event that is not kept; open a stream without it')
         }
-        stream.attach(reply, at.seq)
+        stream.attach(reply, event.seq)
       }
     } catch (err) {
       release()
@@ -64,93 +67,99 @@ export class Legacy {
     })
   }
 
-  /** A DELETE. @throws RpcError with a status */
+  /** Handles a DELETE: ends the session. @throws RpcError with a status */
   delete (request: FastifyRequest, reply: FastifyReply): void {
     const session = this.#session(request)
-    if (session === undefined) throw new RpcError('invalidRequest', 'this server has no sessions to end', undefined, 405)
+    if (session === undefined) throw refusal('this server does not have sessions to end', 405)
     this.#sessions?.end(session)
     reply.code(204).send()
   }
 
-  /** Answers a request of a session that has one stream for all. */
-  answer (request: FastifyRequest, message: Request, answer: ResponseWriter, session: Session): void {
-    if (message.method !== 'initialize') return this.#call(request, message, answer, revisionOf(request, session), session)
+  /** Handles a request of a session over HTTP+SSE. */
+  handle (request: FastifyRequest, message: Request, response: ResponseWriter, session: Session): void {
+    if (message.method !== 'initialize') return this.#call(request, message, response, revisionOf(request, session), session)
     try {
-      Object.assign(session, agreed(message))
-      answer.end(this.#welcome(message.id, session.revision))
+      Object.assign(session, negotiate(message))
+      response.end(this.#initializeResult(message.id, session.revision))
     } catch (err) {
-      answer.end(errorText(message.id, err as RpcError))
+      response.end(errorText(message.id, err as RpcError))
     }
   }
 
   #initialize (request: FastifyRequest, reply: FastifyReply, message: Request): void {
-    const { revision, capabilities } = agreed(message)
+    const { revision, capabilities } = negotiate(message)
     const session = this.#sessions?.create({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
     if (session !== undefined) reply.header(HEADERS.sessionId, session.id)
-    reply.header('content-type', 'application/json; charset=utf-8').send(this.#welcome(message.id, revision))
+    reply.header('content-type', 'application/json; charset=utf-8').send(this.#initializeResult(message.id, revision))
   }
 
-  #welcome (id: RequestId, revision: LegacyRevision): string {
+  #initializeResult (id: RequestId, revision: LegacyRevision): string {
     const { info: serverInfo, instructions } = this.#server
-    return resultText(id, JSON.stringify({ protocolVersion: revision, capabilities: this.#server.capabilities(revision), serverInfo, instructions }))
+    const capabilities = this.#server.capabilities(revision)
+    return resultText(id, JSON.stringify({ protocolVersion: revision, capabilities, serverInfo, instructions }))
   }
 
   #batch (request: FastifyRequest, reply: FastifyReply, messages: readonly unknown[]): void {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (!features[revision].batches) throw new RpcError('invalidRequest', `revision ${revision} has no batches; send one message`, undefined, 400)
+    if (!features[revision].batches) throw refusal(`revision ${revision} does not have batches; send one message`)
     const { maxBatch } = this.#server.limits
-    if (messages.length === 0 || messages.length > maxBatch) throw new RpcError('invalidRequest', `a batch has 1 to ${maxBatch} messages`, undefined, 400)
+    if (messages.length === 0 || messages.length > maxBatch) throw refusal(`a batch has 1 to ${maxBatch} messages`)
     const kinds = messages.map(messageKind)
-    if (messages.some(message => (message as Request).method === 'initialize')) throw new RpcError('invalidRequest', 'initialize cannot be part of a batch', undefined, 400)
+    if (messages.some(message => (message as Request).method === 'initialize')) throw refusal('initialize cannot be part of a batch')
     const requests = messages.filter((_message, at) => kinds[at] === 'request') as Request[]
     messages.forEach((message, at) => {
       const kind = kinds[at]!
-      if (kind !== 'request') this.take(kind, message as Notification | Response, session)
+      if (kind !== 'request') this.receive(kind, message as Notification | Response, session)
     })
     if (requests.length === 0) {
       reply.code(202).send()
       return
     }
-    const answer = new ResponseWriter(reply, opener(session), requests.length)
-    for (const one of requests) this.#call(request, one, answer, revision, session)
+    const response = new ResponseWriter(reply, streamOpener(session), requests.length)
+    for (const one of requests) this.#call(request, one, response, revision, session)
   }
 
-  #call (request: FastifyRequest, { id, method, params = {} }: Request, answer: ResponseWriter, revision: LegacyRevision, session: Session | undefined): void {
+  #call (
+    request: FastifyRequest, { id, method, params = {} }: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined
+  ): void {
     const handler = legacyMethods.get(method)
-    if (handler === undefined) return answer.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
-    const { calls, leaving, limits, principalOf } = this.#server
-    const call = new LegacyCall({ request, answer, id, method, params, principal: principalOf(request), leaving, sessionId: session?.id }, revision, session, limits)
+    if (handler === undefined) {
+      return response.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
+    }
+    const { calls, disconnects, limits, principalOf } = this.#server
+    const options = { request, response, id, method, params, principal: principalOf(request), disconnects, sessionId: session?.id }
+    const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<string> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
     else runInSession(calls, session, call, work)
   }
 
-  /** A message that gets no response. */
-  take (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
-    if (kind === 'response') return session?.answer(message as Response)
+  /** Handles a message without a response. */
+  receive (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
+    if (kind === 'response') return session?.settleRequest(message as Response)
     const { method, params = {} } = message as Notification
     if (method === 'notifications/cancelled') session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
   }
 
-  /** The session that a request names; undefined where there are none. @throws RpcError */
+  /** The session that a request names; undefined without sessions. @throws RpcError */
   #session (request: FastifyRequest): Session | undefined {
     if (this.#sessions === undefined) return undefined
     const id = request.headers[HEADERS.sessionId]
-    if (typeof id !== 'string' || id === '') throw new RpcError('invalidRequest', 'the header Mcp-Session-Id is missing; begin with initialize', undefined, 400)
+    if (typeof id !== 'string' || id === '') throw refusal('the header Mcp-Session-Id is missing; begin with initialize')
     const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
-    if (session === undefined) throw new RpcError('invalidRequest', 'there is no such session, or it has ended; begin with initialize', undefined, 404)
+    if (session === undefined) throw refusal('the session does not exist, or has ended; begin with initialize', 404)
     return session
   }
 
-  #tellChange (kinds: readonly ListKind[]): void {
+  #notifyChange (kinds: readonly ListKind[]): void {
     const methods = new Set(kinds.map(kind => LISTS[kind].changed))
     for (const session of this.#sessions?.all() ?? []) for (const method of methods) session.notify(method)
   }
 }
 
-/** What `initialize` asks for, as far as it is served. @throws RpcError -32602 */
-function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision, readonly capabilities: ClientCapabilities } {
+/** The revision and the capabilities of an `initialize` request. @throws RpcError -32602 */
+function negotiate ({ params = {} }: Request): { readonly revision: LegacyRevision, readonly capabilities: ClientCapabilities } {
   const { protocolVersion, capabilities, clientInfo } = params
   if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
     throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
@@ -159,17 +168,18 @@ function agreed ({ params = {} }: Request): { readonly revision: LegacyRevision,
 }
 
 async function runInSession (openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
-  let place
+  let node
   try {
-    place = session.begin(call)
+    node = session.addCall(call)
   } catch (err) {
     return call.fail(err as RpcError)
   }
   await runCall(openCalls, call, work)
-  session.end(place)
+  session.removeCall(node)
 }
 
-function opener (session: Session | undefined): ConstructorParameters<typeof ResponseWriter>[1] {
+/** Opens the stream of a response: a resumable one in a session. */
+function streamOpener (session: Session | undefined): ConstructorParameters<typeof ResponseWriter>[1] {
   if (session === undefined) return undefined
   return reply => {
     const stream = session.openStream()
@@ -178,11 +188,12 @@ function opener (session: Session | undefined): ConstructorParameters<typeof Res
   }
 }
 
-/** The revision that a request speaks. @throws RpcError with status 400 */
+/** The revision of a request. @throws RpcError with status 400 */
 function revisionOf ({ headers }: FastifyRequest, session: Session | undefined): LegacyRevision {
   const named = headers[HEADERS.protocolVersion]
   if (named !== undefined && !isLegacy(named)) {
-    throw new RpcError('invalidRequest', `MCP-Protocol-Version ${JSON.stringify(String(named).slice(0, 40))} is not served; take one of ${LEGACY_REVISIONS.join(', ')}`, undefined, 400)
+    const version = JSON.stringify(String(named).slice(0, 40))
+    throw refusal(`MCP-Protocol-Version ${version} is not served; use one of ${LEGACY_REVISIONS.join(', ')}`)
   }
   return session?.revision ?? named ?? ASSUMED_REVISION
 }

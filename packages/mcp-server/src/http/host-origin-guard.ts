@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
-import { RpcError } from '../protocol/rpc.js'
+import { refusal } from '../protocol/rpc.js'
 
-const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'] as const
+const LOOPBACK_NAMES: readonly unknown[] = ['localhost', '127.0.0.1', '[::1]']
 
 export interface GuardOptions {
   readonly allowedHosts?: readonly string[] | undefined
@@ -11,27 +11,27 @@ export interface GuardOptions {
 }
 
 /**
- * Refuses requests that a web page made this machine's browser send. Where the application listens on a loopback
- * address, only its own names and pages of this machine pass, unless options say otherwise.
+ * Refuses requests that a web page made a browser on this machine send (DNS rebinding). While the application listens on
+ * a loopback address, the loopback names and the name in `publicUrl` are allowed, unless options name others.
  */
 export function originGuard (app: FastifyInstance, { allowedHosts, allowedOrigins, publicUrl }: GuardOptions): (request: FastifyRequest) => void {
-  const hosts = allowedHosts?.map(host => host.toLowerCase())
+  const hosts: readonly unknown[] | undefined = allowedHosts?.map(host => host.toLowerCase())
   const origins = allowedOrigins?.map(origin => origin.toLowerCase())
-  // behind a proxy on this machine
-  const ownNames: readonly string[] = publicUrl !== undefined && URL.canParse(publicUrl) ? [...LOOPBACK_NAMES, new URL(publicUrl).hostname] : LOOPBACK_NAMES
+  // a proxy on this machine forwards requests for the public name
+  const ownNames = publicUrl !== undefined && URL.canParse(publicUrl) ? [...LOOPBACK_NAMES, new URL(publicUrl).hostname] : LOOPBACK_NAMES
   let isLoopback: boolean | undefined
   app.server.once('listening', () => { isLoopback = undefined })
 
   return ({ headers }) => {
     if (isLoopback === undefined && app.server.listening) isLoopback = listensOnLoopback(app.server.address())
-    const knownHosts = hosts ?? (isLoopback === true ? ownNames : undefined)
-    if (knownHosts !== undefined && !knownHosts.includes(hostName(headers.host ?? headers[':authority'] as string | undefined) as never)) {
-      throw new RpcError('invalidRequest', 'this server does not answer under that Host; name it in allowedHosts', undefined, 403)
+    const allowed = hosts ?? (isLoopback === true ? ownNames : undefined)
+    if (allowed?.includes(hostName(headers.host ?? headers[':authority'] as string | undefined)) === false) {
+      throw refusal('this Host is not allowed; add it to allowedHosts', 403)
     }
     const { origin } = headers
     if (origin === undefined) return
-    const isKnown = origins?.includes(origin.toLowerCase()) ?? (isLoopback !== true || ownNames.includes(originHost(origin) as never))
-    if (!isKnown) throw new RpcError('invalidRequest', 'pages of that Origin may not call this server; name it in allowedOrigins', undefined, 403)
+    const isAllowed = origins?.includes(origin.toLowerCase()) ?? (isLoopback !== true || ownNames.includes(originHost(origin)))
+    if (!isAllowed) throw refusal('this Origin is not allowed; add it to allowedOrigins', 403)
   }
 }
 
@@ -45,11 +45,7 @@ function hostName (host: string | undefined): string | undefined {
   return host === undefined ? undefined : /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(host.toLowerCase())?.[1]
 }
 
+/** The host of an Origin; undefined for `null` or an invalid one. */
 function originHost (origin: string): string | undefined {
-  try {
-    return new URL(origin).hostname
-  } catch {
-    // `null`, or no URL: no page of this machine
-    return undefined
-  }
+  return URL.canParse(origin) ? new URL(origin).hostname : undefined
 }

@@ -1,18 +1,18 @@
 import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 
-/** Where the messages of one call, or those that belong to no call, go. */
+/** The stream of the messages of one call, or of those that belong to no call. */
 export interface MessageStream {
-  /** A promise is there to be awaited: the reader is behind. */
+  /** Sends a message. A promise means that the reader is behind: await it. */
   send (text: string): Promise<void> | undefined
-  /** No more messages come. */
+  /** Ends the stream. */
   end (): void
-  /** Whether the reader is far behind: what can be left out is. */
+  /** Whether the reader is far behind: notifications are then left out. */
   readonly isFull: boolean
   disconnect (retryMs?: number): void
 }
 
-/** The messages of one response, gone with its connection. */
+/** The messages of one response. They are lost with its connection. */
 export class PlainStream implements MessageStream {
   readonly #body: SseBody
 

@@ -2,48 +2,48 @@ import type { FastifyReply } from 'fastify'
 import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
- * The answer to one POST. Its head is held back until the first message is there: a lone response leaves as JSON, with
- * a status of its own; anything before it makes the answer a stream of events.
+ * The HTTP response to one POST. Its head is held back until the first message: a lone JSON-RPC response is sent as JSON
+ * with its status; a message before it makes the HTTP response an event stream.
  */
 export class ResponseWriter {
   readonly reply: FastifyReply
   readonly #open: ((reply: FastifyReply) => MessageStream) | undefined
-  readonly #texts: string[] | undefined
-  #missing: number
+  readonly #batch: string[] | undefined
+  #pending: number
   #stream: MessageStream | undefined
   #done = false
 
-  /** `open` begins the stream where it is not a plain one; `batch` is the number of responses of an array. */
-  constructor (reply: FastifyReply, open?: ((reply: FastifyReply) => MessageStream), batch?: number) {
+  /** @param open creates the stream; by default a plain one. @param batchSize the number of requests of a batch */
+  constructor (reply: FastifyReply, open?: ((reply: FastifyReply) => MessageStream), batchSize?: number) {
     this.reply = reply
     this.#open = open
-    this.#missing = batch ?? 1
-    this.#texts = batch === undefined ? undefined : []
+    this.#pending = batchSize ?? 1
+    this.#batch = batchSize === undefined ? undefined : []
   }
 
   get stream (): MessageStream | undefined { return this.#stream }
 
-  /** A message before the response. */
+  /** Sends a message before the response. */
   send (text: string): Promise<void> | undefined {
     if (this.#done) return undefined
     return this.begin().send(text)
   }
 
-  /** Makes the answer a stream. */
+  /** Makes the HTTP response an event stream. */
   begin (): MessageStream {
     if (this.#stream === undefined) {
       this.#stream = this.#open?.(this.reply) ?? new PlainStream(this.reply)
-      for (const text of this.#texts?.splice(0) ?? []) this.#stream.send(text)
+      for (const text of this.#batch?.splice(0) ?? []) this.#stream.send(text)
     }
     return this.#stream
   }
 
-  /** The response, or one of a batch. The status counts where nothing has left yet. */
+  /** Sends the JSON-RPC response, or one of a batch. The status has no effect on an event stream or a batch. */
   end (text: string, status = 200): void {
     if (this.#done) return
-    const isLast = --this.#missing === 0
+    const isLast = --this.#pending === 0
     if (this.#stream !== undefined) this.#stream.send(text)
-    else if (this.#texts !== undefined) this.#texts.push(text)
+    else if (this.#batch !== undefined) this.#batch.push(text)
     else {
       this.#done = true
       this.reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text)
@@ -52,19 +52,19 @@ export class ResponseWriter {
     if (isLast) this.#finish()
   }
 
-  /** A request that gets no response, since its caller cancelled it. */
+  /** Ends a request without a JSON-RPC response, because its client cancelled it. */
   drop (): void {
-    if (this.#done || --this.#missing > 0) return
-    const isEmpty = this.#stream === undefined && (this.#texts?.length ?? 0) === 0
+    if (this.#done || --this.#pending > 0) return
+    const isEmpty = this.#stream === undefined && (this.#batch?.length ?? 0) === 0
     if (!isEmpty) return this.#finish()
     this.#done = true
-    // an empty stream of events: clients wait for no more, and take no offence
+    // an empty event stream: clients treat the request as finished
     this.reply.header('content-type', 'text/event-stream; charset=utf-8').send('')
   }
 
   #finish (): void {
     this.#done = true
     if (this.#stream !== undefined) this.#stream.end()
-    else this.reply.header('content-type', 'application/json; charset=utf-8').send(`[${this.#texts?.join(',') ?? ''}]`)
+    else this.reply.header('content-type', 'application/json; charset=utf-8').send(`[${this.#batch?.join(',') ?? ''}]`)
   }
 }

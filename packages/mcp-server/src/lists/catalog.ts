@@ -2,19 +2,19 @@ import { JsonSchema } from '@polyvac/core/json-schema'
 import { LISTS, readHeaderParameters, type HeaderParameter, type ListKind } from '@polyvac/mcp-protocol'
 import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
 
-/** One entry of a list, and where it comes from. What calls need of its schema is made by need and goes with it. */
+/** One entry of a list, with its source. What calls need of its schema is made at first use. */
 export class Entry<D extends object> {
   readonly definition: D
   readonly source: ToolSource
-  /** Its name at its source, where it is offered under another. */
-  readonly own: string | undefined
+  /** Its name at its source, if it is offered under another. */
+  readonly sourceName: string | undefined
   #schema: JsonSchema | undefined
-  #mirrored: readonly HeaderParameter[] | undefined
+  #headerParameters: readonly HeaderParameter[] | undefined
 
-  constructor (definition: D, source: ToolSource, own?: string) {
+  constructor (definition: D, source: ToolSource, sourceName?: string) {
     this.definition = definition
     this.source = source
-    this.own = own
+    this.sourceName = sourceName
   }
 
   /** The input schema of a tool. */
@@ -23,24 +23,24 @@ export class Entry<D extends object> {
     return this.#schema
   }
 
-  /** The arguments of a tool that its callers repeat as headers. */
-  get mirrored (): readonly HeaderParameter[] {
-    this.#mirrored ??= readHeaderParameters((this.definition as Partial<ToolDefinition>).inputSchema).parameters
-    return this.#mirrored
+  /** The arguments of a tool that clients repeat as headers. */
+  get headerParameters (): readonly HeaderParameter[] {
+    this.#headerParameters ??= readHeaderParameters((this.definition as Partial<ToolDefinition>).inputSchema).parameters
+    return this.#headerParameters
   }
 }
 
-/** One list as of one moment. It is never changed, only replaced. */
+/** One list at one moment. It is never changed, only replaced. */
 export class Catalog<K extends ListKind> {
   readonly kind: K
   readonly entries: ReadonlyArray<Entry<Definitions[K]>>
   readonly #byId: ReadonlyMap<string, Entry<Definitions[K]>>
 
+  /** The first of two entries with the same id counts. */
   constructor (kind: K, entries: ReadonlyArray<Entry<Definitions[K]>>) {
     const byId = new Map<string, Entry<Definitions[K]>>()
     for (const entry of entries) {
       const id = idOf(kind, entry.definition)
-      // the first of two with one name counts
       if (!byId.has(id)) byId.set(id, entry)
     }
     this.kind = kind

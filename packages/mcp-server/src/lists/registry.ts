@@ -1,10 +1,10 @@
 import type { Log } from '@polyvac/core'
 import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
+import type { Definitions, ToolSource } from '../tool-source.js'
 import { Catalog, Entry } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
-import type { Definitions, ToolSource } from '../tool-source.js'
 
-/** The lists of all sources as one. They are read when first asked for and kept until a source says that they changed. */
+/** The lists of all sources as one. Each is read at first use, and again once a source reports a change. */
 export class Registry {
   readonly sources: readonly ToolSource[]
   readonly #log: Log
@@ -12,17 +12,18 @@ export class Registry {
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
   readonly #stops: Array<() => void> = []
 
+  /** @throws MCP_SERVER_OPTIONS */
   constructor (sources: readonly ToolSource[], log: Log) {
     this.sources = sources
     this.#log = log
     checkNames(sources)
     for (const source of sources) {
-      const stop = source.onChange?.(kinds => this.#changed(kinds))
+      const stop = source.onChange?.(kinds => this.#invalidate(kinds))
       if (stop !== undefined) this.#stops.push(stop)
     }
   }
 
-  /** Whether any source has such a list. */
+  /** Whether a source has such a list. */
   offers (kind: ListKind): boolean {
     return this.sources.some(source => readerOf(kind, source) !== undefined)
   }
@@ -48,32 +49,34 @@ export class Registry {
     this.#listeners.clear()
   }
 
-  #changed (kinds: readonly ListKind[]): void {
-    const known = LIST_KINDS.filter(kind => kinds.includes(kind))
-    for (const kind of known) this.#catalogs.delete(kind)
-    for (const listener of this.#listeners) listener(known)
+  #invalidate (kinds: readonly ListKind[]): void {
+    const changed = LIST_KINDS.filter(kind => kinds.includes(kind))
+    for (const kind of changed) this.#catalogs.delete(kind)
+    for (const listener of this.#listeners) listener(changed)
   }
 
-  /** A source that fails is left out, for this once: the others' lists are worth having. */
-  async #read<K extends ListKind> (kind: K, incomplete: () => void): Promise<Catalog<K>> {
-    let complete = true
+  /** Reads a list. A source that fails is left out, and `onIncomplete` is called: the next use reads the list again. */
+  async #read<K extends ListKind> (kind: K, onIncomplete: () => void): Promise<Catalog<K>> {
+    let isComplete = true
     const lists = await Promise.all(this.sources.map(async source => {
       try {
         const definitions = await readerOf(kind, source)?.() ?? []
         return definitions.map(definition => new Entry(definition, source))
       } catch (err) {
-        complete = false
+        isComplete = false
         this.#log.error({ err, list: kind }, 'a tool source is left out of a list')
         return []
       }
     }))
-    if (!complete) incomplete()
+    if (!isComplete) onIncomplete()
     return new Catalog(kind, distinctEntries(kind, lists))
   }
 }
 
-/** How a list of a source is read; undefined where it has none. */
-function readerOf<K extends ListKind> (kind: K, source: ToolSource): (() => readonly Definitions[K][] | Promise<readonly Definitions[K][]>) | undefined {
+/** The function that reads a list of a source; undefined if the source does not have the list. */
+function readerOf<K extends ListKind> (
+  kind: K, source: ToolSource
+): (() => readonly Definitions[K][] | Promise<readonly Definitions[K][]>) | undefined {
   const { resources, prompts } = source
   const readers = {
     tools: () => source.list(),

@@ -1,12 +1,12 @@
 import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
-import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
+import { RpcError } from '../protocol/rpc.js'
 import type { ToolSource } from '../tool-source.js'
-import { isTexts } from './prompts.js'
+import { areStrings } from './prompts.js'
 
-/** Values in one answer, by the specification. */
+/** Values of one completion (specification, completion). */
 const MAX_VALUES = 100
 
 /** `completion/complete`. */
@@ -16,25 +16,25 @@ export async function complete (server: McpContext, call: Call): Promise<string>
     throw new RpcError('invalidParams', '`argument` must have `name` and `value`, both strings')
   }
   const given = isRecord(context) ? context.arguments ?? {} : {}
-  if (!isTexts(given)) throw new RpcError('invalidParams', '`context.arguments` must be an object of strings')
-  const { source, own } = await whatFor(server, ref)
+  if (!areStrings(given)) throw new RpcError('invalidParams', '`context.arguments` must be an object of strings')
+  const { source, sourceRef } = await resolve(server, ref)
   const { name, value } = argument
-  const { values, total, hasMore }: Completion = await source.complete?.(own, { name, value, given }, call) ?? { values: [] }
+  const { values, total, hasMore }: Completion = await source.complete?.(sourceRef, { name, value, given }, call) ?? { values: [] }
   const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
   return server.texts.complete(call.protocolVersion, { completion })
 }
 
-/** What is completed, as its source knows it. */
-async function whatFor ({ registry }: McpContext, ref: unknown): Promise<{ readonly source: ToolSource, readonly own: CompletionRef }> {
+/** The source of a reference, and the reference with the source's name. @throws RpcError -32602 */
+async function resolve ({ registry }: McpContext, ref: unknown): Promise<{ readonly source: ToolSource, readonly sourceRef: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.catalog('prompts')).get(ref.name)
     if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(ref.name)}`)
-    return { source: entry.source, own: { type: ref.type, name: entry.own ?? ref.name } }
+    return { source: entry.source, sourceRef: { type: ref.type, name: entry.sourceName ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
     const entry = (await registry.catalog('templates')).get(ref.uri) ?? (await registry.catalog('resources')).get(ref.uri)
     if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${quoteName(ref.uri)}`)
-    return { source: entry.source, own: { type: ref.type, uri: ref.uri } }
+    return { source: entry.source, sourceRef: { type: ref.type, uri: ref.uri } }
   }
   throw new RpcError('invalidParams', '`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')
 }

@@ -1,22 +1,22 @@
 import { features, RELATED_TASK } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
+import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
 import { RpcError } from '../protocol/rpc.js'
-import type { McpContext } from '../context.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
 import type { Method } from './method.js'
 
-/** The methods for tasks of revision 2025-11-25. */
+/** The task methods of revision 2025-11-25. */
 export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
     const tasks = tasksFor(server, call)
     return JSON.stringify(legacyTaskOf(await tasks.get(call, call.params.taskId), tasks.times))
   }],
   ['tasks/list', async (server, call) => {
-    const owned = tasksFor(server, call)
-    const { tasks, nextCursor } = await owned.list(call, call.params.cursor)
-    return JSON.stringify({ tasks: tasks.map(task => legacyTaskOf(task, owned.times)), nextCursor })
+    const tasks = tasksFor(server, call)
+    const { tasks: page, nextCursor } = await tasks.list(call, call.params.cursor)
+    return JSON.stringify({ tasks: page.map(task => legacyTaskOf(task, tasks.times)), nextCursor })
   }],
   ['tasks/cancel', async (server, call) => {
     const tasks = tasksFor(server, call)
@@ -27,12 +27,12 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/result', async (server, call) => {
     const tasks = tasksFor(server, call)
     for (;;) {
-      const task = await tasks.settled(call, call.params.taskId)
+      const task = await tasks.waitUntilSettled(call, call.params.taskId)
       const _meta = { [RELATED_TASK]: { taskId: task.id } }
       switch (task.state) {
         case 'input-required':
-          // whoever waits for the result is asked
-          await tasks.answer(call, task.id, await call.ask(questionsOf(task)))
+          // the server requests of a task are sent to the caller that waits for its result
+          await tasks.provideInput(call, task.id, await call.ask(questionsOf(task)))
           break
         case 'completed': {
           const result = resultOf(task)
@@ -45,8 +45,8 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
   }]
 ]
 
-/** @throws RpcError -32601 where there are no tasks */
+/** @throws RpcError -32601 if the server or the revision does not have tasks */
 function tasksFor ({ tasks }: McpContext, { protocolVersion, method }: Call): ToolTasks {
-  if (tasks === undefined || !features[protocolVersion].coreTasks) throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
-  return tasks
+  if (tasks !== undefined && features[protocolVersion].coreTasks) return tasks
+  throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
 }

@@ -1,7 +1,7 @@
 import { isLogLevel, LOG_LEVELS } from '@polyvac/mcp-protocol'
 import type { LegacyCall } from '../calls/legacy-call.js'
-import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
+import { RpcError } from '../protocol/rpc.js'
 import { legacyTaskMethods } from './legacy-tasks.js'
 import type { Method } from './method.js'
 import { sharedMethods } from './shared.js'
@@ -10,7 +10,7 @@ type LegacyMethod = (server: McpContext, call: LegacyCall) => Promise<string>
 
 const EMPTY = '{}'
 
-/** The methods up to revision 2025-11-25, `initialize` aside. */
+/** The methods up to revision 2025-11-25, except `initialize`. */
 export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ...sharedMethods,
   ...legacyTaskMethods,
@@ -20,12 +20,14 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
     if (session !== undefined) session.logLevel = level
     return EMPTY
   }) satisfies LegacyMethod as Method],
-  ['resources/subscribe', (async ({ watch, limits: { maxSubscriptions } }, { params: { uri }, session }) => {
+  ['resources/subscribe', (async ({ subscriptions, limits: { maxSubscriptions } }, { params: { uri }, session }) => {
     if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
     if (session === undefined) throw new RpcError('methodNotFound', 'subscriptions need a session, and this server has none')
     if (session.subscriptions.has(uri)) return EMPTY
-    if (session.subscriptions.size >= maxSubscriptions) throw new RpcError('invalidParams', `a session may subscribe to ${maxSubscriptions} resources; end one with resources/unsubscribe`)
-    session.subscriptions.set(uri, watch.add(uri, changed => { session.notify('notifications/resources/updated', { uri: changed }) }))
+    if (session.subscriptions.size >= maxSubscriptions) {
+      throw new RpcError('invalidParams', `a session may subscribe to ${maxSubscriptions} resources; end one with resources/unsubscribe`)
+    }
+    session.subscriptions.set(uri, subscriptions.add(uri, updated => { session.notify('notifications/resources/updated', { uri: updated }) }))
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/unsubscribe', (async (_server, { params: { uri }, session }) => {

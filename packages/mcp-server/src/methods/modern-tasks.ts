@@ -1,65 +1,72 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { RpcError, type Params } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
+import { RpcError, type Params } from '../protocol/rpc.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
 import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'
 import type { TaskSource } from '../tool-source.js'
 import type { Method } from './method.js'
 import { checkTasks } from './task-capability.js'
 
-/** The methods of the extension for tasks. A task is one of our own, or one that a source knows at another server. */
+/** The methods of the tasks extension. A task is in the task store, or at an upstream server of a source. */
 export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
-    const taskId = idOf(server, call)
-    const task = await atSource(server, async tasks => await tasks.get(taskId, call)) ?? await ownTask(server, call, taskId)
+    const taskId = taskIdOf(server, call)
+    const task = await atSource(server, async tasks => await tasks.get(taskId, call)) ?? await storedTask(server, call, taskId)
     return server.texts.complete(call.protocolVersion, task)
   }],
   ['tasks/update', async (server, call) => {
-    const taskId = idOf(server, call)
+    const taskId = taskIdOf(server, call)
     const { inputResponses } = call.params
     if (!isRecord(inputResponses)) throw new RpcError('invalidParams', '`inputResponses` must be an object')
-    if (await atSource(server, async tasks => await tasks.update(taskId, inputResponses, call)) !== true) await own(server).answer(call, taskId, inputResponses)
+    const isDone = await atSource(server, async tasks => await tasks.update(taskId, inputResponses, call))
+    if (isDone !== true) await toolTasks(server).provideInput(call, taskId, inputResponses)
     return server.texts.complete(call.protocolVersion, {})
   }],
   ['tasks/cancel', async (server, call) => {
-    const taskId = idOf(server, call)
-    if (await atSource(server, async tasks => await tasks.cancel(taskId, call)) !== true) await own(server).cancel(call, taskId)
+    const taskId = taskIdOf(server, call)
+    const isDone = await atSource(server, async tasks => await tasks.cancel(taskId, call))
+    if (isDone !== true) await toolTasks(server).cancel(call, taskId)
     return server.texts.complete(call.protocolVersion, {})
   }]
 ]
 
-/** Tells each change of a task of the caller; undefined where there is no such task. */
-export async function follower (server: McpContext, call: Call, taskId: string): Promise<((changed: (task: Params) => void) => Promise<void>) | undefined> {
+/** A function that reports each change of a task of the caller; undefined if the task does not exist. */
+export async function findFollower (
+  server: McpContext, call: Call, taskId: string
+): Promise<((onChange: (task: Params) => void) => Promise<void>) | undefined> {
   const source = await atSource(server, async tasks => await tasks.get(taskId, call) === undefined ? undefined : tasks)
-  if (source !== undefined) return async changed => { await source.follow(taskId, changed, call) }
+  if (source !== undefined) return async onChange => { await source.follow(taskId, onChange, call) }
   const { tasks } = server
   if (tasks === undefined || !await tasks.has(call, taskId)) return undefined
-  return async changed => { await tasks.follow(call, taskId, task => { changed(detailedTaskOf(task, tasks.times, call.protocolVersion)) }) }
+  return async onChange => {
+    await tasks.follow(call, taskId, task => { onChange(detailedTaskOf(task, tasks.times, call.protocolVersion)) })
+  }
 }
 
-function idOf (server: McpContext, call: Call): string {
+function taskIdOf (server: McpContext, call: Call): string {
   checkTasks(server, call)
   const { taskId } = call.params
   if (typeof taskId !== 'string') throw new RpcError('invalidParams', '`taskId` must be a string')
   return taskId
 }
 
-/** What the first source says that knows the task. */
-async function atSource<T> ({ registry }: McpContext, ask: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
+/** The result of the first source that knows the task. */
+async function atSource<T> ({ registry }: McpContext, request: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
   for (const { tasks } of registry.sources) {
-    const said = tasks === undefined ? undefined : await ask(tasks)
-    if (said !== undefined && said !== false) return said
+    const result = tasks === undefined ? undefined : await request(tasks)
+    if (result !== undefined && result !== false) return result
   }
   return undefined
 }
 
-async function ownTask (server: McpContext, call: Call, taskId: string): Promise<Params> {
-  const tasks = own(server)
+async function storedTask (server: McpContext, call: Call, taskId: string): Promise<Params> {
+  const tasks = toolTasks(server)
   return detailedTaskOf(await tasks.get(call, taskId), tasks.times, call.protocolVersion)
 }
 
-function own ({ tasks }: McpContext): ToolTasks {
+/** @throws RpcError -32602 without a task store */
+function toolTasks ({ tasks }: McpContext): ToolTasks {
   if (tasks === undefined) throw new RpcError('invalidParams', NO_TASK)
   return tasks
 }

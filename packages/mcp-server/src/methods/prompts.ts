@@ -1,22 +1,22 @@
 import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { RpcError } from '../protocol/rpc.js'
 import type { McpContext } from '../context.js'
+import { RpcError } from '../protocol/rpc.js'
 
 /** `prompts/get`. */
 export async function getPrompt (server: McpContext, call: Call): Promise<string> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
-  if (!isTexts(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')
+  if (!areStrings(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')
   const prompts = await server.registry.catalog('prompts')
   const entry = prompts.get(name)
   if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(name)}; ${suggestion(name, prompts.ids, 'the prompts')}`)
   const missing = (entry.definition.arguments ?? []).filter(argument => argument.required === true && args[argument.name] === undefined)
   if (missing.length > 0) throw new RpcError('invalidParams', `the prompt ${name} needs ${missing.map(argument => argument.name).join(', ')}`)
-  const { description, messages, _meta } = await entry.source.prompts!.get(entry.own ?? name, args, call)
+  const { description, messages, _meta } = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
   return server.texts.complete(call.protocolVersion, { description, messages, _meta })
 }
 
-export function isTexts (value: unknown): value is Readonly<Record<string, string>> {
+export function areStrings (value: unknown): value is Readonly<Record<string, string>> {
   return isRecord(value) && Object.values(value).every(text => typeof text === 'string')
 }

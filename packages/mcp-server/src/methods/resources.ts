@@ -1,11 +1,11 @@
 import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
-import { saysNotFound } from '../calls/failures.js'
-import { RpcError } from '../protocol/rpc.js'
+import { isNotFound } from '../calls/failures.js'
 import type { McpContext } from '../context.js'
+import { RpcError } from '../protocol/rpc.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
 
-/** `resources/read`: the source that lists the resource is asked, else all in turn, since templates stand for more than is listed. */
+/** `resources/read`, from the source that lists the resource. A URI that is not listed may be of any source's template. */
 export async function readResource (server: McpContext, call: Call): Promise<string> {
   const { uri } = call.params
   if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
@@ -18,7 +18,7 @@ export async function readResource (server: McpContext, call: Call): Promise<str
       return server.texts.complete(call.protocolVersion, { contents, _meta }, server.readHint)
     }
   }
-  throw notFound(uri, call)
+  throw new RpcError(call.era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${quoteName(uri)}`, { uri })
 }
 
 async function readFrom ({ resources }: ToolSource, uri: string, call: Call): Promise<ResourceContents | undefined> {
@@ -26,11 +26,7 @@ async function readFrom ({ resources }: ToolSource, uri: string, call: Call): Pr
     const found: unknown = await resources?.read(uri, call)
     return isRecord(found) && Array.isArray(found.contents) ? found as unknown as ResourceContents : undefined
   } catch (err) {
-    if (saysNotFound(err)) return undefined
+    if (isNotFound(err)) return undefined
     throw err
   }
-}
-
-function notFound (uri: string, { era }: Call): RpcError {
-  return new RpcError(era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${quoteName(uri)}`, { uri })
 }

@@ -2,10 +2,10 @@ import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
+import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
+import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
 import { RpcError } from '../protocol/rpc.js'
-import { failedResult, prepareTool, runTool } from '../calls/run-tool.js'
-import type { McpContext } from '../context.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
@@ -19,31 +19,32 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
   const entry = tools.get(name)
   if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${quoteName(name)}; ${suggestion(name, tools.ids, 'the tools')}`)
   call.checkTool(entry)
-  const becomesTask = taskWanted(server, call, entry.definition)
+  const becomesTask = isTask(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')
   if (problems !== '') {
-    if (!features[call.protocolVersion].toolErrorsAsResults) throw new RpcError('invalidParams', `the arguments do not fit the input schema of ${name}: ${problems}`)
-    return resultText(server, call, failedResult(`the arguments do not fit the input schema of ${name}: ${problems}`))
+    const text = `the arguments do not fit the input schema of ${name}: ${problems}`
+    if (!features[call.protocolVersion].toolErrorsAsResults) throw new RpcError('invalidParams', text)
+    return resultText(server, call, failedResult(text))
   }
-  const prepared = await prepareTool(entry, args, call)
+  const prepared = await prepareArguments(entry, args, call)
   if ('failed' in prepared) return resultText(server, call, prepared.failed)
   if (becomesTask && server.tasks !== undefined) return taskText(server, call, await server.tasks.create(call, name, prepared.args))
   const result = await runTool(entry, prepared.args, call)
   return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
 }
 
-/** Whether the call is to become a task. @throws RpcError where caller and tool do not agree */
-function taskWanted ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
+/** Whether the call becomes a task. @throws RpcError if caller and tool do not agree */
+function isTask ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbidden' }: ToolDefinition): boolean {
   if (tasks === undefined) return false
   if (call.era === 'modern') {
     if (taskSupport === 'required' && !declaresTasks(call.capabilities)) throw missingTasks()
     return taskSupport !== 'forbidden' && declaresTasks(call.capabilities)
   }
   if (!features[call.protocolVersion].coreTasks) return false
-  const isAsked = isRecord(call.params.task)
-  if (isAsked && taskSupport === 'forbidden') throw new RpcError('methodNotFound', `the tool ${name} cannot become a task; call it without \`task\``)
-  if (!isAsked && taskSupport === 'required') throw new RpcError('methodNotFound', `the tool ${name} is always a task; call it with \`task\``)
-  return isAsked
+  const isRequested = isRecord(call.params.task)
+  if (isRequested && taskSupport === 'forbidden') throw new RpcError('methodNotFound', `the tool ${name} cannot become a task; call it without \`task\``)
+  if (!isRequested && taskSupport === 'required') throw new RpcError('methodNotFound', `the tool ${name} is always a task; call it with \`task\``)
+  return isRequested
 }
 
 function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: ToolResult): string {

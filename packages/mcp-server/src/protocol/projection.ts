@@ -3,27 +3,30 @@ import { definitionFields, features, LISTS, type Features, type ListKind, type R
 import type { Definitions, ToolDefinition, ToolResult } from '../tool-source.js'
 
 /** The fields of a definition that a revision has. `withTasks` is whether the server has core tasks. */
-export function projectDefinition<K extends ListKind> (kind: K, definition: Definitions[K], revision: Revision, withTasks: boolean): Record<string, unknown> {
-  const given: Record<string, unknown> = { ...definition }
+export function projectDefinition<K extends ListKind> (
+  kind: K, definition: Definitions[K], revision: Revision, withTasks: boolean
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = { ...definition }
   if (kind === 'tools') {
     const { taskSupport, outputSchema } = definition as ToolDefinition
-    if (withTasks && taskSupport !== undefined && features[revision].coreTasks) given.execution = { taskSupport }
-    else delete given.execution
-    if (features[revision].structuredContent === 'object' && (outputSchema as { type?: unknown } | undefined)?.type !== 'object') delete given.outputSchema
+    if (withTasks && taskSupport !== undefined && features[revision].coreTasks) fields.execution = { taskSupport }
+    else delete fields.execution
+    const isObject = (outputSchema as { type?: unknown } | undefined)?.type === 'object'
+    if (features[revision].structuredContent === 'object' && !isObject) delete fields.outputSchema
   }
-  if ((kind === 'resources' || kind === 'templates') && given.name === undefined) given.name = given[LISTS[kind].id]
+  if ((kind === 'resources' || kind === 'templates') && fields.name === undefined) fields.name = fields[LISTS[kind].id]
   const projected: Record<string, unknown> = {}
-  for (const field of definitionFields[revision][kind]) if (given[field] !== undefined) projected[field] = given[field]
+  for (const field of definitionFields[revision][kind]) if (fields[field] !== undefined) projected[field] = fields[field]
   return projected
 }
 
-/** A tool's result with the parts that a revision has. */
+/** The parts of a tool's result that a revision has. */
 export function projectResult ({ content, structuredContent, isError, _meta }: ToolResult, revision: Revision): Record<string, unknown> {
   const { structuredContent: structure, resourceLinks, audio } = features[revision]
   const given = Array.isArray(content) ? content as ToolResult['content'] : []
   const blocks = given.length === 0 && structuredContent !== undefined ? [{ type: 'text', text: JSON.stringify(structuredContent) }] : given
   return {
-    content: resourceLinks && audio ? blocks : blocks.map(block => olderBlock(block, features[revision])),
+    content: resourceLinks && audio ? blocks : blocks.map(block => projectBlock(block, features[revision])),
     structuredContent: structure === 'any' || (structure === 'object' && isRecord(structuredContent)) ? structuredContent : undefined,
     isError,
     _meta
@@ -31,7 +34,7 @@ export function projectResult ({ content, structuredContent, isError, _meta }: T
 }
 
 /** Content blocks of a type that a revision does not have become text. */
-function olderBlock (block: Readonly<Record<string, unknown>>, { resourceLinks, audio }: Features): Readonly<Record<string, unknown>> {
+function projectBlock (block: Readonly<Record<string, unknown>>, { resourceLinks, audio }: Features): Readonly<Record<string, unknown>> {
   if (block.type === 'resource_link' && !resourceLinks) return { type: 'text', text: String(block.uri) }
   if (block.type === 'audio' && !audio) return { type: 'text', text: `(audio, ${String(block.mimeType)})` }
   return block

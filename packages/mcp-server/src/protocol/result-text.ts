@@ -2,10 +2,10 @@ import { isRecord } from '@polyvac/core/plugin'
 import { features, MODERN_META, type Revision } from '@polyvac/mcp-protocol'
 import type { Params } from './rpc.js'
 
-/** How long, in ms, and for whom an answer may be kept. */
+/** How long, in ms, and for whom a client may cache a result. */
 export interface CacheHint { readonly ttlMs: number, readonly cacheScope: 'public' | 'private' }
 
-/** Results as JSON text, dressed as their revision wants them. */
+/** Serializes results in the form of their revision. */
 export class ResultTexts {
   readonly #serverMeta: Params
   readonly #head: string
@@ -15,16 +15,15 @@ export class ResultTexts {
     this.#head = `{"resultType":"complete","_meta":${JSON.stringify(this.#serverMeta)}`
   }
 
-  /** A result that ends its request. The hint counts where the revision knows one. */
+  /** A result that ends its request. Revisions without cache hints ignore the hint. */
   complete (revision: Revision, result: Params, hint?: CacheHint): string {
     if (!features[revision].resultTypes) return JSON.stringify(result)
     const cached = hint === undefined ? '' : `,"ttlMs":${hint.ttlMs},"cacheScope":"${hint.cacheScope}"`
-    if (result._meta !== undefined) {
-      const { _meta: meta, ...rest } = result
-      // one that a server behind this one gave names that server
-      return `{"resultType":"complete","_meta":${JSON.stringify({ ...isRecord(meta) && meta, ...this.#serverMeta })}${cached}${tail(JSON.stringify(rest))}`
-    }
-    return `${this.#head}${cached}${tail(JSON.stringify(result))}`
+    if (result._meta === undefined) return `${this.#head}${cached}${tail(JSON.stringify(result))}`
+    const { _meta: meta, ...rest } = result
+    // the `_meta` of an upstream server's result names that server
+    const ownMeta = JSON.stringify({ ...isRecord(meta) && meta, ...this.#serverMeta })
+    return `{"resultType":"complete","_meta":${ownMeta}${cached}${tail(JSON.stringify(rest))}`
   }
 
   /** Any other result of 2026-07-28: `input_required` or `task`. */
@@ -33,7 +32,7 @@ export class ResultTexts {
   }
 }
 
-/** The text of an object, to follow the members of another. */
+/** The members of a JSON object and its closing brace, to follow other members. */
 function tail (text: string): string {
   return text === '{}' ? '}' : `,${text.slice(1)}`
 }

@@ -1,4 +1,4 @@
-/** Bounds of what is kept for readers that come back. */
+/** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
   /** Events of one stream. */
   readonly perStream: number
@@ -8,14 +8,14 @@ export interface EventStoreLimits {
   readonly chars: number
 }
 
-interface Stored { readonly stream: string, readonly seq: number, readonly text: string }
+interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string }
 
-/** The last events of each stream, oldest first. When a bound is reached, the oldest of all goes. */
+/** The last events of each stream, oldest first. When a bound is reached, the oldest of all is deleted. */
 export class EventStore {
   readonly #limits: EventStoreLimits
-  readonly #streams = new Map<string, Stored[]>()
-  /** In the order in which they came; a stream that is dropped leaves its events here, to be passed over. */
-  readonly #all = new Set<Stored>()
+  readonly #streams = new Map<string, StoredEvent[]>()
+  /** All events in the order of their arrival. */
+  readonly #all = new Set<StoredEvent>()
   #chars = 0
 
   constructor (limits: EventStoreLimits) {
@@ -33,11 +33,11 @@ export class EventStore {
     own.push(event)
     this.#all.add(event)
     this.#chars += text.length
-    if (own.length > perStream) this.#forget(own[0]!)
-    while (this.#all.size > events || this.#chars > chars) this.#forget(this.#all.values().next().value!)
+    if (own.length > perStream) this.#deleteOldest(own[0]!)
+    while (this.#all.size > events || this.#chars > chars) this.#deleteOldest(this.#all.values().next().value!)
   }
 
-  /** What came after number `seq`; undefined where some of it is gone. */
+  /** The events after number `seq`; undefined if some of them are deleted. */
   after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: string }> | undefined {
     const own = this.#streams.get(stream) ?? []
     const rest = own.filter(event => event.seq > seq)
@@ -52,8 +52,8 @@ export class EventStore {
     this.#streams.delete(stream)
   }
 
-  /** The oldest of a stream. */
-  #forget (event: Stored): void {
+  /** @param event the oldest of its stream */
+  #deleteOldest (event: StoredEvent): void {
     const own = this.#streams.get(event.stream)
     own?.shift()
     if (own?.length === 0) this.#streams.delete(event.stream)

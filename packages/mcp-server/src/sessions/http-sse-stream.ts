@@ -3,14 +3,14 @@ import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
 
 /**
- * The one stream of a session over HTTP+SSE (2024-11-05): all that its client is told comes here, the answers to its
- * POSTs as well. It cannot be resumed: when it closes, the session is over.
+ * The only stream of a session over HTTP+SSE (2024-11-05). It carries all messages to the client, also the responses to its
+ * POSTs. It cannot be resumed: the session ends with it.
  */
 export class HttpSseStream implements MessageStream {
   readonly reply: FastifyReply
   readonly #body: SseBody
 
-  /** Begins the response. `endpoint` is where the client is to send its messages. */
+  /** Begins the response. @param endpoint where the client sends its messages */
   constructor (reply: FastifyReply, endpoint: string) {
     this.reply = reply
     this.#body = new SseBody(reply)
@@ -23,13 +23,13 @@ export class HttpSseStream implements MessageStream {
     return this.#body.event('message', text)
   }
 
-  /** The end of one call among others. */
+  /** One call of several has ended: the stream goes on. */
   end (): void {}
 
   disconnect (): void {}
 
-  /** Without its reader the session is over. */
-  leave (): void {
+  /** Ends the session. */
+  detach (): void {
     this.close()
   }
 

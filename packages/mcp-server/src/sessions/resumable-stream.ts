@@ -3,10 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
 import type { EventStore } from './event-store.js'
 
-/**
- * A stream of a session: its messages are numbered and kept, so that a reader whose connection broke can have the rest
- * over another one (`Last-Event-ID`).
- */
+/** A stream of a session. Its messages are numbered and kept: a client can resume it over another connection (`Last-Event-ID`). */
 export class ResumableStream implements MessageStream {
   readonly #store: EventStore
   readonly #key: string
@@ -15,7 +12,11 @@ export class ResumableStream implements MessageStream {
   #body: SseBody | undefined
   #ended = false
 
-  /** `id` is unique in the session, `key` in the store. Clients before 2025-11-25 read an event without data as broken JSON. */
+  /**
+   * @param id is unique in the session
+   * @param key is unique in the store
+   * @param primes whether the revision has priming events: older clients parse the empty data as JSON, and fail
+   */
   constructor (readonly id: string, key: string, store: EventStore, primes: boolean) {
     this.#key = key
     this.#store = store
@@ -24,9 +25,9 @@ export class ResumableStream implements MessageStream {
 
   get isFull (): boolean { return this.#body?.isFull ?? false }
   get isOpen (): boolean { return !this.#ended }
-  get isRead (): boolean { return this.#body !== undefined && !this.#body.destroyed }
+  get hasReader (): boolean { return this.#body !== undefined && !this.#body.destroyed }
 
-  /** Gives the stream a reader, in place of the one it has, if any. `after` is the last event that the reader has. */
+  /** Attaches a reader, in place of the present one. @param after the number of the last event that the reader has */
   attach (reply: FastifyReply, after?: number): void {
     this.#body?.finish()
     const body = this.#body = new SseBody(reply)
@@ -37,7 +38,7 @@ export class ResumableStream implements MessageStream {
     if (this.#ended) body.finish()
   }
 
-  /** Whether all that came after an event can still be had. */
+  /** Whether every event after a number is kept. */
   has (after: number): boolean {
     return after <= this.#seq && (after === this.#seq || (this.#store.after(this.#key, after)?.length ?? 0) > 0)
   }
@@ -53,8 +54,8 @@ export class ResumableStream implements MessageStream {
     this.#body?.finish()
   }
 
-  /** Leaves its reader: what comes from now on is kept for the next one. */
-  leave (): void {
+  /** Disconnects the reader. Later events are kept for the next one. */
+  detach (): void {
     this.#body?.finish()
     this.#body = undefined
   }
@@ -62,10 +63,10 @@ export class ResumableStream implements MessageStream {
   disconnect (retryMs?: number): void {
     if (!this.#primes) return
     this.#body?.prime(this.#eventId(this.#seq), retryMs)
-    this.leave()
+    this.detach()
   }
 
-  /** Forgets what is kept. */
+  /** Ends the stream and deletes its events. */
   drop (): void {
     this.end()
     this.#store.drop(this.#key)

@@ -1,13 +1,13 @@
 import { LinkedSet, type LinkedNode } from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
-import type { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
-import { RpcError, type Params, type RequestId, type Response } from '../protocol/rpc.js'
-import { ResumableStream } from './resumable-stream.js'
+import { overload, type Params, type RequestId, type Response } from '../protocol/rpc.js'
+import type { EventStore } from './event-store.js'
 import type { HttpSseStream } from './http-sse-stream.js'
+import { ResumableStream } from './resumable-stream.js'
 
-export interface SessionParts {
+export interface SessionOptions {
   readonly owner: string | undefined
   readonly revision: LegacyRevision
   readonly capabilities: ClientCapabilities
@@ -21,34 +21,34 @@ export interface SessionCall {
   cancel (reason: Error): void
 }
 
-interface Asked { readonly call: SessionCall, settle (response: Response): void }
+interface OpenRequest { readonly call: SessionCall, settle (response: Response): void }
 
-/** Streams that ended, remembered for readers that come back for the rest. */
+/** Ended streams that are kept for clients that resume them. */
 const MAX_ENDED_STREAMS = 20
 
-/** What a client up to 2025-11-25 began with `initialize`. It belongs to the caller that did. */
+/** A session of a client up to 2025-11-25, from `initialize` on. It belongs to the caller that sent it. */
 export class Session {
   readonly id = randomUUID()
   readonly owner: string | undefined
-  /** What `initialize` agreed on. */
+  /** Negotiated with `initialize`. */
   revision: LegacyRevision
   capabilities: ClientCapabilities
-  /** Where all messages go, over HTTP+SSE. */
-  wire: HttpSseStream | undefined
-  /** Levels below it are left out; without one, nothing is. */
+  /** The stream of all messages, over HTTP+SSE. */
+  httpSse: HttpSseStream | undefined
+  /** The lowest level of log messages that are sent. */
   logLevel: LogLevel = 'debug'
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
   readonly calls = new LinkedSet<SessionCall>()
   readonly subscriptions = new Map<string, () => void>()
-  readonly #asked = new Map<string, Asked>()
+  readonly #requests = new Map<string, OpenRequest>()
   readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventStore
   readonly #limits: Limits
   #standalone: ResumableStream | undefined
   #count = 0
 
-  constructor ({ owner, revision, capabilities, store, limits }: SessionParts) {
+  constructor ({ owner, revision, capabilities, store, limits }: SessionOptions) {
     this.owner = owner
     this.revision = revision
     this.capabilities = capabilities
@@ -56,9 +56,9 @@ export class Session {
     this.#limits = limits
   }
 
-  /** Whether nobody would miss it now. */
+  /** Whether it has neither a call nor a reader. */
   get isIdle (): boolean {
-    return this.calls.size === 0 && this.wire === undefined && this.#standalone?.isRead !== true
+    return this.calls.size === 0 && this.httpSse === undefined && this.#standalone?.hasReader !== true
   }
 
   /** A stream for the messages of one call. */
@@ -79,57 +79,58 @@ export class Session {
     return this.#streams.get(id)
   }
 
-  /** Tells what belongs to no call. Before there has been a stream for it, nobody wants to know; a reader that is far behind has to come back. */
+  /** Sends a notification that belongs to no call, once a GET has opened the stream for it. A reader that is far behind is disconnected. */
   notify (method: string, params?: Params): void {
-    const stream = this.wire ?? this.#standalone
+    const stream = this.httpSse ?? this.#standalone
     stream?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
-    if (stream?.isFull === true) stream.leave()
+    if (stream?.isFull === true) stream.detach()
   }
 
-  /** The call's place, for `end`. @throws RpcError with status 503 */
-  begin (call: SessionCall): LinkedNode<SessionCall> {
-    if (this.calls.size >= this.#limits.maxSessionCalls) throw new RpcError('internalError', `${this.#limits.maxSessionCalls} calls of this session are in progress; wait for one of them`, undefined, 503)
+  /** Adds a call; give its node to `removeCall` when it is over. @throws RpcError with status 503 */
+  addCall (call: SessionCall): LinkedNode<SessionCall> {
+    const { maxSessionCalls } = this.#limits
+    if (this.calls.size >= maxSessionCalls) throw overload(`${maxSessionCalls} calls of this session are in progress; wait for one of them`)
     return this.calls.add(call)
   }
 
-  end (place: LinkedNode<SessionCall>): void {
-    place.remove()
+  removeCall (node: LinkedNode<SessionCall>): void {
+    node.remove()
     this.lastUsed = performance.now()
-    if (this.#asked.size === 0) return
-    for (const [id, asked] of this.#asked) if (asked.call === place.value) this.#asked.delete(id)
+    if (this.#requests.size === 0) return
+    for (const [id, { call }] of this.#requests) if (call === node.value) this.#requests.delete(id)
   }
 
-  /** Cancels a call by the id of its request; one that is over, or never was, is passed over. */
+  /** Cancels a call by the id of its request. An unknown id is ignored. */
   cancel (id: unknown, reason: Error): void {
     this.calls.values().find(call => call.id === id)?.cancel(reason)
   }
 
-  get openQuestions (): number { return this.#asked.size }
+  get openRequests (): number { return this.#requests.size }
 
-  /** Registers a request to the client; `settle` gets what it answers. */
-  expect (call: SessionCall, settle: (response: Response) => void): string {
+  /** Registers a server request and returns its id; `settle` gets the response. */
+  addRequest (call: SessionCall, settle: (response: Response) => void): string {
     const id = `ask-${++this.#count}`
-    this.#asked.set(id, { call, settle })
+    this.#requests.set(id, { call, settle })
     return id
   }
 
-  forget (id: string): void {
-    this.#asked.delete(id)
+  removeRequest (id: string): void {
+    this.#requests.delete(id)
   }
 
-  /** Takes an answer of the client; one that nobody waits for is passed over. */
-  answer (response: Response): void {
-    const asked = this.#asked.get(response.id as string)
-    this.#asked.delete(response.id as string)
-    asked?.settle(response)
+  /** Settles a server request with the client's response. An unknown id is ignored. */
+  settleRequest (response: Response): void {
+    const request = this.#requests.get(response.id as string)
+    this.#requests.delete(response.id as string)
+    request?.settle(response)
   }
 
-  /** Ends all that belongs to it. */
+  /** Ends its subscriptions and streams. */
   close (): void {
     for (const stop of this.subscriptions.values()) stop()
     this.subscriptions.clear()
     for (const id of [...this.#streams.keys()]) this.#drop(id)
-    this.wire?.close()
+    this.httpSse?.close()
   }
 
   #newStream (): ResumableStream {

@@ -1,10 +1,10 @@
 import { CallAbortedError } from '@polyvac/core/plugin'
-import { EventStore } from './event-store.js'
 import type { Limits } from '../options.js'
-import { RpcError } from '../protocol/rpc.js'
-import { Session, type SessionParts } from './session.js'
+import { overload } from '../protocol/rpc.js'
+import { EventStore } from './event-store.js'
+import { Session, type SessionOptions } from './session.js'
 
-/** The sessions there are. */
+/** All sessions, by id. */
 export class Sessions {
   readonly store: EventStore
   readonly #limits: Limits
@@ -14,28 +14,31 @@ export class Sessions {
   constructor (limits: Limits) {
     this.#limits = limits
     this.store = new EventStore({ perStream: limits.maxStreamEvents, events: limits.maxEvents, chars: limits.maxEventChars })
-    this.#sweep = setInterval(() => this.#endIdle(), Math.min(limits.sessionTtlMs, 30_000))
+    this.#sweep = setInterval(() => this.#endExpired(), Math.min(limits.sessionTtlMs, 30_000))
     this.#sweep.unref()
   }
 
-  /** @throws RpcError with status 503 where all places are taken and in use */
-  create (parts: Omit<SessionParts, 'store' | 'limits'>): Session {
+  /** @throws RpcError with status 503 if there are `maxSessions` and none is idle */
+  create (options: Omit<SessionOptions, 'store' | 'limits'>): Session {
     const { maxSessions } = this.#limits
     if (this.#all.size >= maxSessions) {
-      const idle = [...this.#all.values()].filter(session => session.isIdle).reduce<Session | undefined>((least, session) => least === undefined || session.lastUsed < least.lastUsed ? session : least, undefined)
-      if (idle === undefined) throw new RpcError('internalError', `all ${maxSessions} places for sessions are in use; try again shortly`, undefined, 503)
-      this.end(idle)
+      let oldest: Session | undefined
+      for (const session of this.#all.values()) {
+        if (session.isIdle && (oldest === undefined || session.lastUsed < oldest.lastUsed)) oldest = session
+      }
+      if (oldest === undefined) throw overload(`${maxSessions} sessions are in use, which is the limit; try again shortly`)
+      this.end(oldest)
     }
-    const session = new Session({ ...parts, store: this.store, limits: this.#limits })
+    const session = new Session({ ...options, store: this.store, limits: this.#limits })
     this.#all.set(session.id, session)
     return session
   }
 
-  /** The session of that id, if it is this caller's. One of another caller is as one that does not exist. */
+  /** The session of an id; undefined if it belongs to another caller. */
   find (id: string, owner: string | undefined): Session | undefined {
     const session = this.#all.get(id)
     if (session === undefined || session.owner !== owner) return undefined
-    if (this.#isOver(session)) {
+    if (this.#isExpired(session)) {
       this.end(session)
       return undefined
     }
@@ -58,11 +61,11 @@ export class Sessions {
     for (const session of [...this.#all.values()]) this.end(session)
   }
 
-  #isOver (session: Session): boolean {
+  #isExpired (session: Session): boolean {
     return session.isIdle && performance.now() - session.lastUsed > this.#limits.sessionTtlMs
   }
 
-  #endIdle (): void {
-    for (const session of [...this.#all.values()]) if (this.#isOver(session)) this.end(session)
+  #endExpired (): void {
+    for (const session of [...this.#all.values()]) if (this.#isExpired(session)) this.end(session)
   }
 }

@@ -1,11 +1,11 @@
-import type { CallContext } from '../tool-source.js'
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-import type { CallProgress, ClientCapabilities, Era, InputResponse, LogMessage, ServerRequest } from '@polyvac/mcp-protocol'
+import type { CallProgress, ClientCapabilities, Era, LogMessage } from '@polyvac/mcp-protocol'
+import type { CallContext } from '../tool-source.js'
 
 /**
- * A call as handlers see it: `({ text }, { progress, signal }) => …` takes it apart, so its functions stand by themselves.
- * Each is made when it is first looked at, since most calls look at none.
+ * The context of a handler. Handlers destructure it, `({ text }, { progress, signal }) => …`, so its functions need no
+ * `this`. Each is created when it is read, since most calls read none.
  */
 export class HandlerContext implements CallContext {
   readonly #call: CallContext
@@ -23,6 +23,6 @@ export class HandlerContext implements CallContext {
   get state (): string | undefined { return this.#call.state }
   get progress (): CallContext['progress'] { return (progress: CallProgress) => this.#call.progress(progress) }
   get message (): CallContext['message'] { return (message: LogMessage) => this.#call.message(message) }
-  get ask (): CallContext['ask'] { return <K extends string>(questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> => this.#call.ask(questions, state) }
+  get ask (): CallContext['ask'] { return (questions, state) => this.#call.ask(questions, state) }
   get disconnect (): CallContext['disconnect'] { return (retryMs?: number) => { this.#call.disconnect(retryMs) } }
 }

@@ -5,20 +5,20 @@ import { McpServerOptionsError } from '../errors.js'
 import { HandlerContext } from './handler-context.js'
 import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
 
-/** A tool of an application's own: what goes in, what comes out, and what is done. */
+/** A tool that the application implements. */
 export interface LocalTool<Input extends TObject = TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
-  /** The arguments, as a TypeBox object. The handler is given no others. */
+  /** The arguments, as a TypeBox object. The handler gets arguments that fit it. */
   readonly inputSchema: Input
-  /** The value that the handler gives, for callers that read structured results. */
+  /** The value that the handler returns, for clients that read structured results. */
   readonly outputSchema?: TSchema | undefined
   /**
-   * Gives text; or the value that `outputSchema` describes; or a whole result with `content`. The text of a thrown error
-   * goes to the caller where the error has a `statusCode` below 500, else to the log alone.
+   * Returns text, or the value that `outputSchema` describes, or a whole result with `content`. The text of a thrown error
+   * goes to the caller if the error has a `statusCode` below 500, and to the log alone otherwise.
    */
   readonly handler: (args: Static<Input>, context: CallContext) => unknown
 }
 
-/** What is known of a tool at run time. */
+/** A tool with its compiled output schema. */
 interface Tool {
   readonly definition: ToolDefinition
   readonly handler: LocalTool['handler']
@@ -28,16 +28,27 @@ interface Tool {
 const NAME = /^[A-Za-z0-9_.-]+$/
 
 /**
- * An application's own tools. The types of a handler's arguments follow from its `inputSchema`.
- * @throws MCP_SERVER_OPTIONS for a name that comes twice, or that clients would not take
+ * A source of tools that the application implements. The types of a handler's arguments follow from its `inputSchema`.
+ * @throws MCP_SERVER_OPTIONS for a name that occurs twice, or that clients do not accept
+ * @example
+ * const source = defineTools([{
+ *   name: 'add',
+ *   inputSchema: Type.Object({ a: Type.Number(), b: Type.Number() }),
+ *   handler: ({ a, b }) => String(a + b)
+ * }])
+ * await app.register(mcpServerPlugin, { sources: [source] })
  */
-export function defineTools<Inputs extends readonly TObject[] | []> (tools: { readonly [K in keyof Inputs]: Inputs[K] extends TObject ? LocalTool<Inputs[K]> : never }): ToolSource {
+export function defineTools<Inputs extends readonly TObject[] | []> (
+  tools: { readonly [K in keyof Inputs]: Inputs[K] extends TObject ? LocalTool<Inputs[K]> : never }
+): ToolSource {
   const byName = new Map<string, Tool>()
   for (const { handler, ...definition } of tools as unknown as readonly LocalTool[]) {
     const { name, outputSchema } = definition
-    if (!NAME.test(name) || name.length > MAX_TOOL_NAME) throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`)
+    if (!NAME.test(name) || name.length > MAX_TOOL_NAME) {
+      throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`)
+    }
     if (byName.has(name)) throw new McpServerOptionsError(`two tools are named ${JSON.stringify(name)}; rename one`)
-    if (typeof handler !== 'function') throw new McpServerOptionsError(`the tool ${name} has no handler; give it a function (args, context)`)
+    if (typeof handler !== 'function') throw new McpServerOptionsError(`the tool ${name} has no handler; set a function (args, context)`)
     byName.set(name, { definition, handler, output: outputSchema === undefined ? undefined : TypeCompiler.Compile(outputSchema) })
   }
   const definitions = [...byName.values()].map(({ definition }) => definition)
@@ -45,7 +56,7 @@ export function defineTools<Inputs extends readonly TObject[] | []> (tools: { re
     list: () => definitions,
     async call (name, args, context) {
       const tool = byName.get(name)
-      if (tool === undefined) throw new TypeError(`there is no tool ${name}`)
+      if (tool === undefined) throw new TypeError(`the tool ${name} does not exist`)
       return toResult(await tool.handler(args, new HandlerContext(context)), tool)
     }
   }
@@ -54,11 +65,14 @@ export function defineTools<Inputs extends readonly TObject[] | []> (tools: { re
 function toResult (outcome: unknown, { definition: { name }, output }: Tool): ToolResult {
   if (isResult(outcome)) return outcome
   if (output !== undefined) {
-    if (!output.Check(outcome)) throw new TypeError(`the handler of the tool ${name} gave what its outputSchema does not describe: ${problemsOf(output, outcome, 'value').map(({ path, message }) => `${path} ${message}`).join('; ')}`)
+    if (!output.Check(outcome)) {
+      const problems = problemsOf(output, outcome, 'value').map(({ path, message }) => `${path} ${message}`).join('; ')
+      throw new TypeError(`the handler of the tool ${name} returned a value that its outputSchema does not describe: ${problems}`)
+    }
     return { content: [{ type: 'text', text: typeof outcome === 'string' ? outcome : JSON.stringify(outcome) }], structuredContent: outcome }
   }
   if (typeof outcome === 'string') return { content: [{ type: 'text', text: outcome }] }
-  throw new TypeError(`the handler of the tool ${name} gave neither text nor a result with \`content\`; a tool that gives values has an \`outputSchema\``)
+  throw new TypeError(`the handler of the tool ${name} returned neither text nor a result with \`content\`; set an \`outputSchema\` to return values`)
 }
 
 function isResult (outcome: unknown): outcome is ToolResult {

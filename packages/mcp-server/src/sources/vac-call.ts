@@ -1,8 +1,11 @@
 import { isAnswer, type Answer, type ChatTurn, type VacCall } from '@polyvac/core'
-import { askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput } from '@polyvac/core/plugin'
+import {
+  askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings,
+  type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
+} from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult } from '../tool-source.js'
-import { canReply, replyOf, saidBefore } from './vac-dialogue.js'
+import { askForReply, canReply, readTurns } from './vac-dialogue.js'
 import { sourceLinks } from './vac-uri.js'
 
 /** Times that an interpreter may ask back in one call. */
@@ -10,30 +13,34 @@ export const MAX_REPLIES = 10
 
 type Args = Readonly<Record<string, unknown>>
 
-/** Calls one skill of a VAC. What befalls the interpreter is a result with `isError`: code, reason and remedy. */
+/** Calls a skill of a VAC. A failure of the interpreter is a result with `isError`: code, reason and remedy. */
 export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<ToolResult> {
   const started = performance.now()
   let outcome = 'ended'
   try {
-    const result = skill.kind === 'memory' ? await search(skill, args as MemorySearchInput, context, timeoutMs) : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs)
+    const result = skill.kind === 'memory'
+      ? await search(skill, args as MemorySearchInput, context, timeoutMs)
+      : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs)
     outcome = result.isError === true ? 'failed' : 'completed'
     return result
   } finally {
-    context.log.info({ vac: skill.vac.name, protocol: 'mcp', skill: skill.kind, ms: Math.round(performance.now() - started), outcome }, 'tool call')
+    const ms = Math.round(performance.now() - started)
+    context.log.info({ vac: skill.vac.name, protocol: 'mcp', skill: skill.kind, ms, outcome }, 'tool call')
   }
 }
 
-/** Asks the VAC, and again with the caller's reply wherever it asks back. */
+/** Asks the VAC, and again with the caller's reply whenever it asks back. */
 async function converse (skill: Skill, args: QueryInput & StreamInput, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+  const { signal, log, principal } = context
   const { question, history, extra } = questionOf(args)
   const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
-  const call = { extra, signal: context.signal, timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000, log: context.log, principal: context.principal, protocol: 'mcp' as const }
+  const call = { extra, signal, timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000, log, principal, protocol: 'mcp' as const }
   const run = skill.kind === 'stream' ? streamer(skill, context) : (call: VacCall) => skill.vac.ask(call)
-  let turns: readonly ChatTurn[] = saidBefore(context)
+  let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
-      const reply = await replyOf(turns, context)
-      if (reply === undefined) return failed({ code: 'MCP_INPUT_DECLINED', message: `the VAC ${JSON.stringify(skill.vac.name)} needs an answer to go on, and was given none; it asked: ${turns.at(-1)?.content ?? ''}` })
+      const reply = await askForReply(turns, context)
+      if (reply === undefined) return declined(skill, turns)
       turns = [...turns, { role: 'user', content: reply }]
     }
     let answer: Answer
@@ -43,15 +50,16 @@ async function converse (skill: Skill, args: QueryInput & StreamInput, context: 
       return failure(err, skill, context)
     }
     const asked = askedBack(answer)
-    // who signs in does so elsewhere, and nothing of it may come as a reply
-    if (asked?.kind !== 'input') return answered(skill, answer)
-    const next: readonly ChatTurn[] = [...turns.length === 0 ? [{ role: 'user', content: question } as const] : turns, { role: 'assistant', content: asked.text }]
-    if (next.length > 2 * MAX_REPLIES || !canReply(next, context)) return answered(skill, answer)
+    // a user signs in elsewhere: credentials must not come as a reply
+    if (asked?.kind !== 'input') return resultOf(skill, answer)
+    const before: readonly ChatTurn[] = turns.length === 0 ? [{ role: 'user', content: question }] : turns
+    const next: readonly ChatTurn[] = [...before, { role: 'assistant', content: asked.text }]
+    if (next.length > 2 * MAX_REPLIES || !canReply(next, context)) return resultOf(skill, answer)
     turns = next
   }
 }
 
-/** Asks for a stream: its text goes out as progress while it is made, and slows the interpreter down where the caller reads slowly. */
+/** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
 function streamer ({ vac }: Skill, context: CallContext): (call: VacCall) => Promise<Answer> {
   let progress = 0
   return async call => {
@@ -64,19 +72,19 @@ function streamer ({ vac }: Skill, context: CallContext): (call: VacCall) => Pro
   }
 }
 
-/** How a caller goes on who reads what the VAC asks. */
-const GOES_ON = {
+/** What a caller does next about a question in a result. */
+const NEXT_STEP = {
   input: '(To answer, call this tool again: the answer as `query`, and this exchange in `chat_history`.)',
   auth: '(Once that is done, call this tool again, with this exchange in `chat_history`.)'
 } as const
 
-/** A VAC that asks back, of a caller who cannot be asked, has said what it needs: the next call may go on. */
-function answered ({ kind, vac }: Skill, answer: Answer): ToolResult {
+/** The result for an answer. It contains the question of a VAC that asks back if the caller cannot be asked now. */
+function resultOf ({ kind, vac }: Skill, answer: Answer): ToolResult {
   const asked = askedBack(answer)
   const lines = sourceLines(answer)
   const text = [
     asked !== undefined && answer.answer !== asked.text ? `${answer.answer}\n\n${asked.text}` : answer.answer,
-    ...asked === undefined ? [] : [GOES_ON[asked.kind]],
+    ...asked === undefined ? [] : [NEXT_STEP[asked.kind]],
     ...lines.length > 0 ? [`Sources:\n${lines.join('\n')}`] : []
   ].join('\n\n')
   return {
@@ -95,12 +103,18 @@ async function search (skill: Skill, args: MemorySearchInput, context: CallConte
   const documents = found.results.map(({ content, metadata }) => ({ page_content: content, metadata }))
   const lines = sourceLines({ source_documents: documents })
   const passages = found.results.map(({ content, score }, i) => `${lines[i] ?? ''}  (${score.toFixed(2)})\n${content}`)
-  const text = passages.length === 0 ? `Nothing is as similar as ${found.similarity_threshold}; a lower similarity_threshold finds more.` : passages.join('\n\n')
+  const nothing = `Nothing is as similar as ${found.similarity_threshold}; a lower similarity_threshold finds more.`
+  const text = passages.length === 0 ? nothing : passages.join('\n\n')
   return { content: [{ type: 'text', text }, ...sourceLinks(skill.vac, documents)], structuredContent: found }
 }
 
+function declined ({ vac }: Skill, turns: readonly ChatTurn[]): ToolResult {
+  const asked = turns.at(-1)?.content ?? ''
+  return failed({ code: 'MCP_INPUT_DECLINED', message: `the VAC ${JSON.stringify(vac.name)} needs an answer to go on; it asked: ${asked}` })
+}
+
+/** @throws err if the caller aborted the call: it does not wait for a result */
 function failure (err: unknown, { vac }: Skill, context: CallContext): ToolResult {
-  // the caller's own doing: nobody waits for a result
   if (context.signal.aborted) throw err
   const callId = randomUUID()
   context.log.error({ err, vac: vac.name, callId }, 'a tool call failed')

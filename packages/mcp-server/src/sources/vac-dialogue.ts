@@ -1,23 +1,22 @@
 import type { ChatTurn } from '@polyvac/core'
-import type { ServerRequest } from '@polyvac/mcp-protocol'
+import { missingCapabilities, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallContext } from '../tool-source.js'
 
-/** Longest exchange, as JSON in characters, that a caller is given to hold while it thinks. */
+/** Longest exchange, as JSON in characters, that a caller holds until it replies. */
 export const MAX_DIALOGUE_CHARS = 8_000
 
-/** What the VAC and its caller said to one another in the runs of this call before; ends with a question. */
-export function saidBefore ({ state }: CallContext): ChatTurn[] {
+/** The turns of the VAC and its caller in earlier runs of this call, with a question at the end. */
+export function readTurns ({ state }: CallContext): ChatTurn[] {
   return state === undefined ? [] : JSON.parse(state) as ChatTurn[]
 }
 
-/** Whether the caller can be asked the question that an exchange ends with. */
-export function canReply (turns: readonly ChatTurn[], { capabilities: { elicitation } }: CallContext): boolean {
-  // an empty object means forms
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined) && JSON.stringify(turns).length <= MAX_DIALOGUE_CHARS
+/** Whether the caller can be asked the question at the end of an exchange. */
+export function canReply (turns: readonly ChatTurn[], { capabilities }: CallContext): boolean {
+  return missingCapabilities(questionOf(turns), capabilities) === undefined && JSON.stringify(turns).length <= MAX_DIALOGUE_CHARS
 }
 
-/** The caller's reply to the question that an exchange ends with; undefined where it gives none. */
-export async function replyOf (turns: readonly ChatTurn[], context: CallContext): Promise<string | undefined> {
+/** The caller's reply to the question at the end of an exchange; undefined if it declines. */
+export async function askForReply (turns: readonly ChatTurn[], context: CallContext): Promise<string | undefined> {
   const key = `reply-${turns.length / 2}`
   const { [key]: answer } = await context.ask({ [key]: questionOf(turns) }, JSON.stringify(turns))
   const { reply } = (answer?.action === 'accept' ? answer.content ?? {} : {}) as { reply?: unknown }

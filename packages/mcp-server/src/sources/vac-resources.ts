@@ -1,6 +1,6 @@
 import type { MemoryDocument, Vac, Vacs } from '@polyvac/core'
 import { exposedVacs, vacInfo, type ExposedVacs } from '@polyvac/core/plugin'
-import type { Completion } from '@polyvac/mcp-protocol'
+import type { Completion, CompletionArgument } from '@polyvac/mcp-protocol'
 import { McpServerOptionsError } from '../errors.js'
 import type { ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
 import type { VacToolsOptions } from './vac-tools.js'
@@ -9,15 +9,26 @@ import { documentUri, readUri, URI_TEMPLATES, vacUri } from './vac-uri.js'
 /** Most values of one completion (specification, completion). */
 const MAX_VALUES = 100
 
-const TEMPLATES: readonly TemplateDefinition[] = [
-  { uriTemplate: URI_TEMPLATES.info, name: 'vac', title: 'About an agent', description: 'What a VAC is for, its model, whether it has a searchable knowledge base', mimeType: 'application/json' },
-  { uriTemplate: URI_TEMPLATES.document, name: 'document', title: 'A document of an agent', description: 'The whole text of a document that a VAC answers from' }
-]
+const TEMPLATES: readonly TemplateDefinition[] = [{
+  uriTemplate: URI_TEMPLATES.info,
+  name: 'vac',
+  title: 'About an agent',
+  description: 'What a VAC is for, its model, whether it has a searchable knowledge base',
+  mimeType: 'application/json'
+}, {
+  uriTemplate: URI_TEMPLATES.document,
+  name: 'document',
+  title: 'A document of an agent',
+  description: 'The whole text of a document that a VAC answers from'
+}]
 
 /**
- * VACs as resources: what each is, `polyvac://vacs/<vac>`, and the documents of those with a memory that can be read,
- * `polyvac://vacs/<vac>/documents/<path>`. It has no tools of its own.
+ * A source of VACs as resources: the description of each, `polyvac://vacs/<vac>`, and the documents of those whose memory
+ * can read them, `polyvac://vacs/<vac>/documents/<path>`. It does not have tools.
  * @throws MCP_SERVER_OPTIONS
+ * @example
+ * const vacs = createVacs({ vacs: ['docs'], streamInterpreter, memory: { docs: await openFolder({ path: 'docs' }) } })
+ * await app.register(mcpServerPlugin, { sources: [vacTools(vacs), vacResources(vacs)] })
  */
 export function vacResources (vacs: Vacs, { names }: Pick<VacToolsOptions, 'names'> = {}): ToolSource {
   const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacResources ${problem}`))
@@ -28,12 +39,12 @@ export function vacResources (vacs: Vacs, { names }: Pick<VacToolsOptions, 'name
       list: async () => (await Promise.all(exposed.list().map(resourcesOf))).flat(),
       templates: () => TEMPLATES,
       read: uri => read(exposed, uri),
-      subscribe: (uri, changed) => {
+      subscribe: (uri, onUpdate) => {
         const { vac } = readUri(uri) ?? {}
-        return onDocuments(vac === undefined || !exposed.has(vac) ? [] : [exposed.get(vac)], changed)
+        return onDocuments(vac === undefined || !exposed.has(vac) ? [] : [exposed.get(vac)], onUpdate)
       }
     },
-    complete: ({ type, ...ref }, { name, value, given }) => type === 'ref/resource' && 'uri' in ref ? complete(exposed, ref.uri, name, value, given.vac) : { values: [] },
+    complete: (ref, argument) => ref.type === 'ref/resource' ? complete(exposed, ref.uri, argument) : { values: [] },
     onChange (listener) {
       let stop = onDocuments(exposed.list(), () => { listener(['resources']) })
       const unlisten = vacs.onReplace(() => {
@@ -54,7 +65,8 @@ async function resourcesOf (vac: Vac): Promise<ResourceDefinition[]> {
   const documents = await documentsOf(vac)
   return [
     { uri: vacUri(vac.name), name: vac.name, title, description, mimeType: 'application/json' },
-    ...documents.map(({ uri, name, mimeType }) => ({ uri: documentUri(vac.name, uri), name, description: `A document of ${title}`, mimeType }))
+    ...documents.map(({ uri, name, mimeType }) =>
+      ({ uri: documentUri(vac.name, uri), name, description: `A document of ${title}`, mimeType }))
   ]
 }
 
@@ -69,23 +81,23 @@ async function read (exposed: ExposedVacs, uri: string): Promise<ResourceContent
   return { contents: [{ uri, ...mimeType !== undefined && { mimeType }, text }] }
 }
 
-/** What can be read of a VAC: a memory that lists and does not read has nothing to offer here. */
+/** The documents of a VAC; none if its memory cannot read them. */
 async function documentsOf ({ memory }: Vac): Promise<readonly MemoryDocument[]> {
   return memory?.read === undefined ? [] : await memory.list?.() ?? []
 }
 
-async function complete (exposed: ExposedVacs, template: string, argument: string, typed: string, vac: string | undefined): Promise<Completion> {
-  const known = template === URI_TEMPLATES.info || template === URI_TEMPLATES.document
-  const all = !known
-    ? []
-    : argument === 'vac'
-      ? exposed.list().map(({ name }) => name)
-      : argument === 'document' && vac !== undefined && exposed.has(vac) ? (await documentsOf(exposed.get(vac))).map(({ uri }) => uri) : []
-  const found = all.filter(value => value.toLowerCase().includes(typed.toLowerCase()))
+async function complete (exposed: ExposedVacs, template: string, { name, value, given }: CompletionArgument): Promise<Completion> {
+  if (template !== URI_TEMPLATES.info && template !== URI_TEMPLATES.document) return { values: [] }
+  const { vac } = given
+  let all: string[] = []
+  if (name === 'vac') all = exposed.list().map(({ name }) => name)
+  else if (name === 'document' && vac !== undefined && exposed.has(vac)) all = (await documentsOf(exposed.get(vac))).map(({ uri }) => uri)
+  const found = all.filter(candidate => candidate.toLowerCase().includes(value.toLowerCase()))
   return { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES }
 }
 
-function onDocuments (vacs: readonly Vac[], changed: () => void): () => void {
-  const stops = vacs.map(({ memory }) => memory?.onChange?.(changed))
+/** Calls `onUpdate` whenever the documents of a VAC change, until the function that this returns is called. */
+function onDocuments (vacs: readonly Vac[], onUpdate: () => void): () => void {
+  const stops = vacs.map(({ memory }) => memory?.onChange?.(onUpdate))
   return () => { for (const stop of stops) stop?.() }
 }

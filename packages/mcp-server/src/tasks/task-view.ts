@@ -1,17 +1,18 @@
 import { CODES, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import { projectResult } from '../protocol/projection.js'
+import type { ErrorObject } from '../protocol/rpc.js'
 import type { ToolResult } from '../tool-source.js'
 import { dialogueOf } from './task-questions.js'
 
-/** The artifact that holds the result of a tool. */
+/** The name of the artifact with the result of a tool. */
 export const RESULT = 'result'
 
 type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
 export interface TaskTimes { readonly ttlMs: number, readonly pollMs: number }
 
-/** The status of a task, in both dialects. A task that runs again to ask for the rest still asks. */
+/** The status of a task, in both eras. It is `input_required` while a question is open, also while the task runs. */
 function statusOf (task: TaskRecord): TaskStatus {
   switch (task.state) {
     case 'completed': return 'completed'
@@ -21,12 +22,12 @@ function statusOf (task: TaskRecord): TaskStatus {
   }
 }
 
-/** A task as the extension of 2026-07-28 tells it, without what it led to. */
+/** A task of the extension of 2026-07-28, without its questions, result or error. */
 export function taskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): Record<string, unknown> {
   return { ...commonOf(task), ttlMs, pollIntervalMs: pollMs }
 }
 
-/** The same with its questions, its result or its error. */
+/** The same with its questions, result or error. */
 export function detailedTaskOf (task: TaskRecord, times: TaskTimes, revision: Revision): Record<string, unknown> {
   const detailed = taskOf(task, times)
   switch (detailed.status as TaskStatus) {
@@ -37,21 +38,21 @@ export function detailedTaskOf (task: TaskRecord, times: TaskTimes, revision: Re
   }
 }
 
-/** A task as revision 2025-11-25 tells it. */
+/** A task of revision 2025-11-25. */
 export function legacyTaskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): Record<string, unknown> {
   return { ...commonOf(task), ttl: ttlMs, pollInterval: pollMs }
 }
 
 export function questionsOf (task: TaskRecord): Record<string, ServerRequest> {
-  return Object.fromEntries([...dialogueOf(task).open].map(([wire, { question: { method, params = {} } }]) => [wire, { method, params }]))
+  return Object.fromEntries([...dialogueOf(task).open].map(([id, { question: { method, params = {} } }]) => [id, { method, params }]))
 }
 
 export function resultOf ({ artifacts }: TaskRecord): ToolResult {
   return artifacts.find(({ name }) => name === RESULT)?.content as ToolResult | undefined ?? { content: [] }
 }
 
-/** A task that failed, as a JSON-RPC error. Codes of the protocol were kept as text. */
-export function errorOf ({ error }: TaskRecord): { readonly code: number, readonly message: string } {
+/** The JSON-RPC error of a task that failed. The task keeps JSON-RPC codes as text. */
+export function errorOf ({ error }: TaskRecord): ErrorObject {
   const code = Number(error?.code)
   return { code: Number.isInteger(code) && code !== 0 ? code : CODES.internalError, message: error?.message ?? 'the task failed' }
 }

@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto'
 import type { Log, Principal } from '@polyvac/core'
 import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
+import { createHash } from 'node:crypto'
 import type { Call } from '../calls/call.js'
-import { spokenError } from '../calls/failures.js'
-import { RpcError, type Params } from '../protocol/rpc.js'
+import { protocolError } from '../calls/failures.js'
 import { runTool } from '../calls/run-tool.js'
 import type { Registry } from '../lists/registry.js'
 import type { Limits } from '../options.js'
+import { overload, RpcError, type Params } from '../protocol/rpc.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
 
-/** What the store keeps of a call. */
+/** The call that the store keeps as the input of its task. */
 interface TaskInput {
   readonly name: string
   readonly arguments: Params
@@ -21,23 +21,23 @@ interface TaskInput {
   readonly principal?: Principal | undefined
 }
 
-export const NO_TASK = 'there is no such task, or its time is over'
+export const NO_TASK = 'the task does not exist, or its time is over'
 
 const SKILL = 'tools/call'
 
-/** Whose workers run these tasks: a store may have others, which are not to be taken for tools. */
+/** The queue of these tasks: workers of other queues of the store do not take them. */
 const QUEUE = 'mcp'
 
-/** Owners of these tasks begin with it, so that a protocol that shares the store, and knows the same callers, does not show them. */
+/** Prefix of the owners of these tasks: other protocols over the same store, with the same callers, do not list them. */
 const OWNER = ' mcp '
 
-/** Owner of the tasks of callers that nobody knows. Their ids are not to be guessed. */
-const NOBODY = ' nobody'
+/** The owner of the tasks of unknown callers. Their ids cannot be guessed. */
+const ANONYMOUS = ' nobody'
 
 /** Longest owner that a store takes, in characters. */
 const MAX_OWNER = 256
 
-/** Time in ms that a task may take until it asks for what an answer left open. */
+/** Time in ms that a task with unanswered questions may take until it waits for input again. */
 const ASK_AGAIN_MS = 5_000
 
 export interface ToolTasksOptions {
@@ -47,7 +47,7 @@ export interface ToolTasksOptions {
   readonly store: TaskStore
 }
 
-/** Calls that go on as tasks, in a queue of their own of a store. */
+/** Calls that run as tasks, in their own queue of a store. */
 export class ToolTasks {
   readonly #registry: Registry
   readonly #limits: Limits
@@ -73,14 +73,14 @@ export class ToolTasks {
     await this.#worker?.stop()
   }
 
-  /** Makes a call a task; it is durable when this resolves. */
+  /** Creates the task of a call; it is durable when this resolves. */
   async create (call: Call, name: string, args: Params): Promise<TaskRecord> {
     const { capabilities, protocolVersion, principal } = call
     const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal }
     return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE })).task
   }
 
-  /** @throws RpcError -32602 where the caller has no such task */
+  /** @throws RpcError -32602 if the caller has no such task */
   async get (call: Call, taskId: unknown): Promise<TaskRecord> {
     const task = typeof taskId === 'string' ? await this.#store.get(ownerOf(call), taskId) : null
     if (task === null) throw new RpcError('invalidParams', NO_TASK)
@@ -91,19 +91,20 @@ export class ToolTasks {
     return await this.#store.get(ownerOf(call), taskId) !== null
   }
 
+  /** @throws RpcError -32602 for a cursor that this list did not issue */
   async list (call: Call, cursor: unknown): Promise<{ readonly tasks: readonly TaskRecord[], readonly nextCursor?: string | undefined }> {
     if (cursor !== undefined && typeof cursor !== 'string') throw new RpcError('invalidParams', '`cursor` must be a string')
-    // their ids are all that keeps the tasks of such callers apart
+    // unknown callers share one owner: without their ids, tasks of others are not shown
     if (call.principal === undefined && call.sessionId === undefined) return { tasks: [] }
     try {
       return await this.#store.list(ownerOf(call), { cursor })
     } catch (err) {
-      if ((err as { code?: unknown }).code === 'TASK_INVALID_CURSOR') throw new RpcError('invalidParams', 'the cursor is none of this list; begin again without one')
-      throw err
+      if ((err as { code?: unknown }).code !== 'TASK_INVALID_CURSOR') throw err
+      throw new RpcError('invalidParams', 'the cursor does not belong to this list; begin again without one')
     }
   }
 
-  /** Whether this cancelled it; false where it had ended before. */
+  /** Cancels a task; `isCancelled` is false if it had ended before. */
   async cancel (call: Call, taskId: unknown): Promise<{ readonly task: TaskRecord, readonly isCancelled: boolean }> {
     await this.get(call, taskId)
     const { outcome, task } = await this.#store.cancel(ownerOf(call), taskId as string)
@@ -111,69 +112,72 @@ export class ToolTasks {
     return { task, isCancelled: outcome === 'canceled' }
   }
 
-  /** Takes answers; those that nobody waits for are passed over. @throws RpcError -32602 */
-  async answer (call: Call, taskId: unknown, given: Params): Promise<void> {
+  /** Stores answers to open questions; other answers are ignored. @throws RpcError -32602 for an answer of the wrong form */
+  async provideInput (call: Call, taskId: unknown, given: Params): Promise<void> {
     for (;;) {
       const task = await this.get(call, taskId)
       const { fit, unfit } = sortAnswers(given, dialogueOf(task))
-      if (unfit.length > 0) throw new RpcError('invalidParams', `the answer to ${unfit.join(', ')} has not the form that its question wants`)
+      if (unfit.length > 0) throw new RpcError('invalidParams', `the answer to ${unfit.join(', ')} has the wrong form`)
       if (Object.keys(fit).length === 0 || task.completedAt !== null) return
       const { outcome } = await this.#store.provideInput(ownerOf(call), task.id, { parts: [{ type: 'text', text: JSON.stringify(fit) }] })
       if (outcome !== 'not-waiting') return
-      // it runs, to ask for what an earlier answer left open
-      await this.#until(call, task, state => state === 'input-required', ASK_AGAIN_MS)
+      // it runs for a moment, to wait for the answers that are still missing
+      await this.#waitForInput(call, task, ASK_AGAIN_MS)
     }
   }
 
-  /** The task once it has ended or asks. */
-  async settled (call: Call, taskId: unknown): Promise<TaskRecord> {
+  /** The task once it has ended or waits for input. */
+  async waitUntilSettled (call: Call, taskId: unknown): Promise<TaskRecord> {
     for (;;) {
       const task = await this.get(call, taskId)
       if (task.completedAt !== null || task.state === 'input-required') return task
-      await this.#until(call, task, state => state === 'input-required')
+      await this.#waitForInput(call, task)
     }
   }
 
-  /** Tells each time that the state of a task changes, until it ends or the call does. */
-  async follow (call: Call, taskId: string, changed: (task: TaskRecord) => void): Promise<void> {
+  /** Reports each change of the state of a task, until the task or the call ends. */
+  async follow (call: Call, taskId: string, onChange: (task: TaskRecord) => void): Promise<void> {
     const task = await this.get(call, taskId)
     for await (const { state } of this.#store.events(ownerOf(call), task.id, { after: task.seq, signal: call.signal })) {
-      if (state !== undefined) changed(await this.get(call, taskId))
+      if (state !== undefined) onChange(await this.get(call, taskId))
     }
   }
 
-  async #until (call: Call, { id, seq }: TaskRecord, isIt: (state: string) => boolean, longestMs?: number): Promise<void> {
-    const late = longestMs === undefined ? undefined : AbortSignal.timeout(longestMs)
+  /** Waits until a task waits for input or has ended. @throws RpcError with status 503 after `maxMs` */
+  async #waitForInput (call: Call, { id, seq }: TaskRecord, maxMs?: number): Promise<void> {
+    const late = maxMs === undefined ? undefined : AbortSignal.timeout(maxMs)
     for await (const { state } of this.#store.events(ownerOf(call), id, { after: seq, signal: late ?? call.signal })) {
-      if (state !== undefined && isIt(state)) return
+      if (state === 'input-required') return
     }
-    if (late?.aborted === true) throw new RpcError('internalError', 'the task does not take the answer at the moment; try again shortly', undefined, 503)
+    if (late?.aborted === true) throw overload('the task does not take the answer at the moment; try again shortly')
     if (call.signal.aborted) throw call.signal.reason
   }
 
   async #run (task: TaskRecord, { signal, emit }: TaskContext): Promise<void> {
     const dialogue = dialogueOf(task)
     if (dialogue.open.size > 0) {
-      // some of what it asked is answered; it waits for the rest
+      // some of its questions are answered; it waits for the others
       await emit({ state: 'input-required' })
       return
     }
     const { name, arguments: args, capabilities, protocolVersion, principal } = task.input as TaskInput
-    const call = new TaskCall({ request: { id: task.id, headers: {} }, signal, principal, log: this.#log, capabilities, protocolVersion, answers: dialogue.answers, state: dialogue.state })
+    const { answers, state } = dialogue
+    const request = { id: task.id, headers: {} }
+    const call = new TaskCall({ request, signal, principal, log: this.#log, capabilities, protocolVersion, answers, state })
     let update: TaskUpdate
     try {
       const entry = (await this.#registry.catalog('tools')).get(name)
       if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
       const content = await runTool(entry, args, call)
-      // it was stopped, and has not failed by itself: the next worker runs it again
+      // the abort made it fail, not the tool: the next worker runs it again
       if (signal.aborted && content.isError === true) throw signal.reason
       update = { artifact: { name: RESULT, content }, state: 'completed' }
     } catch (err) {
-      const spoken = spokenError(err)
-      if (call.questions === undefined && (signal.aborted || spoken === undefined)) throw err
-      update = { state: 'failed', error: { code: String(spoken?.code), message: String(spoken?.message) } }
+      const error = protocolError(err)
+      if (call.questions === undefined && (signal.aborted || error === undefined)) throw err
+      update = { state: 'failed', error: { code: String(error?.code), message: String(error?.message) } }
     }
-    // whatever the tool made of its question, it is asked
+    // a question counts, whatever the tool returned after it
     if (call.questions !== undefined) {
       const content: Turn = { asked: nameQuestions(call.questions, dialogue), state: call.state }
       update = { artifact: { name: QUESTIONS, content }, state: 'input-required' }
@@ -182,8 +186,8 @@ export class ToolTasks {
   }
 }
 
-/** Tasks belong to the caller; those of an unknown one to its session, where it has one. */
+/** The owner of a caller's tasks: its principal, or its session, or none that is known. */
 function ownerOf (call: Call): string {
-  const owner = OWNER + (call.principal?.owner ?? (call.sessionId === undefined ? NOBODY : ` session ${call.sessionId}`))
+  const owner = OWNER + (call.principal?.owner ?? (call.sessionId === undefined ? ANONYMOUS : ` session ${call.sessionId}`))
   return owner.length <= MAX_OWNER ? owner : `${OWNER}${createHash('sha256').update(owner).digest('hex')}`
 }

@@ -3,8 +3,6 @@ import { Type, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidParamsError, WrongMethodError } from '../../errors.js'
 import { readEnvelope } from '../../protocol/json-rpc.js'
-
-export { idOf } from '../../protocol/json-rpc.js'
 import { METHODS, type Method, type MethodName } from './methods.js'
 
 /** The envelope of a method, for the OpenAPI document. */

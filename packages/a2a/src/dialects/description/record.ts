@@ -2,8 +2,7 @@ import { SKILLS } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import type { PushPayload } from '../../push/deliver.js'
-import type { TaskStep } from '../../protocol/task-view.js'
-import { isoTime } from '../../protocol/iso-time.js'
+import { isoTime, type TaskStep } from '../../protocol/task-view.js'
 
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 

@@ -1,8 +1,7 @@
+import { isRecord } from '@polyvac/core/plugin'
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
-import { contextOf, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, isoTime, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
-import { isoTime } from '../../protocol/iso-time.js'
-import { isObject } from '../../is-object.js'
 import { STATES } from './names.js'
 
 type Json = Record<string, unknown>
@@ -61,7 +60,7 @@ function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact)
 function toPart (part: TaskPart): Json {
   const extras = part.metadata === undefined ? {} : { metadata: part.metadata }
   if (part.type === 'text') return { kind: 'text', text: part.text, ...extras }
-  if (part.type === 'data') return { kind: 'data', data: isObject(part.data) ? part.data : { value: part.data }, ...extras }
+  if (part.type === 'data') return { kind: 'data', data: isRecord(part.data) ? part.data : { value: part.data }, ...extras }
   const { bytes, uri, filename, mediaType } = part
   return {
     kind: 'file',

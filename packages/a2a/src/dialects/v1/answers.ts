@@ -1,8 +1,7 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, isoTime, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
-import { isoTime } from '../../protocol/iso-time.js'
 import { ROLES, STATES } from './names.js'
 
 type Json = Record<string, unknown>

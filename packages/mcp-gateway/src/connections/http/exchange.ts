@@ -2,7 +2,7 @@ import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord } from '../../is-record.js'
+import { isRecord } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { tooLong } from '../../session/rpc-channel.js'
 
@@ -46,6 +46,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly request: ExchangeRequest
   status = 0
   headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  isStream = false
   /** Whether the response to `request.id` has been read. */
   isAnswered = false
   /** Id of the last event that had one. */
@@ -54,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   retryMs: number | undefined
   readonly #owner: ExchangeOwner
   #controller: Dispatcher.DispatchController | undefined
+  #mediaType: string | undefined
   #isOver = false
   #read: ((chunk: Buffer) => void) | undefined
   #chunks: Buffer[] = []
@@ -65,7 +67,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   get isSuccess (): boolean { return this.status >= 200 && this.status < 300 }
-  get isStream (): boolean { return this.isSuccess && this.#mediaType === 'text/event-stream' }
 
   cancel (): void {
     this.#isOver = true
@@ -81,6 +82,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isOver || status < 200) return
     this.status = status
     this.headers = headers
+    const type = headers['content-type']
+    this.#mediaType = typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
+    this.isStream = this.isSuccess && this.#mediaType === 'text/event-stream'
     this.#read = this.isStream ? this.#eventReader() : chunk => this.#collect(chunk)
     this.#owner.started(this)
   }
@@ -98,22 +102,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isStream) return this.#end()
     const { id } = this.request
     const isExpected = id !== undefined && (!this.isSuccess || this.#mediaType === 'application/json')
-    const text = isExpected || !this.isSuccess ? Buffer.concat(this.#chunks).toString() : ''
+    const text = isExpected || !this.isSuccess ? this.#text : ''
     if (isExpected) this.#deliver(text)
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
-    else this.#end(id === undefined ? undefined : new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
+    else if (id === undefined) this.#end()
+    else this.#end(new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
     // a refusal counts although its body is not complete
-    if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, Buffer.concat(this.#chunks).toString()) : err)
+    if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, this.#text) : err)
   }
 
-  get #mediaType (): string | undefined {
-    const type = this.headers['content-type']
-    return typeof type === 'string' ? type.split(';', 1)[0]!.trim().toLowerCase() : undefined
-  }
+  get #text (): string { return Buffer.concat(this.#chunks).toString() }
 
   #end (err?: Error): void {
     this.#isOver = true
@@ -129,10 +131,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length
     this.#chunks.push(chunk)
     if (this.#bytes <= this.#owner.maxMessageBytes) return
-    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, Buffer.concat(this.#chunks).toString()))
+    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, this.#text))
   }
 
-  /** The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it answers the request. */
+  /**
+   * The messages of a JSON body: one, or an array of them up to revision 2025-03-26. A refusal counts only if it
+   * answers the request.
+   */
   #deliver (text: string): void {
     const parsed = parse(text)
     for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {
@@ -142,7 +147,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #message (message: RpcMessage): void {
-    if (message.method === undefined && message.id !== undefined && message.id === this.request.id) this.isAnswered = true
+    const { id, method } = message
+    if (method === undefined && id !== undefined && id === this.request.id) this.isAnswered = true
     this.#owner.message(this, message)
   }
 

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Log } from '../../options.js'
+import type { Log } from '@polyvac/core'
 
-/** Between asking the groups to end and killing them, in seconds. */
+/** Seconds between SIGTERM and SIGKILL. */
 const GRACE_S = 1
 
 /**
- * Reads lists of process groups, the last one counts. When its input ends, because the host closed it or because the host
- * was killed, it ends the groups of that list.
+ * Reads lists of process groups; the last list counts. At the end of its input, which the host closes or which ends
+ * with the host, it ends the groups of that list.
  */
 const SCRIPT = `groups=
 while read -r line; do groups=$line; done
@@ -16,8 +16,8 @@ sleep ${GRACE_S}
 for group in $groups; do kill -KILL "-$group"; done`
 
 /**
- * Ends the children where the host cannot: a process that gets SIGKILL runs no more code, and its children live on. A
- * shell of a megabyte holds the other end of a pipe. It begins with the first group and ends with the gateway.
+ * Ends the children of a host that was killed with SIGKILL: a shell of one megabyte reads from a pipe that ends with
+ * the host. The shell starts with the first group and ends with the gateway.
  */
 export class OrphanWatchdog {
   readonly #groups = new Set<number>()
@@ -31,11 +31,11 @@ export class OrphanWatchdog {
 
   add (group: number): void {
     this.#groups.add(group)
-    this.#tell()
+    this.#write()
   }
 
   remove (group: number): void {
-    if (this.#groups.delete(group)) this.#tell()
+    if (this.#groups.delete(group)) this.#write()
   }
 
   close (): void {
@@ -45,20 +45,20 @@ export class OrphanWatchdog {
     this.#broken = true
   }
 
-  #tell (): void {
+  #write (): void {
     if (this.#broken) return
     this.#shell ??= this.#start()
     this.#shell.stdin?.write(`${[...this.#groups].join(' ')}\n`)
   }
 
   #start (): ChildProcess {
-    // a group of its own: what kills the host's group must not kill the watch
+    // in another group: a signal to the group of the host must not end the shell
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: '/usr/bin:/bin' }, cwd: '/' })
     const fail = (err?: Error): void => {
       if (this.#shell !== shell) return
       this.#broken = true
       this.#shell = undefined
-      this.#log.warn({ err }, 'MCP servers would outlive a service that is killed: the shell that watches over them has ended')
+      this.#log.warn({ err }, 'MCP servers would outlive a service that is killed: the watchdog shell has ended')
     }
     shell.on('error', fail)
     shell.on('exit', () => fail())

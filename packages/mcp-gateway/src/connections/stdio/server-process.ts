@@ -1,3 +1,4 @@
+import { within } from '@polyvac/core/plugin'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
@@ -7,7 +8,7 @@ import { StderrRing } from './stderr-ring.js'
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** It could not be started, or its pipe broke. */
+  /** Why it could not be started. */
   readonly error?: string | undefined
 }
 
@@ -19,24 +20,24 @@ export interface Command {
   readonly stderrLines: number
 }
 
-/** After its input has ended a server may leave by itself for so long, in ms; then it gets SIGTERM. */
+/** Time in ms from the end of its input to SIGTERM. */
 const LEAVE_MS = 150
-/** After SIGTERM, in ms; then SIGKILL. All together stay below a second. */
+/** Time in ms from SIGTERM to SIGKILL. The sum of all stays below a second. */
 const TERM_MS = 450
-/** How long the last output of a child that has ended is waited for, in ms. */
+/** Wait in ms for the last output of a child that has ended. */
 const DRAIN_MS = 100
-/** How long SIGKILL may take to show, in ms. */
+/** Wait in ms for the exit after SIGKILL. */
 const KILL_MS = 200
 
 const windows = process.platform === 'win32'
 
 /**
- * A server as a child process that leads a group of its own, so that whatever it starts, such as the real server behind
- * `npx` or `sh -c`, ends with it. Arguments are argv, never a shell's.
+ * A server as a child process that leads a process group, so that the processes that it starts, such as the server
+ * behind `npx` or `sh -c`, end with it. Arguments are passed without a shell.
  */
 export class ServerProcess {
   readonly stderr: StderrRing
-  /** Resolves when the child has ended, even if one of its own children still holds its output. Never rejects. */
+  /** Resolves when the child has ended, even if a grandchild still holds its output. Never rejects. */
   readonly ended: Promise<Exit>
   readonly #child: ChildProcess
   readonly #watch: OrphanWatchdog
@@ -57,8 +58,8 @@ export class ServerProcess {
     const { pid } = child
     if (pid !== undefined) watch.add(pid)
     child.stderr?.on('data', (chunk: Buffer) => this.stderr.push(chunk))
-    child.stderr?.on('error', () => { /* it ends with the child, which is told by `exit` */ })
-    child.stdin?.on('error', () => { /* a child that reads no more is told by `exit`, or by calls that time out */ })
+    child.stderr?.on('error', () => { /* it ends with the child, and `exit` reports that */ })
+    child.stdin?.on('error', () => { /* `exit` reports the end of the child, timeouts a child that does not read */ })
     this.ended = new Promise(resolve => {
       const end = (exit: Exit): void => {
         if (this.#exit !== undefined) return
@@ -83,7 +84,7 @@ export class ServerProcess {
     return this.#closing
   }
 
-  /** Ends a child that answers no more, at once. */
+  /** Ends a child that does not respond, at once. */
   kill (): void {
     this.#signal('SIGKILL')
   }
@@ -105,11 +106,11 @@ export class ServerProcess {
     }
   }
 
-  /** What a child wrote last is still on its way when it has ended; a child of its own that holds the pipe is not waited for. */
+  /** Waits for the last output of the child, but not for a grandchild that holds the pipe. */
   async #drained (): Promise<void> {
     const { stdout } = this.#child
     if (this.#closing !== undefined || stdout == null || stdout.closed || stdout.destroyed) return
-    await Promise.race([new Promise(resolve => { stdout.once('close', resolve) }), delay(DRAIN_MS)])
+    await within(new Promise(resolve => { stdout.once('close', resolve) }), DRAIN_MS)
   }
 
   async #goneWithin (ms: number): Promise<boolean> {
@@ -133,19 +134,19 @@ export class ServerProcess {
       spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on('error', () => { this.#child.kill() })
       return true
     } catch {
-      // ESRCH: nobody is left in the group
+      // ESRCH: the group has no processes left
       return false
     }
   }
 }
 
 function spawnProblem ({ code, message }: NodeJS.ErrnoException, command: string, cwd: string): string {
-  if (code === 'ENOENT') return `the command ${JSON.stringify(command)} is not found on the search path, or there is no folder ${JSON.stringify(cwd)}`
+  if (code === 'ENOENT') return `the command ${JSON.stringify(command)} is not on the search path, or the folder ${JSON.stringify(cwd)} does not exist`
   if (code === 'EACCES') return `the command ${JSON.stringify(command)} may not be executed`
   return message
 }
 
-/** How a child ended, in words. */
+/** How a child ended, for messages. */
 export function describeExit ({ code, signal, error }: Exit): string {
   return error ?? (signal !== null ? `it was ended by ${signal}` : `it exited with code ${code ?? 'unknown'}`)
 }

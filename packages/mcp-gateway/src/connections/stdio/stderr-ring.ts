@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** Longest part of a line that is kept, in characters: a log line is for people. */
+/** Characters kept of one line. */
 const LINE_CHARS = 2_000
 
-/** The last lines that a child wrote for people. A flood costs no memory: older lines make room. */
+/** The last lines of a child's stderr. Memory is bounded: new lines replace the oldest. */
 export class StderrRing {
   readonly #limit: number
   readonly #lines: string[] = []
@@ -21,7 +21,7 @@ export class StderrRing {
   }
 
   add (line: string): void {
-    // control characters would act on the terminal of whoever reads the log
+    // control characters would act on the terminal that shows the log
     // eslint-disable-next-line no-control-regex
     const text = line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ').trimEnd()
     if (text === '') return
@@ -29,7 +29,7 @@ export class StderrRing {
     if (this.#lines.length > this.#limit) this.#lines.shift()
   }
 
-  /** Oldest first, with a last line that has no end yet. */
+  /** Oldest first, including a last line without its end. */
   lines (): string[] {
     const partial = this.#partial.trimEnd()
     return partial === '' ? [...this.#lines] : [...this.#lines, partial].slice(-this.#limit)

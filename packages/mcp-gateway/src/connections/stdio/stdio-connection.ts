@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
-import type { Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
+import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { redactor, type Redact } from '../redact.js'
 import { describeExit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
-import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
+import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 import { StdioTransport } from './stdio-transport.js'
@@ -12,7 +12,7 @@ import { StdioTransport } from './stdio-transport.js'
 /** Code of the handshake's timeout. */
 const TIMED_OUT = 'MCP_CALL_TIMEOUT'
 
-/** Lines that are no messages which are shown beside those of stderr. */
+/** Lines on stdout that are not messages and are kept with those of stderr. */
 const MAX_GARBAGE_LINES = 5
 
 /** The additional context of connections to child processes. */
@@ -22,7 +22,7 @@ export interface StdioContext extends ConnectionContext, EnvironmentRule {
   readonly folder: string
 }
 
-/** A connection to a server that is started here. */
+/** A connection to a child process over its standard streams. */
 export class StdioConnection implements Connection {
   readonly session: Session
   readonly missingEnv: readonly string[]
@@ -58,22 +58,15 @@ export class StdioConnection implements Connection {
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {
           if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
-          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes to stdout what is no message')
+          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes lines to stdout that are not messages')
         }
       })
     const isModern = known.binding === 'modern'
     this.#known = known
     this.session = new Session(this.#transport, {
-      name: config.name,
-      limits,
-      callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
+      ...sessionOptions(config, parts, this.redact),
       isModern,
-      tellsChanges: !isModern,
-      allow: config.allow,
-      deny: config.deny,
-      onChange: parts.onChange,
-      onUpdated: parts.onUpdated,
-      onTrouble: err => log.debug({ mcpServer: config.name, err: this.redact(err.message) }, 'trouble with an MCP server')
+      hasReliableNotifications: !isModern
     })
   }
 
@@ -84,7 +77,7 @@ export class StdioConnection implements Connection {
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.isMisconfigured) {
-      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
+      this.#failure = unsetVariables(this.missingEnv)
       throw this.#failure
     }
     const stop = (): void => { this.close().catch(() => {}) }
@@ -93,7 +86,7 @@ export class StdioConnection implements Connection {
       await this.session.connect(this.#startTimeoutMs)
     } catch (err) {
       this.#failure = err as Error
-      // a server that refuses the handshake may know none: the next start tries the era without
+      // a server that refuses `initialize` may be of the newer era: the next start tries that
       if (this.#known.binding === 'modern') {
         this.#known.binding = undefined
         this.#failure = this.#known.refusal ?? this.#failure
@@ -145,7 +138,7 @@ export class StdioConnection implements Connection {
     return false
   }
 
-  /** Whether the child ended by itself, rather than because the gateway gave up on it. */
+  /** Whether the child ended by itself, rather than after a timeout of the gateway. */
   #ownExit (): boolean {
     const { code } = (this.#failure ?? {}) as { code?: unknown }
     return code !== TIMED_OUT

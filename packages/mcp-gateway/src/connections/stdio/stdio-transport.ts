@@ -6,24 +6,24 @@ import type { OrphanWatchdog } from './orphan-watchdog.js'
 
 export interface StdioOptions {
   readonly maxMessageBytes: number
-  /** A message was too long; the id of the request that it answers, where that can be told. */
+  /** A message was too long; the id of the request that it answers, if it could be read. */
   readonly onOversized: (id: string | number | undefined, bytes: number) => void
-  /** The server lives and can no more be talked to; it is ended. */
+  /** The server runs, but closed a pipe; it is ended. */
   readonly onMute: (problem: string) => void
-  /** A line that is no message. */
+  /** A line that is not a message. */
   readonly onGarbage: (line: string) => void
 }
 
-/** Length from which a line keeps the event loop for some ms. */
+/** Length from which parsing a line blocks the event loop for some ms. */
 const LONG_CHARS = 1024 * 1024
 
-/** Messages are written together up to about so many characters. */
+/** Characters of messages that are written together. */
 const BATCH_CHARS = 64 * 1024
 
-/** Time in ms from the end of a pipe to that of the process. */
+/** Wait in ms for the exit of a process that closed a pipe. */
 const MUTE_GRACE_MS = 300
 
-/** Bytes written to a child that does not read. Past this, the call fails rather than the memory. */
+/** Unread bytes from which calls fail: a child that does not read must not exhaust the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
 /** One JSON message per line over a child's standard streams (MCP, stdio binding). */
@@ -60,7 +60,7 @@ export class StdioTransport implements Transport {
     child.ended.then(() => this.#end(), () => {})
   }
 
-  /** A server that closed a pipe is ending, or nobody can talk to it any more: it gets a moment to end by itself. */
+  /** A server that closed a pipe is exiting or unusable: it is killed unless it exits soon. */
   #mute (child: ServerProcess, problem: string): void {
     if (this.#closed || this.#isMute) return
     this.#isMute = true
@@ -75,7 +75,7 @@ export class StdioTransport implements Transport {
     const stdin = this.#child?.stdin
     if (this.#closed || stdin == null || !stdin.writable) return this.#fail(message, 'the server has ended')
     const { writableLength = 0 } = stdin as { writableLength?: number }
-    if (writableLength > MAX_WAITING_BYTES) return this.#fail(message, 'the server does not read what it is sent')
+    if (writableLength > MAX_WAITING_BYTES) return this.#fail(message, 'the server does not read its input')
     this.#batch += `${JSON.stringify(message)}\n`
     if (!this.#isDue) {
       this.#isDue = true
@@ -97,7 +97,10 @@ export class StdioTransport implements Transport {
     else this.#events?.trouble(new Error(problem))
   }
 
-  /** The first message of a turn of the event loop leaves at once, those that follow together: a write costs more than a message. */
+  /**
+   * The first message of a turn of the event loop is written at once, the following ones together: a write is
+   * expensive.
+   */
   readonly #endTurn = (): void => {
     this.#isDue = false
     this.#flush()
@@ -106,7 +109,7 @@ export class StdioTransport implements Transport {
   #flush (): void {
     const text = this.#batch
     this.#batch = ''
-    // not awaited: a child that dies while a write waits would leave its caller waiting, too
+    // not awaited: the write may never finish if the child exits meanwhile
     if (text !== '') this.#child?.stdin?.write(text)
   }
 
@@ -117,7 +120,7 @@ export class StdioTransport implements Transport {
     this.#end()
   }
 
-  /** A long line is decoded, parsed and delivered in turns of their own, between which others are served; shorter ones may overtake it. */
+  /** A long line is parsed and delivered in separate turns of the event loop. Shorter lines may overtake it. */
   #read (line: string): void {
     if (line === '') return
     if (line.length < LONG_CHARS) this.#deliver(line, this.#parse(line))

@@ -1,0 +1,146 @@
+import { LightAbort, sendEvents, streamSettings, type EventEncoding, type OpenStreams } from '@polyvac/core/plugin'
+import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
+import type { FastifyReply } from 'fastify'
+import { TooManyStreamsError } from '../errors.js'
+import { STREAM_WAIT_TIME } from '../options.js'
+import type { TaskStep } from '../protocol/task-view.js'
+import type { TaskService } from './task-service.js'
+
+/**
+ * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of them
+ * would fill the memory. Past this bound the reader that has not read for longest is disconnected; it may resubscribe.
+ */
+const MAX_HELD_CHARS = 128 * 1024 * 1024
+
+/** The place of one stream. */
+export interface StreamPlace {
+  /** The length of the stream's next frame: its reader has taken the one before. */
+  hold (chars: number): void
+  /** The stream has ended. */
+  release (): void
+}
+
+/** How many streams each owner holds open, and how many characters all of them hold. Owners without a stream take no memory. */
+export class StreamQuota {
+  readonly #limit: number
+  readonly #maxChars: number
+  readonly #open = new Map<string, number>()
+  /** In the order of their last frame, oldest first. */
+  readonly #held = new Map<StreamPlace, { readonly chars: number, readonly disconnect: () => void }>()
+  #chars = 0
+
+  constructor (limit: number, maxChars = MAX_HELD_CHARS) {
+    this.#limit = limit
+    this.#maxChars = maxChars
+  }
+
+  /**
+   * Takes a place. `disconnect` disconnects the stream's reader.
+   * @throws A2A_TOO_MANY_STREAMS (429)
+   */
+  take (owner: string, disconnect: () => void): StreamPlace {
+    const open = this.#open.get(owner) ?? 0
+    if (open >= this.#limit) throw new TooManyStreamsError(this.#limit)
+    this.#open.set(owner, open + 1)
+    const place: StreamPlace = {
+      hold: chars => {
+        this.#drop(place)
+        this.#held.set(place, { chars, disconnect })
+        this.#chars += chars
+        for (const [other, { disconnect }] of this.#held) {
+          if (this.#chars <= this.#maxChars || other === place) return
+          this.#drop(other)
+          disconnect()
+        }
+      },
+      release: () => {
+        this.#drop(place)
+        const left = (this.#open.get(owner) ?? 1) - 1
+        if (left === 0) this.#open.delete(owner)
+        else this.#open.set(owner, left)
+      }
+    }
+    return place
+  }
+
+  #drop (place: StreamPlace): void {
+    this.#chars -= this.#held.get(place)?.chars ?? 0
+    this.#held.delete(place)
+  }
+}
+
+/** A stream that is open. */
+export interface TaskStream { readonly reply: FastifyReply, readonly place: StreamPlace, readonly signal: AbortSignalLike }
+
+/** How a dialect writes the steps of a task. */
+export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'> {
+  /** The text of one step. `isSnapshot`: the reader has seen nothing yet, and gets the whole task instead of what is new. */
+  readonly encode: (step: TaskStep, isSnapshot: boolean) => string
+  /** Whether the stream ends with this step although the task goes on. */
+  readonly isLast?: ((step: TaskStep) => boolean) | undefined
+}
+
+export interface TaskStreamsOptions {
+  readonly service: TaskService
+  readonly replies: OpenStreams
+  readonly quota: StreamQuota
+  readonly sendTimeoutMs: number
+  readonly stallMs: number
+}
+
+/** The replies that wait for tasks or stream them, until the caller disconnects or the application closes. */
+export class TaskStreams {
+  readonly #options: TaskStreamsOptions
+
+  constructor (options: TaskStreamsOptions) {
+    this.#options = options
+  }
+
+  /** The task once it has ended or waits for its caller, or as it stands after `sendTimeoutMs`. */
+  async wait (created: CreatedTask, reply: FastifyReply): Promise<TaskRecord> {
+    const { state } = created.task
+    if (isTerminal(state) || isWaiting(state)) return created.task
+    const { service, replies, sendTimeoutMs } = this.#options
+    const { signal, end } = replies.begin(reply)
+    const stop = new LightAbort()
+    const abort = (): void => { stop.abort(undefined) }
+    const timer = setTimeout(abort, sendTimeoutMs)
+    signal.addEventListener('abort', abort)
+    try {
+      return await service.settle(created, stop)
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+      end()
+    }
+  }
+
+  /** Holds one of the owner's places for streams while `send` runs. One stream too many is refused before `send` starts. */
+  async open (owner: string, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
+    const place = this.#options.quota.take(owner, () => { reply.raw.destroy() })
+    try {
+      const { signal, end } = this.#options.replies.begin(reply)
+      await send({ reply, place, signal }).finally(end)
+    } finally {
+      place.release()
+    }
+  }
+
+  /** Sends the events after number `after`, or the task as it stands where it is undefined, and then the live ones. */
+  send ({ reply, place, signal }: TaskStream, task: TaskRecord, after: number | undefined, { encode, isLast, onFailure }: StepEncoding): Promise<void> {
+    const { service, stallMs } = this.#options
+    const { seq } = task
+    const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
+    return sendEvents(reply, service.follow(task, after ?? seq - 1, signal, isLast), {
+      encode: step => {
+        const text = encode(step, after === undefined && step.event.seq === seq)
+        place.hold(text.length)
+        return text
+      },
+      onFailure,
+      signal,
+      stallMs,
+      keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000)
+    })
+  }
+}

@@ -1,4 +1,0 @@
-/** Whether a JSON value is an object, and neither null nor an array. */
-export function isRecord (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

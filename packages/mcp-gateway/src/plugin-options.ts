@@ -1,0 +1,32 @@
+import type { Authenticate } from '@polyvac/core'
+import { callback, integer, readOptions, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
+import { GatewayOptionsError } from './errors.js'
+import type { Gateway } from './gateway.js'
+import { DEFAULTS, GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
+
+export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
+  /** The servers, for a gateway that starts and ends with the plugin. */
+  readonly servers?: GatewayOptions['servers'] | undefined
+  /** A gateway that the application created and closes, instead of `servers`. */
+  readonly gateway?: Gateway | undefined
+  /**
+   * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
+   * Only the caller that began a call can resume it with `requestState`.
+   */
+  readonly authenticate?: Authenticate | undefined
+  /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
+  readonly bodyLimit?: number | undefined
+}
+
+const PLUGIN_RULES = {
+  ...GATEWAY_RULES,
+  servers: SERVERS,
+  gateway: withMethod('toolSource', 'a gateway made by createGateway()'),
+  authenticate: callback(),
+  bodyLimit: integer(DEFAULTS.bodyLimit)
+} satisfies OptionRules<McpGatewayOptions>
+
+/** @throws MCP_GATEWAY_OPTIONS */
+export function readPluginOptions (options: McpGatewayOptions): ReadOptions<McpGatewayOptions, typeof PLUGIN_RULES> {
+  return readOptions(PLUGIN_RULES, options, GatewayOptionsError, 'the mcp-gateway plugin')
+}
