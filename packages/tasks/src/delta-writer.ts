@@ -23,18 +23,20 @@ const MAX_DELAY_MS = 64
 
 /** Default and smallest value of the options. */
 export const DELTA_NUMBERS = { everyMs: [20, 0], maxChars: [4_096, 0] } as const
+/** Read once: most writers are made without options, one for each task. */
+const DEFAULTS = readNumbers(DELTA_NUMBERS, {})
 
 /**
  * How much text, and how long, waits after so many characters. Readers that show the whole record pay for all of the
  * text with each event, so events grow rarer with it: their cost stays in proportion to the text, not to its square.
  */
-export function patience (written: number, { everyMs, maxChars } = readNumbers(DELTA_NUMBERS, {})): { readonly chars: number, readonly ms: number } {
+export function patience (written: number, { everyMs, maxChars } = DEFAULTS): { readonly chars: number, readonly ms: number } {
   return { chars: Math.max(maxChars, Math.min(written / 8, MAX_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
 }
 
 /** Gathers the pieces of a streamed answer, so that the log gets a few larger deltas instead of one for each word. */
-export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaWriterOptions = {}): DeltaWriter {
-  const limits = readNumbers(DELTA_NUMBERS, options)
+export function deltaWriter (context: Pick<TaskContext, 'emit'>, options?: DeltaWriterOptions): DeltaWriter {
+  const limits = options === undefined ? DEFAULTS : readNumbers(DELTA_NUMBERS, options)
   let waiting = ''
   let chars = 0
   let timer: NodeJS.Timeout | undefined
