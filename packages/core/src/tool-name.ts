@@ -6,20 +6,20 @@ const HASH_CHARS = 8
 const FORBIDDEN = /[^A-Za-z0-9_.-]/g
 
 /**
- * A name that every client accepts for a tool: `wanted` where it is one, otherwise a cut one with a hash of `identity`,
+ * A name that every client accepts for a tool: `name` where it is one, otherwise a cut one with a hash of `identity`,
  * which is the same at every start.
  */
-export function toolName (wanted: string, identity = wanted): string {
-  const plain = wanted.replace(FORBIDDEN, '_')
-  return plain === wanted && plain.length <= MAX_TOOL_NAME ? wanted : hashedName(plain, identity)
+export function toolName (name: string, identity = name): string {
+  const plain = name.replace(FORBIDDEN, '_')
+  return plain === name && plain.length <= MAX_TOOL_NAME ? name : hashedName(plain, identity)
 }
 
 /** The name of a tool of one server among many: `<server>__<tool>`. */
 export function serverToolName (server: string, tool: string): string {
-  const [wanted, identity] = [`${server}__${tool}`, `${server}\0${tool}`]
+  const [name, identity] = [`${server}__${tool}`, `${server}\0${tool}`]
   // `a__b` with the tool `c`, and `a` with the tool `b__c`, are two tools
   const isAmbiguous = server.includes('__') || server.endsWith('_')
-  return isAmbiguous ? hashedName(wanted.replace(FORBIDDEN, '_'), identity) : toolName(wanted, identity)
+  return isAmbiguous ? hashedName(name.replace(FORBIDDEN, '_'), identity) : toolName(name, identity)
 }
 
 /** A name that is cut, with a hash at its end. */

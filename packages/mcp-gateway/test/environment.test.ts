@@ -6,7 +6,7 @@ import { realpathSync } from 'node:fs'
 
 const env = { PATH: process.env.PATH, HOME: '/home/nobody', API_KEY: 'key-of-a-provider', DATABASE_URL: 'postgres://secret', SIGNING: 'of our own', POLYVAC_TOKEN: 'ours too' }
 
-test('a bare entry inherits the environment of the service, less its own secrets, and one line says so', async t => {
+test('a bare entry inherits the environment of the service without its secrets, and the log names the entry', async t => {
   const lines: unknown[] = []
   const log = { debug () {}, warn () {}, error () {}, info: (obj: object, message?: string) => { lines.push([obj, message]) } }
   const { call } = await started(t, [bad(), bad({}, { name: 'named', env: {} })], { env, secretEnv: ['SIGNING'], log })

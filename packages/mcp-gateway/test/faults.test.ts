@@ -99,7 +99,7 @@ test('a call ends at the longest time, progress or not', async t => {
   t.match(await call('bad', 'progress', { steps: 100, ms: 50 }), { status: 500, body: { code: 'MCP_CALL_TIMEOUT' } })
 })
 
-test('garbage on stdout is no message and does no harm; it is shown', async t => {
+test('lines on stdout that are not messages are ignored and shown', async t => {
   const { call, gateway } = await started(t, [bad({ noise: true })])
   t.equal(textOf(await call('bad', 'garbage')), 'still here')
   t.match(gateway.get('bad').status().stderr.join('\n'), /stdout: Welcome to the server!/)

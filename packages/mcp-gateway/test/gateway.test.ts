@@ -59,7 +59,7 @@ test('the plugin starts and ends its servers itself, keeps to its prefix and lea
   t.notOk(lives(servers[0].pid))
 })
 
-test('callers are asked who they are where the application wants it, and nobody resumes the call of another', async t => {
+test('callers are authenticated if the application requires it, and a caller cannot resume the call of another', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(mcpGateway, { servers: [bad()], authenticate: ({ headers: { authorization } }) => authorization === undefined ? undefined : { owner: authorization } })

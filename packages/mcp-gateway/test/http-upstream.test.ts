@@ -19,7 +19,7 @@ for (const [binding, path] of [['streamableHttp', '/mcp'], ['sse', '/sse']] as c
   })
 }
 
-test('a server of the era without sessions is served over HTTP and stdio', async t => {
+test('a server of 2026-07-28 is reached over HTTP and stdio', async t => {
   const { port } = await listening(t, MODERN, ['--port=0'], /listening on (\d+)/)
   const { call, get, app } = await started(t, [{ name: 'http', url: `http://127.0.0.1:${port}/mcp` }, { name: 'stdio', command: process.execPath, args: [MODERN] }])
   for (const server of ['http', 'stdio']) {
@@ -36,7 +36,7 @@ test('a server of the era without sessions is served over HTTP and stdio', async
   t.match((await get('/mcp/servers')).body.servers, [{ state: 'ready', server: { name: 'modern' } }, { state: 'ready', server: { name: 'modern' }, restarts: 1 }])
 })
 
-test('a server that was away is there again when it is back', async t => {
+test('a server that was away is ready again when it is back', async t => {
   const first = await everythingOverHttp(t, 'streamableHttp')
   const { call, gateway } = await started(t, [{ name: 'everything', url: `http://127.0.0.1:${first.port}/mcp` }])
   t.equal((await call('everything', 'echo', { message: 'x' })).status, 200)
@@ -70,7 +70,7 @@ async function upstream (t: { teardown (work: () => void): void }, answer: (mess
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
 }
 
-test('a session that the server has forgotten is begun anew, once, and the call made again', async t => {
+test('a session that the server forgot is replaced once, and the call is sent again', async t => {
   let handshakes = 0
   let forget = false
   const url = await upstream(t, ({ method }, headers, res) => {
@@ -87,7 +87,7 @@ test('a session that the server has forgotten is begun anew, once, and the call 
   t.equal(handshakes, 2)
 })
 
-test('headers of the configuration are sent, the caller\'s own never are, and no redirect takes them elsewhere', async t => {
+test('headers of the configuration are sent, those of the caller are not, and no redirect to another origin is followed', async t => {
   const seen: IncomingHttpHeaders[] = []
   const elsewhere = await upstream(t, (message, headers) => { seen.push({ ...headers, elsewhere: 'yes' }); return false })
   const url = await upstream(t, ({ method }, headers, res) => {
@@ -128,7 +128,7 @@ test('a stream that is cut, and a message past the limit, fail their call at onc
   t.ok(Date.now() - begun < 5_000)
 })
 
-test('a server that wants other credentials says so, and is tried again', async t => {
+test('the status of a server that refuses its credentials is reported, and the server is tried again', async t => {
   const url = await upstream(t, (message, headers, res) => { res.writeHead(401, { 'www-authenticate': 'Bearer' }).end('{"error":"who are you"}'); return true })
   const { call, gateway } = await started(t, [{ name: 'own', url, headers: { authorization: 'Bearer my-wrong-token' } }])
   await until(() => gateway.get('own').status().attempt > 1)
@@ -175,7 +175,7 @@ test('a server takes OAuth client credentials from the configuration', async t =
   t.equal(grants, 1)
 })
 
-test('a call that is given up lets go of its connection, also where the stream could be resumed', async t => {
+test('a call that times out closes its connection, also if the stream could be resumed', async t => {
   const open = new Set<unknown>()
   let resumed = 0
   const url = await upstream(t, ({ method, params }, headers, res) => {
@@ -197,7 +197,7 @@ test('a call that is given up lets go of its connection, also where the stream c
   t.equal(resumed, 0)
 })
 
-test('one answer that breaks off fails its call alone', async t => {
+test('a response that is cut short fails its call alone', async t => {
   const url = await upstream(t, ({ method, params, id }, headers, res) => {
     if (method !== 'tools/call') return false
     if (params.name === 'cut') {
@@ -214,7 +214,7 @@ test('one answer that breaks off fails its call alone', async t => {
   t.equal(gateway.get('own').status().restarts, 0)
 })
 
-test('the HTTP status of a refusal is told, at the start and of a call, with what to look at', async t => {
+test('the HTTP status of a refusal is reported with the remedy, at the start and for a call', async t => {
   const locked = await upstream(t, (message, headers, res) => { res.writeHead(401).end(); return true })
   const url = await upstream(t, ({ method }, headers, res) => {
     if (method !== 'tools/call') return false

@@ -30,7 +30,7 @@ test('a tool that asks is answered by a second call', async t => {
   t.equal(gateway.get('everything').status().callsInFlight, 0)
 })
 
-test('a sampling request is answered by a second call, or the call fails where nobody can', async t => {
+test('a sampling request is answered by a second call, or fails the call if the caller cannot answer', async t => {
   const { app, call } = await started(t, [published('everything')])
   const body = { server: 'everything', tool: 'trigger-sampling-request', arguments: { prompt: 'Hello?', maxTokens: 10 } }
   const asked = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
@@ -56,7 +56,7 @@ test('a tool may ask again and again, and its own time stands still meanwhile', 
   t.equal((await call('bad', 'echo', { message: 'x' })).status, 200)
 })
 
-test('a question nobody answers is declined after its time, and a server that dies takes its questions along', async t => {
+test('an unanswered question is declined after its time, and the end of a server ends its questions', async t => {
   const { app, call, gateway } = await started(t, [bad()], { questionTtlMs: 200 })
   const body = { server: 'bad', tool: 'ask', arguments: {} }
   const first = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
@@ -82,7 +82,7 @@ test('questions past the limit are declined', async t => {
   t.match(textOf(await call('b', 'ask')), /decline/)
 })
 
-test('what a server may not ask is refused in the words of the protocol', async t => {
+test('a request that clients do not serve gets a JSON-RPC error', async t => {
   const { call } = await started(t, [bad()])
   t.match(textOf(await call('bad', 'ask', { method: 'roots/list', params: {} })), /error/)
 })
@@ -95,7 +95,7 @@ test('a question never reaches the call of another owner that waits at the same 
     const done = gateway.call('bad', 'ask', { params }, {
       owner,
       signal,
-      // nobody answers for as long as the test lasts
+      // unanswered for as long as the test lasts
       ask: async question => { shown.push([owner, question.params]); return await new Promise(() => {}) }
     })
     done.catch(() => {})

@@ -53,7 +53,7 @@ test('a line in many chunks is copied once, however many they are', t => {
   t.end()
 })
 
-test('the id of a message is told from its ends, never from within', t => {
+test('the id of a message is read from its ends, never from within', t => {
   t.equal(idOfEdges('{"jsonrpc":"2.0","id":12,"result":{', '"id":99}}'), 12)
   t.equal(idOfEdges('{"id":"a","jsonrpc":"2.0","result":', '}'), 'a')
   t.equal(idOfEdges('{"result":{"x":[', ']},"jsonrpc":"2.0","id":5}'), 5)

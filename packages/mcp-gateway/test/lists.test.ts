@@ -3,7 +3,7 @@ import { bad, published, started, textOf, until } from './fixtures/app.js'
 
 const names = (body: { tools: Array<{ name: string }> }): string[] => body.tools.map(({ name }) => name)
 
-test('all pages of a list are read, in an order of its own', async t => {
+test('all pages of a list are read and sorted', async t => {
   const { get } = await started(t, [bad({ tools: 500, page: 7 })])
   const { body } = await get('/mcp/tools/bad')
   t.ok(names(body).length > 500)
@@ -41,7 +41,7 @@ test('a tool that appears is called and listed at once; one that goes is not fou
   t.match(await call('bad', 'newcomer'), { status: 404 })
 })
 
-test('a list is asked for once, until its server tells a change', async t => {
+test('a list is requested once, until its server notifies of a change', async t => {
   const { gateway } = await started(t, [bad()])
   const first = await gateway.get('bad').list('tools')
   t.equal(await gateway.get('bad').list('tools'), first)
@@ -52,7 +52,7 @@ test('a list is asked for once, until its server tells a change', async t => {
   t.not(await gateway.get('bad').list('tools'), first)
 })
 
-test('a list of a server that tells no changes is read anew when it is old', async t => {
+test('a list of a server without notifications is read again when it expires', async t => {
   const { gateway } = await started(t, [bad({ 'tells-changes': 'no' })], { listTtlMs: 1 })
   const first = await gateway.get('bad').list('tools')
   await until(async () => await gateway.get('bad').list('tools') !== first)
@@ -99,7 +99,7 @@ test('prompts and resource templates are listed; a prompt is filled in', async t
   t.match((await post({ server: 'everything', prompt: 'arg-prompt' })).json(), { code: 'MCP_PROMPT_NOT_FOUND', error: /did you mean "args-prompt"/ })
 })
 
-test('resources come with all fields, their contents with text, and what is no text with its bytes', async t => {
+test('resources are listed with all fields, their contents with text, and binary contents with base64', async t => {
   const { app, get } = await started(t, [bad()])
   t.strictSame((await get('/mcp/resources')).body, {
     resources: [

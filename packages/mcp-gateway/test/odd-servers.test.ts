@@ -13,7 +13,7 @@ const calls = (work: (exchange: Exchange) => void) => (exchange: Exchange): bool
 }
 const form = { method: 'elicitation/create', params: { message: 'Which?', requestedSchema: { type: 'object', properties: {} } } }
 
-test('a result that is none of those that were asked for fails its call, whoever called', async t => {
+test('a result of an undeclared or malformed type fails its call, for every kind of caller', async t => {
   let result: object = {}
   const { url } = await handWritten(t, calls(exchange => exchange.result(result)))
   const { gateway, call } = await started(t, [{ name: 'own', url }])
@@ -38,7 +38,7 @@ test('a result that is none of those that were asked for fails its call, whoever
   await t.rejects(source.call('own__tool', {}, able()), paused, 'a state alone will do')
 })
 
-test('a task whose id nobody could come back with fails its call', async t => {
+test('a task with an unusable id fails its call', async t => {
   let taskId: unknown
   const { url } = await handWritten(t, ({ message: { method, params }, result }) => {
     if (method === 'tools/call') result({ resultType: 'task', taskId, status: 'working', ttlMs: null })
@@ -79,7 +79,7 @@ test('a followed task is polled within bounds, whatever interval its server requ
   await Promise.all(following)
 })
 
-test('a task is followed through the troubles of its server, and its end is told', async t => {
+test('a task is followed through failures of its server, and its end is reported', async t => {
   const said: Array<(exchange: Exchange) => void> = [
     ({ result }) => result({ resultType: 'complete', taskId: 'x', status: 'working', pollIntervalMs: 200 }),
     ({ res }) => res.destroy(),
@@ -107,7 +107,7 @@ test('a task is followed through the troubles of its server, and its end is told
   t.equal(told.length, 2, 'one that its server has forgotten')
 })
 
-test('a question that comes after its call has ended is asked of nobody', async t => {
+test('a question that comes after its call has ended is declined', async t => {
   let ask = (): void => {}
   const answers: unknown[] = []
   const { url } = await handWritten(t, ({ message: { id, method, params, result, error }, event, res }) => {
@@ -134,7 +134,7 @@ test('a question that comes after its call has ended is asked of nobody', async 
   await t.rejects(call)
 })
 
-test('a server of the older era is found, however it takes the question for the newer one', async t => {
+test('a server of the older era is recognized, whatever it answers to server/discover', async t => {
   const ways: Record<string, (exchange: Exchange) => void> = {
     500: ({ res }) => res.writeHead(500).end('TypeError: unknown method'),
     501: ({ res }) => res.writeHead(501).end(),
@@ -161,7 +161,7 @@ test('a server of the older era is found, however it takes the question for the 
   }
 })
 
-test('a server that speaks another era after a restart is understood again', async t => {
+test('a server that changes its era at a restart is reached again', async t => {
   let isModern = true
   const { url } = await handWritten(t, () => false, { isModern: () => isModern })
   const { call } = await started(t, [{ name: 'own', url }])
@@ -170,7 +170,7 @@ test('a server that speaks another era after a restart is understood again', asy
   }
 })
 
-test('an answer to nothing that was asked, and one that is past the limit, fail their call at once', async t => {
+test('a response to another request, and one that is too long, fail their call at once', async t => {
   const { url } = await handWritten(t, ({ message: { id, method, params }, res }) => {
     if (method !== 'tools/call') return false
     const { how } = params.arguments
@@ -195,7 +195,7 @@ test('an answer to nothing that was asked, and one that is past the limit, fail 
   t.match(await call('own', 'tool', { how: 'lines' }), { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE' } })
 })
 
-test('what a server says of the secrets of its entry stays here, in the data of its errors, too', async t => {
+test('secrets of the configuration are removed from errors of a server, including their data', async t => {
   const secret = 'a-long-secret'
   const { url } = await handWritten(t, calls(({ error }) => error(-32602, `Bearer ${secret} is no good`, { headers: { authorization: `Bearer ${secret}`, [secret]: [secret] } })))
   const { call, gateway } = await started(t, [{ name: 'own', url, headers: { authorization: `Bearer ${secret}` } }])
@@ -205,7 +205,7 @@ test('what a server says of the secrets of its entry stays here, in the data of 
   t.notMatch(JSON.stringify(await gateway.toolSource().call('own__tool', {}, able())), secret)
 })
 
-test('changes are listened to again when the stream for them breaks, and after the server was away', async t => {
+test('the subscription is requested again when its stream breaks, and after the server was away', async t => {
   let listens: Exchange[] = []
   const answer = (exchange: Exchange): boolean => {
     if (exchange.message.method === 'subscriptions/listen') listens.push(exchange)
@@ -237,7 +237,7 @@ test('changes are listened to again when the stream for them breaks, and after t
   stop()
 })
 
-test('a resource is watched on when its server is configured anew', async t => {
+test('a subscription to a resource survives a change of its server\'s configuration', async t => {
   const listens: Exchange[] = []
   const { url } = await handWritten(t, exchange => {
     if (exchange.message.method === 'subscriptions/listen') listens.push(exchange)
@@ -257,7 +257,7 @@ test('a resource is watched on when its server is configured anew', async t => {
   await until(() => listens.length > before && listens.at(-1)?.message.params.notifications.resourceSubscriptions === undefined)
 })
 
-test('a resource is watched on when its server has another name, or is there again', async t => {
+test('a subscription to a resource survives another name of its server, and its removal and return', async t => {
   const listens: Exchange[] = []
   const { url } = await handWritten(t, exchange => {
     if (exchange.message.method === 'subscriptions/listen') listens.push(exchange)
@@ -313,7 +313,7 @@ test('a caller of the newer era hears what an older server logs in its call, and
   t.match(answers, [{ action: 'decline' }, { code: -1 }])
 })
 
-test('a tool that says it is always a task, and is none, has its result', async t => {
+test('a tool that is declared as a task and answers with a result returns it', async t => {
   const { url } = await handWritten(t, ({ message: { method }, result }) => {
     if (method !== 'tools/list') return false
     result({ tools: [{ name: 'tool', inputSchema: { type: 'object' }, execution: { taskSupport: 'required' } }] })
@@ -323,7 +323,7 @@ test('a tool that says it is always a task, and is none, has its result', async 
   t.match(await call('own', 'tool'), { status: 200, body: { result: { content: [{ text: 'ok' }] } } })
 })
 
-test('a task that its server ends without a result, or asks nonsense in, ends the call of a caller that knows no tasks', async t => {
+test('a task that ends without a result, or has malformed input requests, fails the call of a caller without tasks', async t => {
   let task: object = {}
   const { url } = await handWritten(t, ({ message: { method, params }, result, error }) => {
     const { extensions } = params?._meta?.['io.modelcontextprotocol/clientCapabilities'] ?? {}
@@ -339,9 +339,9 @@ test('a task that its server ends without a result, or asks nonsense in, ends th
   }
 })
 
-test('a task that asks under the same key again is answered again, by a caller that knows no tasks', async t => {
+test('an input request of a task that changes under the same key is answered again, for a caller without tasks', async t => {
   const asks = (words: string): object => ({ q: { ...form, params: { ...form.params, message: words } } })
-  // the first is still there after its answer, as where a server takes its time; the last ones differ in words, or come back
+  // the first is still listed after its answer, as by a slow server; the others have another text, or come again
   const looks = [asks('one'), asks('one'), asks('two'), {}, asks('two')]
   const { url } = await handWritten(t, ({ message: { method, params }, result, error }) => {
     const { extensions } = params?._meta?.['io.modelcontextprotocol/clientCapabilities'] ?? {}

@@ -6,7 +6,7 @@ import { contextOf, handWritten } from './fixtures/hand-written.js'
 const form = { method: 'elicitation/create', params: { message: 'Which?', requestedSchema: { type: 'object', properties: {} } } }
 
 for (const how of ['asks', 'is too long', 'ends']) {
-  test(`a stream that its server broke off and goes on with belongs to its call, and ${how}`, async t => {
+  test(`a resumed stream belongs to its call, and ${how}`, async t => {
     let gets = 0
     let answered = (): void => {}
     let answering = (_text: string): void => {}
@@ -45,7 +45,7 @@ for (const how of ['asks', 'is too long', 'ends']) {
     t.strictSame(asked, how === 'asks' ? ['ada'] : [])
     // it would be after 10 ms
     await delay(200)
-    t.equal(gets, 1, 'it is not asked for again')
+    t.equal(gets, 1, 'it is not requested again')
     bob.signal.abort(new Error('left'))
     await t.rejects(other)
   })

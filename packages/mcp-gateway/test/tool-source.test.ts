@@ -16,7 +16,7 @@ const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonl
   }
 }
 
-test('the tools of all servers are one source, under names of their own', async t => {
+test('the tools of all servers are one source, under unique names', async t => {
   const { gateway } = await started(t, [published('everything'), bad({}, { name: 'a server with a name that is much longer than any model would ever take' })])
   const source = gateway.toolSource()
   const tools = await source.list()
@@ -45,7 +45,7 @@ test('a source that was never listed finds its tools all the same', async t => {
   t.match(await gateway.toolSource().call('bad__echo', { message: 'x' }, contextOf()), { content: [{ text: 'x' }] })
 })
 
-test('what befalls a server is a result that says so', async t => {
+test('a failure of a server is a result with its code and reason', async t => {
   const { gateway } = await started(t, [bad({}, { timeout: 0.2 })])
   const source = gateway.toolSource()
   t.match(await source.call('bad__exit', {}, contextOf()), { isError: true, content: [{ text: /^MCP_SERVER_GONE: the MCP server "bad" ended during the call/ }] })
@@ -139,7 +139,7 @@ test('a tool that is always a task at its server is called all the same, and ask
   await t.rejects(call, { message: 'left' })
 })
 
-test('changes of a resource are told for as long as somebody wants to know, also after a restart of its server', async t => {
+test('changes of a resource are reported while there are subscribers, also after a restart of its server', async t => {
   const { gateway } = await started(t, [published('everything')])
   const source = gateway.toolSource()
   const [resource] = await source.resources.list()

@@ -2,22 +2,28 @@ import { readNumbers } from './number-options.js'
 import type { TaskContext } from './task-store.js'
 
 export interface DeltaWriterOptions {
-  /** Longest time that text waits at first, in ms. Default 20: below what a reader notices, and 50 writes a second at most. */
+  /**
+   * Longest time that text waits at first, in ms. Default 20: readers do not notice it, and it allows 50 writes a
+   * second.
+   */
   readonly everyMs?: number | undefined
   /** Characters that wait at first before they are written at once. Default 4,096. */
   readonly maxChars?: number | undefined
 }
 
 export interface DeltaWriter {
-  /** Adds text. Await it: once enough waits it resolves once the text is durable, which is the back-pressure of the store. Rejects as `emit` does. */
+  /**
+   * Adds text. Await it for back-pressure: when enough text waits, it resolves once that is durable. Rejects as `emit`
+   * does.
+   */
   write (text: string): Promise<void>
-  /** Writes what waits. Call it before the end is emitted. */
+  /** Writes the waiting text. Call it before you emit the end. */
   flush (): Promise<void>
 }
 
-/** Characters and ms that text waits for at most, however much was written. */
+/** Upper bounds of the waiting text, in characters and ms. */
 const MAX_CHARS = 32 * 1024
-/** Characters of one delta: six times as many, where each has to be escaped, still fit into an event. */
+/** Characters of one delta. Escaped, they are at most six times as many, which fits into an event. */
 const MAX_DELTA_CHARS = 1024 * 1024
 const MAX_DELAY_MS = 64
 
@@ -25,14 +31,20 @@ const MAX_DELAY_MS = 64
 export const DELTA_NUMBERS = { everyMs: [20, 0], maxChars: [4_096, 0] } as const
 
 /**
- * How much text, and how long, waits after so many characters. Readers that show the whole record pay for all of the
- * text with each event, so events grow rarer with it: their cost stays in proportion to the text, not to its square.
+ * How much text waits, and how long, after `written` characters. Readers of whole records read all of the text with
+ * each event, so events get rarer as it grows: their cost is linear in the text, not quadratic.
  */
 export function patience (written: number, { everyMs, maxChars } = readNumbers(DELTA_NUMBERS, {})): { readonly chars: number, readonly ms: number } {
   return { chars: Math.max(maxChars, Math.min(written / 8, MAX_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
 }
 
-/** Gathers the pieces of a streamed answer, so that the log gets a few larger deltas instead of one for each word. */
+/**
+ * Joins the pieces of a streamed answer, so that the log gets a few larger deltas instead of one for each word.
+ * @example
+ * const text = deltaWriter(context)
+ * for await (const piece of answer) await text.write(piece)
+ * await text.flush()
+ */
 export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaWriterOptions = {}): DeltaWriter {
   const limits = readNumbers(DELTA_NUMBERS, options)
   let waiting = ''
@@ -64,10 +76,10 @@ export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaW
         await flush()
       }
       waiting += rest
-      const most = patience(chars, limits)
-      if (waiting.length >= most.chars) await flush()
+      const bounds = patience(chars, limits)
+      if (waiting.length >= bounds.chars) await flush()
       // a failure is kept for the next write
-      else timer ??= setTimeout(() => { flush().catch(() => {}) }, most.ms)
+      else timer ??= setTimeout(() => { flush().catch(() => {}) }, bounds.ms)
     }
   }
 }

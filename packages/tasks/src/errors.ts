@@ -1,6 +1,6 @@
 import createFastifyError, { type FastifyErrorConstructor } from '@fastify/error'
 
-/** What every error below extends. `expose`, as in http-errors and Koa: callers may read the text, 5xx included. */
+/** The base class of all errors below. `expose`, as in http-errors and Koa: callers may read the text, also of 5xx. */
 class TaskError extends Error {
   get expose (): true { return true }
 }
@@ -29,20 +29,20 @@ export class InvalidTaskError extends UnusableError {
 
 /** `cursor` does not come from a page of this store. No argument. */
 export const InvalidCursorError = createError('TASK_INVALID_CURSOR',
-  '`cursor` is not one that a page of tasks ended with; leave it out to begin at the first page', 400)
+  '`cursor` does not come from a page of tasks; leave it out to begin at the first page', 400)
 
 /** An event or a task is larger than the store takes. Arguments: what, limit in characters of JSON. */
 export const TaskTooLargeError = createError<[string, number]>('TASK_TOO_LARGE', '%s takes more than %s characters', 413)
 
 /** The task has ended, or another attempt owns it. Argument: its id. */
 export const TaskFencedError = createError<[string]>('TASK_FENCED',
-  "the task '%s' has ended or belongs to another attempt; nothing more can be written to it", 409)
+  "the task '%s' has ended or belongs to another attempt; it cannot be written any more", 409)
 
 /** The abort reason of an attempt that took too long. Arguments: id, limit in ms. */
 export const TaskTimeoutError = createError<[string, number]>('TASK_TIMEOUT',
   "the task '%s' did not finish within %s ms and was stopped", 504)
 
-/** A task asked and nobody answered. Arguments: id, seconds. */
+/** A task asked for input and got none in time. Arguments: id, seconds. */
 export const TaskInputTimeoutError = createError<[string, number]>('TASK_INPUT_TIMEOUT',
   "the task '%s' asked for input, had no answer for %s s and was ended", 504)
 
@@ -50,7 +50,7 @@ export const TaskInputTimeoutError = createError<[string, number]>('TASK_INPUT_T
 export const TaskCanceledError = createError<[string]>('TASK_CANCELED', "the task '%s' was canceled", 499)
 
 /** The abort reason of a task whose worker stops. No argument. */
-export const WorkerStoppedError = createError('TASK_WORKER_STOPPED', 'this worker stops; another one takes the task over', 503)
+export const WorkerStoppedError = createError('TASK_WORKER_STOPPED', 'this worker stops; another one takes over the task', 503)
 
 /** A task has as many push configs as it may. Argument: the limit. */
 export const TooManyPushConfigsError = createError<[number]>('TASK_TOO_MANY_PUSH_CONFIGS',
@@ -58,7 +58,7 @@ export const TooManyPushConfigsError = createError<[number]>('TASK_TOO_MANY_PUSH
 
 /** All places for tasks are taken by tasks that have not ended. Argument: the limit. */
 export const TooManyTasksError = createError<[number]>('TASK_TOO_MANY',
-  'the store holds %s tasks that have not ended, as many as it may; try again when some have', 503)
+  'the store holds %s tasks that have not ended, its limit; try again later', 503)
 
 /** The store could not write; nothing was acknowledged. Argument: reason. */
 export const StoreUnavailableError = createError<[string]>('TASK_STORE_UNAVAILABLE',

@@ -1,15 +1,15 @@
 import { isTerminal, type TaskArtifact, type TaskError, type TaskEvent, type TaskMessage, type TaskRecord, type TaskState } from './task.js'
 
 /**
- * Characters of the message that deltas add to: its beginning, 256 Ki. Whoever shows whole records, and every snapshot,
- * would pay for the whole text with each event. The log keeps it all.
+ * Characters of the message to which deltas are added: records keep its first 256 Ki. Otherwise each event would cost
+ * readers of whole records, and snapshots, the whole text. The log keeps all of it.
  */
 export const MAX_PARTIAL_CHARS = 256 * 1024
 
-/** What of a task no event carries. */
+/** The fields of a task that are not in its events. */
 export type TaskOrigin = Pick<TaskRecord, 'id' | 'owner' | 'skill' | 'input' | 'contextId' | 'metadata'>
 
-/** A fold as JSON, from which it goes on at event `seq + 1`. */
+/** A fold as JSON; it continues with event `seq + 1`. */
 export interface FoldSnapshot {
   seq: number
   state: TaskState
@@ -23,13 +23,16 @@ export interface FoldSnapshot {
   messages: TaskMessage[]
   artifacts: TaskArtifact[]
   error: TaskError | null
-  /** The agent's message that deltas are adding to, up to one character past its bound: the one that shows whether the cut would part a pair. */
+  /**
+   * The agent's message to which deltas are added, up to one character past its bound: that one shows whether the cut
+   * would split a surrogate pair.
+   */
   partial: { text: string, timestamp: number } | null
-  /** How many messages and artifacts were there when this turn began: a new attempt goes back to them. */
+  /** The counts of messages and artifacts when this turn began: a new attempt restores them. */
   kept: { messages: number, artifacts: number }
 }
 
-/** Makes a task out of its events, one by one. Each costs the time of its own size, never that of the task. */
+/** Builds a task from its events, one by one. An event costs time in proportion to its size, not to the task's. */
 export class TaskFold {
   readonly #origin: TaskOrigin
   readonly #now: FoldSnapshot
@@ -77,7 +80,7 @@ export class TaskFold {
       now.messages.push(message)
     }
     if (artifact !== undefined) now.artifacts.push(artifact)
-    // it never goes down, whatever a new attempt says
+    // it never decreases, also in a new attempt
     if (progress !== undefined && progress > now.progress) now.progress = progress
     if (error !== undefined) now.error = error
     if (state !== undefined) this.#enter(state, at, retry)
@@ -108,7 +111,7 @@ export class TaskFold {
     this.#now.partial = null
   }
 
-  /** The task as it stands. Later events do not change what was returned. */
+  /** The current task. Later events do not change the returned object. */
   record (): TaskRecord {
     const { id, owner, skill, input, contextId, metadata } = this.#origin
     const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, messages, artifacts, error, partial } = this.#now
@@ -137,7 +140,10 @@ export class TaskFold {
   snapshot (): string { return JSON.stringify(this.#now) }
 }
 
-/** The task that these events, from the first on, make of `origin`. */
+/**
+ * The task of `origin` after these events, from the first on.
+ * @example const task = foldTask(origin, events)
+ */
 export function foldTask (origin: TaskOrigin, events: Iterable<TaskEvent>): TaskRecord {
   const fold = new TaskFold(origin)
   for (const event of events) fold.apply(event)

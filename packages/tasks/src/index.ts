@@ -1,8 +1,11 @@
+// The public API of @polyvac/tasks: every export here is public and follows semantic versioning.
 export { canFollow, isTerminal, isWaiting, taskStates, terminalStates, transitions, waitingStates } from './task.js'
-export type { DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart } from './task.js'
 export type {
-  CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, AbortSignalLike,
-  TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+  DataPart, FilePart, TaskArtifact, TaskError, TaskEvent, TaskMessage, TaskPart, TaskRecord, TaskState, TaskUpdate, TextPart
+} from './task.js'
+export type {
+  AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask,
+  PurgeLimits, PushConfig, TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from './task-store.js'
 export { deltaWriter } from './delta-writer.js'
 export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
@@ -11,7 +14,7 @@ export type { TaskOrigin } from './fold-task.js'
 export { pushBackoff } from './push-backoff.js'
 export type { TaskLogger } from './logger.js'
 export {
-  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError, StoreUnavailableError,
-  TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError,
-  TooManyTasksError, WorkerStoppedError
+  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError,
+  StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
+  TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
 } from './errors.js'

@@ -1,4 +1,4 @@
-/** A pino-like logger; everything but text goes into the first argument. */
+/** The part of a pino logger that the store uses. */
 export interface TaskLogger {
   debug (fields: object, message?: string): void
   warn (fields: object, message?: string): void

@@ -8,7 +8,7 @@ export type NumberRule = readonly [fallback: number | undefined, min: number, ma
 
 type Numbers<Rules> = { readonly [Name in keyof Rules]: Rules[Name] extends readonly [number, ...unknown[]] ? number : number | undefined }
 
-/** The largest value: a time in ms must fit into a timer, unless the rule says otherwise. */
+/** The largest value: a time in ms must fit into a timer, unless the rule sets another bound. */
 export function maxOf (name: string, [, , max]: NumberRule): number {
   return max ?? (name.endsWith('Ms') ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER)
 }

@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from './task-store.js'
 
 /**
- * Why a run ends early, once. It is light, and makes an AbortSignal for who asks for one: made for every run, that would
- * cost more than all else of a short one.
+ * Aborts a run, once. It creates an AbortSignal only on request: for every run, that would cost more than the rest of a
+ * short one.
  */
 export class RunAbort implements AbortSignalLike {
   aborted = false

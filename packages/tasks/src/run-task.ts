@@ -5,35 +5,35 @@ import { RunAbort } from './run-abort.js'
 import type { TaskContext, TaskHandler } from './task-store.js'
 import type { TaskRecord, TaskUpdate } from './task.js'
 
-/** How one attempt went: its end is written, it has to be released, or it is no longer ours. */
+/** The end of an attempt: the task has ended, must be released, or belongs to another worker. */
 export type RunEnd = 'ended' | 'release' | 'lost'
 
 export interface RunOptions {
   readonly timeoutMs: number
-  /** How long a handler may go on after its worker stops, to write an end of its own. */
+  /** Time for a handler to write an end after its worker stops. */
   readonly graceMs: number
-  /** For how long the end is tried to be written while the store cannot write. Past it, the lease runs out. */
+  /** Time for which writing the end is retried while the store cannot write. Then the lease expires. */
   readonly settleMs: number
   readonly log: TaskLogger
   /** The store's fenced append. */
   readonly append: (updates: readonly TaskUpdate[]) => Promise<number>
 }
 
-/** A class, since an object literal with a getter of its own would cost every run a hidden class. */
+/** A class, since an object literal with a getter costs every run a hidden class. */
 class RunContext implements TaskContext {
   constructor (readonly stop: RunAbort, readonly attempt: number, readonly turn: number, readonly emit: TaskContext['emit']) {}
 
   get signal (): AbortSignal { return this.stop.signal }
 }
 
-/** One attempt at one task: it calls the handler, bounds its time, and sees to it that the task gets an end. */
+/** One attempt at one task: it calls the handler, limits its time, and writes an end where the handler did not. */
 export class TaskRun {
   readonly task: TaskRecord
   readonly stopped = new RunAbort()
   readonly #options: RunOptions
   #stopping = false
   #wroteEnd = false
-  /** The store refused an update for want of room: what the handler meant is not in the log, so no end may be made up. */
+  /** The store could not write an update: the log lacks an update of the handler, so the run must not write an end. */
   #unwritten = false
 
   constructor (task: TaskRecord, options: RunOptions) {
@@ -41,10 +41,10 @@ export class TaskRun {
     this.#options = options
   }
 
-  /** The task is over or somebody else's: nothing that the handler still does counts. */
+  /** The task has ended or belongs to another worker: further updates of the handler are refused. */
   abort (reason: Error): void { this.stopped.abort(reason) }
 
-  /** The worker stops: the handler gets a last moment to write an end of its own. */
+  /** The worker stops: the handler has a moment to write an end. */
   stop (reason: Error): void {
     if (this.stopped.aborted) return
     this.#stopping = true
@@ -57,7 +57,7 @@ export class TaskRun {
     let failure: { error: unknown } | undefined
     const timer = setTimeout(() => { this.abort(new TaskTimeoutError(task.id, timeoutMs)) }, timeoutMs)
     const handled = this.#call(handler).catch((error: unknown) => { failure = { error } })
-    // a handler that ignores its signal keeps its promise, not its slot
+    // a handler that ignores its signal may run on, but does not keep its place
     await new Promise<void>(resolve => {
       const leave = (): void => { if (this.#stopping) setTimeout(resolve, this.#options.graceMs); else resolve() }
       if (stopped.aborted) leave()
@@ -75,7 +75,7 @@ export class TaskRun {
     const { task, stopped: stop } = this
     const emit = (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number> => {
       const written = this.#emit(updates)
-      // a handler that did not await it must not end the process when its task is canceled
+      // a handler that does not await it must not end the process by an unhandled rejection
       written.catch(() => {})
       return written
     }
@@ -110,7 +110,7 @@ export class TaskRun {
     if (this.#unwritten) return 'lost'
     if (failure === undefined) return await this.#end({ state: 'completed' })
     log.error({ err: failure.error, taskId: id }, 'a task failed')
-    // our own errors say nothing that a caller may not read
+    // callers may read the texts of this package's errors
     if (isTaskError(failure.error)) {
       const { code, message } = failure.error as Error & { code: string }
       return await this.#end({ state: 'failed', error: { code, message } })
@@ -126,7 +126,9 @@ export class TaskRun {
         return 'ended'
       } catch (error) {
         if (!isTaskError(error, 'TASK_STORE_UNAVAILABLE') || Date.now() > until) {
-          if (!isTaskError(error, 'TASK_FENCED')) this.#options.log.error({ err: error, taskId: this.task.id }, 'the end of a task could not be written')
+          if (!isTaskError(error, 'TASK_FENCED')) {
+            this.#options.log.error({ err: error, taskId: this.task.id }, 'the end of a task could not be written')
+          }
           return 'lost'
         }
         await delay(100, undefined, { ref: false })

@@ -1,9 +1,9 @@
 import { InvalidTaskError, TaskTooLargeError } from './errors.js'
 import { executorStates, type TaskArtifact, type TaskEvent, type TaskMessage, type TaskState, type TaskUpdate } from './task.js'
 
-/** Updates in one `emit`. A longer list would hold the event loop for too long in one transaction. */
+/** Updates in one `emit`. A longer list would block the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
-/** Characters of JSON of one event, 8 Mi. Past it, one event would not fit through most wires anyway. */
+/** Characters of JSON of one event, 8 Mi. Most clients would not accept a longer one. */
 export const MAX_EVENT_CHARS = 8 * 1024 * 1024
 
 export type EventBody = Omit<TaskEvent, 'seq'>
@@ -16,7 +16,7 @@ export interface PreparedUpdates {
   readonly state: Exclude<TaskUpdate['state'], undefined> | undefined
 }
 
-/** Checks what an executor wants to append and gives it its times. Throws TASK_INVALID and TASK_TOO_LARGE. */
+/** Checks the updates of an executor and adds times. @throws TASK_INVALID, TASK_TOO_LARGE */
 export function prepareUpdates (updates: readonly TaskUpdate[], at: number): PreparedUpdates {
   if (updates.length === 0) throw new InvalidTaskError('updates', 'the list is empty')
   if (updates.length > MAX_UPDATES) throw new InvalidTaskError('updates', `more than ${MAX_UPDATES} in one emit`)
@@ -50,7 +50,7 @@ function eventBody ({ state, progress, delta, message, artifact, error }: TaskUp
   }
 }
 
-/** A message as events carry it, with no member that was not given. */
+/** A message as events contain it, without undefined members. */
 export function messageAt ({ role, parts, timestamp, id, metadata, extensions, referenceTaskIds }: NonNullable<TaskUpdate['message']>, at: number): TaskMessage {
   return Object.assign({ role, parts, timestamp: timestamp ?? at },
     id === undefined ? undefined : { id },
@@ -66,7 +66,10 @@ function artifactAt ({ name, content, parts, description, metadata }: NonNullabl
     metadata === undefined ? undefined : { metadata })
 }
 
-/** JSON of a value, in no more than `limit` characters. Throws TASK_INVALID for what JSON cannot say (cycles, bigints, too deep). */
+/**
+ * JSON of a value, at most `limit` characters.
+ * @throws TASK_TOO_LARGE; TASK_INVALID for values without a JSON form (cycles, bigints, too deep)
+ */
 export function toJson (name: string, value: unknown, limit: number): string {
   let text: string
   try {

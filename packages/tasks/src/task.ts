@@ -1,7 +1,10 @@
-/** The states of a task, under A2A's names. `working` holds a lease; `input-required` and `auth-required` wait for `provideInput` and hold none. */
+/**
+ * The states of a task, with A2A's names. A task that is `working` has a lease; one in `input-required` or
+ * `auth-required` waits for `provideInput` and has none.
+ */
 export type TaskState = 'submitted' | 'working' | 'input-required' | 'auth-required' | 'completed' | 'failed' | 'canceled' | 'rejected'
 
-/** The one table of what may follow what. A terminal state is one that nothing follows. */
+/** The transitions between states. A terminal state has none. */
 export const transitions = {
   submitted: { start: 'working', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
   working: { retry: 'working', ask: 'input-required', authorize: 'auth-required', succeed: 'completed', fail: 'failed', cancel: 'canceled', reject: 'rejected' },
@@ -17,10 +20,10 @@ export const taskStates = Object.keys(transitions) as TaskState[]
 
 export const terminalStates: readonly TaskState[] = taskStates.filter(state => Object.keys(transitions[state]).length === 0)
 
-/** The states that the caller's reply leads out of. */
+/** The states that end with the caller's reply. */
 export const waitingStates: readonly TaskState[] = taskStates.filter(state => 'reply' in transitions[state])
 
-/** What an executor may set. Cancels come from outside, new attempts from the store. */
+/** The states that an executor may set. Callers cancel, and the store begins new attempts. */
 export const executorStates: readonly TaskState[] = (['ask', 'authorize', 'succeed', 'fail', 'reject'] as const).map(verb => transitions.working[verb])
 
 export function isTerminal (state: TaskState): boolean {
@@ -35,7 +38,7 @@ export function canFollow (from: TaskState, to: TaskState): boolean {
   return (Object.values(transitions[from]) as TaskState[]).includes(to)
 }
 
-/** What any part of a message or artifact may carry beside its content. */
+/** Optional fields of every part of a message or artifact. */
 interface PartExtras {
   readonly filename?: string | undefined
   readonly mediaType?: string | undefined
@@ -43,7 +46,7 @@ interface PartExtras {
 }
 
 export interface TextPart extends PartExtras { readonly type: 'text', readonly text: string }
-/** A file: its bytes in base64, or where it is. */
+/** A file: its bytes in base64, or its URL. */
 export interface FilePart extends PartExtras { readonly type: 'file', readonly text?: undefined, readonly bytes?: string | undefined, readonly uri?: string | undefined }
 /** Any JSON value. */
 export interface DataPart extends PartExtras { readonly type: 'data', readonly text?: undefined, readonly data: unknown }
@@ -54,7 +57,7 @@ export interface TaskMessage {
   readonly parts: readonly TaskPart[]
   /** Milliseconds since 1970. */
   readonly timestamp: number
-  /** As its sender named it. An agent's message without one was streamed as deltas. */
+  /** The id that its sender gave it. An agent's message without one was streamed as deltas. */
   readonly id?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly extensions?: readonly string[] | undefined
@@ -66,7 +69,7 @@ export interface TaskArtifact {
   readonly type: 'json'
   /** Any JSON value; null where there are `parts`. */
   readonly content: unknown
-  /** What it is made of, where it is not one JSON value. */
+  /** Its parts, where it is not one JSON value. */
   readonly parts?: readonly TaskPart[] | undefined
   readonly description?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
@@ -76,15 +79,18 @@ export interface TaskArtifact {
 
 export interface TaskError {
   readonly code: string
-  /** Goes to callers: no stack, no secret. */
+  /** Sent to callers: it must not contain a stack or a secret. */
   readonly message: string
   /** Milliseconds since 1970. */
   readonly timestamp: number
 }
 
-/** A task as it stands after its event number `seq`. Always what `foldTask` makes of its events. All times are milliseconds since 1970. */
+/**
+ * A task after its event number `seq`, equal to what `foldTask` builds from its events. Times are milliseconds since
+ * 1970.
+ */
 export interface TaskRecord {
-  /** UUIDv4, made by the store unless the caller gave one. */
+  /** A UUIDv4 by the store, unless the caller set one. */
   readonly id: string
   readonly owner: string
   readonly skill: string
@@ -96,7 +102,7 @@ export interface TaskRecord {
   readonly createdAt: number
   /** Time of the last event. */
   readonly updatedAt: number
-  /** Time of the last event that named a state. */
+  /** Time of the last event with a state. */
   readonly statusAt: number
   /** Time of the terminal event. */
   readonly completedAt: number | null
@@ -123,16 +129,16 @@ export interface TaskEvent {
   readonly at: number
   readonly state?: TaskState
   readonly progress?: number
-  /** New text of the agent's message that is being made; the whole message is the sum since the last other message. */
+  /** New text of the agent's current message; the whole message is the sum since the last other message. */
   readonly delta?: string
   readonly message?: TaskMessage
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
-  /** A new attempt, by its number from 1: messages and artifacts of the attempt before it are void. */
+  /** The number of a new attempt, from 1: it voids the messages and artifacts of the attempt before it. */
   readonly retry?: number
 }
 
-/** What an executor appends; the store adds number and times. */
+/** An update by an executor; the store adds its number and time. */
 export interface TaskUpdate {
   readonly state?: 'input-required' | 'auth-required' | 'completed' | 'failed' | 'rejected' | undefined
   /** 0 to 1. */

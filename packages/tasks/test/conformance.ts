@@ -37,7 +37,7 @@ function waiting (): { handler: TaskHandler, started: Promise<void>, aborted: Pr
 export function conformance (t: Test, kind: string, open: StoreFactory): void {
   const test = (sentence: string, body: (t: Test) => Promise<void>): void => { t.test(`${kind}: ${sentence}`, body).catch(() => {}) }
 
-  test('a task is created, executed and read back; its log tells the same', async t => {
+  test('a task is created, executed and read back; its log folds to the same record', async t => {
     const store = await open(t)
     store.work(async (task, { attempt, turn, emit }) => {
       t.strictSame([attempt, turn, task.input], [0, 0, ASK.input])
@@ -57,7 +57,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(ended?.completedAt, events.at(-1)?.at)
   })
 
-  test('a handler that ends its task before it waits for anything ends it in its first attempt', async t => {
+  test('a handler that ends its task synchronously ends it in its first attempt', async t => {
     const store = await open(t)
     store.work(async (task, { emit }) => { await emit({ state: 'failed', error: { code: 'NO', message: 'no' } }) })
     for (const key of [undefined, undefined, undefined, 'k1', 'k2']) {
@@ -67,7 +67,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     }
   })
 
-  test('a foreign task is answered as an unknown one, by every method', async t => {
+  test('every method handles a task of another owner like an unknown one', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', ASK)
     await store.setPush('alice', task.id, { id: 'p', url: 'https://a.example' })
@@ -82,7 +82,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
   })
 
-  test('20 creates at once with one key are one task and one execution; another body is a conflict, another owner another task', async t => {
+  test('20 concurrent creates with one key make one task and one execution; another body is a conflict, another owner gets another task', async t => {
     const store = await open(t)
     let runs = 0
     store.work(() => { runs++ })
@@ -98,7 +98,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.create('alice', { skill: 's', input: { b: [{ d: 2, c: 1 }], a: 1 }, idempotencyKey: 'o' })).task.id, ordered.task.id)
   })
 
-  test('a cancel aborts the handler within 100 ms, is final, and nothing comes after it', async t => {
+  test('a cancel aborts the handler within 100 ms and is the last event', async t => {
     const store = await open(t)
     const { handler, started, aborted } = waiting()
     store.work(async (task, context) => {
@@ -129,7 +129,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(runs, 0)
   })
 
-  test('a cancel and a completion that race 300 times leave one terminal state each, and both sides agree with it', async t => {
+  test('300 races of a cancel and a completion each give one terminal state, which both sides see', async t => {
     const store = await open(t)
     const told = new Map<string, boolean>()
     store.work(async (task, { emit }) => {
@@ -150,7 +150,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.pass('300 races')
   })
 
-  test('every reader sees the same events without a gap, from any number on, while they are written and afterwards', async t => {
+  test('every reader gets the same events without a gap, from any number on, while they are written and afterwards', async t => {
     const store = await open(t)
     store.work(async (task, { emit }) => {
       for (let i = 0; i < 120; i++) {
@@ -186,7 +186,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await readers[1])?.length, 2)
   })
 
-  test('a handler that throws fails the task without telling why; one that emits an error tells it; a return completes', async t => {
+  test('a handler that throws fails the task without its text; an emitted error keeps its text; a return completes', async t => {
     const store = await open(t)
     const ways: Record<string, TaskHandler> = {
       throws: () => { throw new Error('secret') },
@@ -226,7 +226,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(signal?.aborted, true)
   })
 
-  test('a queue has workers of its own', async t => {
+  test('a queue has its own workers', async t => {
     const store = await open(t)
     const seen: string[] = []
     const worker = (queue?: string) => store.work(task => { seen.push(`${queue ?? 'none'} runs ${task.skill}`) }, { queue })
@@ -242,7 +242,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(make('x', ''), { code: 'TASK_INVALID' })
   })
 
-  test('a question that nobody answers fails its task, after `inputMs`, in that queue alone', async t => {
+  test('a task that gets no input fails after `inputMs`, only in that queue', async t => {
     const store = await open(t)
     const ask: TaskHandler = async (task, { turn, emit }) => { if (turn === 0) await emit({ state: 'input-required' }) }
     store.work(ask, { queue: 'bounded', inputMs: 50 })
@@ -254,7 +254,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.get('alice', unbounded!))?.state, 'input-required')
   })
 
-  test('whoever blocks the event loop for longer than a lease loses nothing', async t => {
+  test('a process that blocks its event loop for longer than a lease keeps its tasks', async t => {
     const store = await open(t)
     const attempts: number[] = []
     store.work(async (task, { attempt, emit }) => {
@@ -275,7 +275,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(attempts, [0, 0, 0])
   })
 
-  test('a page of large tasks ends early and goes on by its cursor', async t => {
+  test('a page of large tasks ends early and continues with its cursor', async t => {
     const store = await open(t)
     for (let i = 0; i < 8; i++) await store.create('alice', { skill: 's', input: `${i}${'x'.repeat(900_000)}` })
     const seen: string[] = []
@@ -289,7 +289,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(seen, ['7', '6', '5', '4', '3', '2', '1', '0'])
   })
 
-  test('a task that asks waits without a place, and goes on as the next turn once input is provided', async t => {
+  test('a task that asks for input holds no place, and continues with the next turn once input is provided', async t => {
     const store = await open(t)
     store.work(async (task, { turn, emit }) => {
       if (turn === 0) await emit([{ delta: 'which ' }, { delta: 'one?' }, { state: 'input-required' }])
@@ -307,7 +307,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.provideInput('alice', task.id, { parts: [] })).outcome, 'not-waiting')
   })
 
-  test('`stop` fires as `signal` does, which may be asked for before or after', async t => {
+  test('`stop` fires together with `signal`, created before or after it', async t => {
     const store = await open(t)
     const seen: unknown[] = []
     const done = new Promise<void>(resolve => {
@@ -331,7 +331,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(seen, [['early', true, true, true, true], ['late', true, true, true, true]])
   })
 
-  test('a task that waits for an authorization goes on the same way, with its readers still there', async t => {
+  test('a task that waits for an authorization continues the same way, and keeps its readers', async t => {
     const store = await open(t)
     store.work(async (_task, { turn, emit }) => { await emit({ state: turn === 0 ? 'auth-required' : 'completed' }) })
     const { task } = await store.create('alice', ASK)
@@ -345,7 +345,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.strictSame(states, ['submitted', 'working', 'auth-required', 'submitted', 'working', 'completed'])
   })
 
-  test('what an executor may not append is refused, and the task can still end', async t => {
+  test('invalid updates are refused, and the task can still end', async t => {
     const store = await open(t, { maxTaskChars: 20_000 })
     store.work(async (task, { emit }) => {
       const bad = [[], Array.from({ length: 1_001 }, () => ({ progress: 0 })), { state: 'working' }, { state: 'canceled' }, { progress: 2 }, { progress: NaN },
@@ -364,7 +364,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(store.create('', ASK), { code: 'TASK_INVALID' })
   })
 
-  test('any text comes back as it was', async t => {
+  test('any text is returned unchanged', async t => {
     const store = await open(t)
     const text = 'a\n\r\u2028data:\0\ud800"\u{1f600}\ufeff'
     store.work(async (task, { emit }) => { await emit({ delta: text }) })
@@ -376,7 +376,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.create('alice', { ...ASK, contextId: '\u{1f600}' })).task.contextId, '\u{1f600}')
   })
 
-  test('of a text longer than a record shows, the record has the beginning and the log everything, while it is written and afterwards', async t => {
+  test('of a text longer than the limit of records, the record has the beginning and the log everything', async t => {
     const store = await open(t)
     const text = '0123456\u{1f600}'.repeat(40_000)
     const most = 256 * 1024
@@ -401,7 +401,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.ok(JSON.stringify(ended) === JSON.stringify(foldTask(task, events)), 'the fold')
   })
 
-  test('pages go through all tasks of an owner once, newest status first, by state and context', async t => {
+  test('pages list all tasks of an owner once, newest status first, by state and context', async t => {
     const store = await open(t)
     for (let i = 0; i < 25; i++) await store.create('alice', { ...ASK, input: i, contextId: i % 2 === 0 ? 'even' : 'odd' })
     await store.create('bob', ASK)
@@ -424,7 +424,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     for (const limit of [0, -1, 101, 1.5, NaN]) await t.rejects(store.list('alice', { limit }), { code: 'TASK_INVALID' })
   })
 
-  test('pages are of skills and of a time, and tell how many there are; a task without a context is in its own', async t => {
+  test('pages can be filtered by skills and time, and have a total; a task without a context has its id as context', async t => {
     const store = await open(t)
     const { task: first } = await store.create('alice', { ...ASK, skill: 'a' })
     const { task: second } = await store.create('alice', { ...ASK, skill: 'b', contextId: first.id })
@@ -441,7 +441,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.notOk('total' in await store.list('alice'))
   })
 
-  test('files and data come back as they were, and are part of what a key stands for', async t => {
+  test('files and data are returned unchanged, and belong to the request of an idempotency key', async t => {
     const store = await open(t)
     const parts: TaskPart[] = [{ type: 'text', text: 'look', mediaType: 'text/plain' }, { type: 'file', bytes: 'dGNr', filename: 'a.png' }, { type: 'data', data: [1, null] }]
     const message = { id: 'm', parts, metadata: { a: 1 }, extensions: ['urn:x'], referenceTaskIds: ['t'] }
@@ -454,7 +454,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match((await store.get('alice', task.id))?.artifacts, [{ name: 'made', description: 'd', content: null, parts, metadata: { b: 2 } }])
   })
 
-  test('20,000 pieces of an answer cost the time of their length, and reading meanwhile is the same as afterwards', async t => {
+  test('20,000 pieces of an answer take linear time, and reading them meanwhile gives the same as afterwards', async t => {
     const store = await open(t)
     let half: Promise<unknown> | undefined
     store.work(async (task, { emit }) => {
@@ -480,7 +480,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.ok(part.length > 80_000 && whole.startsWith(part))
   })
 
-  test('purge deletes ended tasks alone, oldest first, and their readers end', async t => {
+  test('purge deletes only ended tasks, oldest first, and ends their readers', async t => {
     const store = await open(t)
     const { handler, started } = waiting()
     store.work(async (task, context) => {
@@ -504,7 +504,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     while ((await slow.next()).done !== true);
   })
 
-  test('a store with as many tasks as it may have makes room by ended ones, and refuses when there are none', async t => {
+  test('a full store deletes ended tasks for new ones, and refuses new ones when none has ended', async t => {
     const store = await open(t, { maxTasks: 5 })
     const ids: string[] = []
     for (let i = 0; i < 5; i++) ids.push((await store.create('alice', ASK)).task.id)
@@ -515,7 +515,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal((await store.list('alice')).tasks.length, 5)
   })
 
-  test('stopping drains what ends in time and releases the rest to the next worker, which is no failed attempt', async t => {
+  test('stop waits for runs that end in time and releases the rest to the next worker, without counting a failed attempt', async t => {
     const store = await open(t)
     const { handler, started } = waiting()
     const worker = store.work(async (task, context) => { if (task.skill === 'quick') await delay(60); else await handler(task, context) })
@@ -533,7 +533,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match(await store.get('alice', long.id), { attempt: 1, artifacts: [{ content: 1 }] })
   })
 
-  test('close while working takes less than a second, may be called twice, and later calls are refused', async t => {
+  test('close during work takes less than a second, may be called twice, and refuses later calls', async t => {
     const store = await open(t)
     const { handler, started, aborted } = waiting()
     store.work(handler)
@@ -549,11 +549,11 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.match(await store.health(), { ok: false })
   })
 
-  test('health writes, and says so', async t => {
+  test('health writes a probe and reports success', async t => {
     t.strictSame(await (await open(t)).health(), { ok: true })
   })
 
-  test('push: every wanted event is delivered once and in order, tried again when it fails, under one id', async t => {
+  test('push: every wanted event is delivered once and in order, and retried with the same id', async t => {
     const store = await open(t)
     const got: { id: string, seq: number, tries: number, secrets: unknown }[] = []
     let fails = 2
@@ -581,7 +581,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.notMatch(JSON.stringify(listed), 'canary')
   })
 
-  test('push: a receiver that asks for no more gets none, one that fails for too long is given up, and one does not hold up another', async t => {
+  test('push: a receiver that ends its config gets nothing more, one that fails for too long is disabled, and none delays another', async t => {
     const store = await open(t, { deadAfterMs: 100 })
     const told: Record<string, number> = { gone: 0, dead: 0, throws: 0, fine: 0 }
     store.deliver(async ({ config }) => {
@@ -603,7 +603,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(await store.deletePush('alice', task.id, 'fine'), false)
   })
 
-  test('push: a task takes ten configs; a replaced one keeps its place', async t => {
+  test('push: a task has at most ten configs; a replaced one keeps its place', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', ASK)
     for (let i = 0; i < 10; i++) await store.setPush('alice', task.id, { id: `p${i}`, url: 'https://a.example' })
@@ -643,7 +643,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     }), { numRuns: 40 })
   })
 
-  test('errors of the store can be told by their codes', async t => {
+  test('errors of the store are distinguished by their codes', async t => {
     const store = await open(t)
     const error: unknown = await collect(store.events('alice', 'none')).catch((error: unknown) => error)
     t.ok(isTaskError(error) && isTaskError(error, 'TASK_NOT_FOUND') && !isTaskError(error, 'TASK_FENCED'))

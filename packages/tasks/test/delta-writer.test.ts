@@ -15,7 +15,7 @@ async function deltasOf (pieces: Iterable<string>): Promise<string[]> {
   return deltas
 }
 
-test('text waits for more, and longer, the more was written, within bounds', t => {
+test('the more text was written, the more text waits and the longer, within bounds', t => {
   const waits = (written: number): number[] => { const { chars, ms } = patience(written); return [chars, ms] }
   t.strictSame([0, 4 * KI, 32 * KI, 64 * KI, 80 * KI, 128 * KI, 256 * KI, 64 * KI * KI].map(waits), [
     [4 * KI, 20], [4 * KI, 20], [4 * KI, 20], [8 * KI, 20], [10 * KI, 20], [16 * KI, 32], [32 * KI, 64], [32 * KI, 64]
@@ -25,7 +25,7 @@ test('text waits for more, and longer, the more was written, within bounds', t =
   t.end()
 })
 
-test('whatever the pieces are, their text is written, and to show whole records costs no more than ten times the text', async t => {
+test('all text is written for any pieces, and readers of whole records read at most ten times the text', async t => {
   let most = 0
   await fc.assert(fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 6_000 }), { minLength: 1, maxLength: 20 }), async sizes => {
     const pieces: string[] = []
@@ -45,7 +45,7 @@ test('whatever the pieces are, their text is written, and to show whole records 
   t.pass(`at most ${most.toFixed(1)} times the text`)
 })
 
-test('the message of a record keeps the beginning of its text and parts no character; the log keeps all', t => {
+test('the message of a record keeps the beginning of its text without splitting a character; the log keeps all', t => {
   const origin = { id: 'i', owner: 'o', skill: 's', input: null, metadata: {} }
   const textOf = (deltas: string[], end: Partial<TaskEvent> = {}): string | undefined => {
     const events = [...deltas.map((delta): Partial<TaskEvent> => ({ delta })), end].map((event, i) => ({ seq: i + 1, at: 0, ...event }))

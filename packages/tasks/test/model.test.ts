@@ -128,7 +128,7 @@ const fromOutside = fc.tuple(fc.nat(), fc.constantFrom('canceled', 'submitted'))
 
 const wait = fc.integer({ min: 1, max: 2 * LEASE }).map(ms => new Step(`wait ${ms}`, model => { model.now += ms }))
 
-test('whatever creates, takes, emits, cancels, answers, releases and lets leases run out: it is what the model says', async t => {
+test('any sequence of create, take, emit, cancel, input, release and expired leases matches the model', async t => {
   await fc.assert(fc.asyncProperty(fc.commands([create, createClaimed, take, take, emit, emit, renew, fromOutside, wait], { maxCommands: 60, size: 'max' }), async commands => {
     const database = await openDatabase(':memory:')
     try {

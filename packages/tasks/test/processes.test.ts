@@ -43,7 +43,7 @@ function start (t: Test, path: string, mode: string): Process {
   }
 }
 
-test('what was acknowledged survives SIGKILL in the middle of writing, and is executed', async t => {
+test('acknowledged tasks survive SIGKILL during writes, and are executed', async t => {
   const path = await fileOf(t)
   const acknowledged: string[] = []
   for (let i = 0; i < 4; i++) {
@@ -64,7 +64,7 @@ test('what was acknowledged survives SIGKILL in the middle of writing, and is ex
   for (const id of acknowledged) if ((await store.get('alice', id))?.state !== 'completed') t.fail(`${id} is not executed`)
 })
 
-test('a killed executor is replaced: the next attempt begins anew, and who reads the log of the one file sees no gap', async t => {
+test('a killed executor is replaced: the next attempt starts from the beginning, and readers see no gap', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   const executor = start(t, path, 'work')
@@ -85,7 +85,7 @@ test('a killed executor is replaced: the next attempt begins anew, and who reads
   t.strictSame(ended, foldTask(task, seen))
 })
 
-test('a task that kills every executor is given up after its attempts', async t => {
+test('a task that kills every executor fails after its attempts', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path, retries: 2 })
   const { task } = await store.create('alice', { skill: 'poison', input: 1 })
@@ -103,7 +103,7 @@ test('a task that kills every executor is given up after its attempts', async t 
   t.equal(runs, 0)
 })
 
-test('a frozen executor that wakes after it was replaced can write nothing more and hears of it', async t => {
+test('a frozen executor that wakes after it was replaced cannot write, and its signal aborts', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   const frozen = start(t, path, 'work')
@@ -140,7 +140,7 @@ test('a cancel reaches the executor in another process within a second', async t
   t.match(await store.get('alice', task.id), { state: 'canceled', seq: 3 })
 })
 
-test('processes that open, create and execute in one new file at once meet no lock, and share keys and tasks', async t => {
+test('processes that open, create and execute in one new file at once do not fail on locks, and share keys and tasks', async t => {
   const path = await fileOf(t)
   const all = Array.from({ length: 3 }, () => start(t, path, 'create 500'))
   for (const one of all) t.strictSame((await one.saw('errors')).errors, [])
@@ -161,7 +161,7 @@ test('processes that open, create and execute in one new file at once meet no lo
   t.equal(new Set(executions).size, executions.length, 'no attempt twice')
 })
 
-test('an executor that is told to end releases its task at once', async t => {
+test('an executor that gets SIGTERM releases its task at once', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   const executor = start(t, path, 'work')
@@ -176,7 +176,7 @@ test('an executor that is told to end releases its task at once', async t => {
   t.match(await store.get('alice', task.id), { state: 'completed', attempt: 1 })
 })
 
-test('a delivery whose process dies before it was noted is made again under the same id', async t => {
+test('a delivery whose process dies before its outcome is written is repeated with the same id', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   await store.create('alice', { skill: 'x', input: 1, push: { id: 'p', url: 'https://a.example', after: 0 } })
@@ -192,7 +192,7 @@ test('a delivery whose process dies before it was noted is made again under the 
   t.equal(await again, delivery)
 })
 
-test('a full disk acknowledges nothing, breaks nothing, and all goes on once there is room', async t => {
+test('with a full disk no write is acknowledged, the file stays intact, and work continues once there is space', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path, maxPages: 120 })
   const acknowledged: string[] = []
@@ -216,7 +216,7 @@ test('a full disk acknowledges nothing, breaks nothing, and all goes on once the
   t.match(await roomy.create('alice', { skill: 's', input: 1 }), { created: true })
 })
 
-test('work that began on a task which a full disk then refused is stopped, and writes nothing', async t => {
+test('work on a task whose creation failed on a full disk is aborted, and writes nothing', async t => {
   const store = await openStore(t, { path: await fileOf(t), maxPages: 120 })
   const begun = new Map<string, AbortSignal>()
   const late: unknown[] = []
@@ -240,7 +240,7 @@ test('work that began on a task which a full disk then refused is stopped, and w
   for (const id of acknowledged) t.match(await store.get('alice', id), { state: 'working', seq: 2 })
 })
 
-test('an executor whose words cannot be written for want of room makes no end up, and the task is tried again', async t => {
+test('a task whose updates cannot be written on a full disk gets no end, and is executed again', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path, maxPages: 150 })
   const problems: unknown[] = []
@@ -259,7 +259,7 @@ test('an executor whose words cannot be written for want of room makes no end up
   t.match(await roomy.get('alice', task.id), { state: 'completed', attempt: 1, artifacts: [{ name: 'b' }] })
 })
 
-test('a file that is deleted while it is in use takes nothing more', async t => {
+test('a file that is deleted while in use refuses writes', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   const { task } = await store.create('alice', { skill: 's', input: 1 })
@@ -269,14 +269,14 @@ test('a file that is deleted while it is in use takes nothing more', async t => 
   t.match(await store.get('alice', task.id), { state: 'submitted' }, 'what is there can be read')
 })
 
-test('a file of tasks is its owner\'s alone', async t => {
+test('a file of tasks is readable only by its user', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
   await store.create('alice', { skill: 's', input: 1 })
   for (const suffix of ['', '-wal', '-shm']) t.equal((await stat(path + suffix)).mode & 0o777, 0o600, suffix)
 })
 
-test('a file of the version before queues is taken over, with its tasks', async t => {
+test('a file of the version before queues is migrated, with its tasks', async t => {
   const path = await fileOf(t)
   const before = await openStore(t, { path })
   const { task: { id } } = await before.create('alice', { skill: 's', input: 1 })
@@ -291,7 +291,7 @@ test('a file of the version before queues is taken over, with its tasks', async 
   t.equal((await store.get('alice', id))?.state, 'completed')
 })
 
-test('a file of another program, and one of a newer version, are refused and left alone', async t => {
+test('a file of another program, and one of a newer version, are refused and not changed', async t => {
   const path = await fileOf(t)
   await (await openStore(t, { path })).close()
   const database = await openDatabase(path)

@@ -50,6 +50,12 @@ function protocolOf (url: string): string {
 
 const UNFILLED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
+/** The failure of a server whose entry refers to variables that are not set. */
+export function unsetVariables (names: readonly string[]): Error {
+  const verb = names.length === 1 ? 'is' : 'are'
+  return new Error(`${names.join(', ')} ${verb} not set, though its entry needs it: set it in the environment of the service`)
+}
+
 /** Names of variables that the configuration refers to and that are not set. */
 export function unfilledVariables ({ command, args = [], env = {}, url, headers = {}, oauth = { client_id: '', client_secret: '' } }: McpServerConfig): string[] {
   const texts = [command, ...args, ...Object.values(env), url, ...Object.values(headers), ...Object.values(oauth)]

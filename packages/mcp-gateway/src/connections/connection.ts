@@ -1,7 +1,9 @@
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
-import type { Session } from '../session/session.js'
+import type { NamedServer } from '../config/server-config.js'
+import type { Session, SessionOptions } from '../session/session.js'
+import type { Redact } from './redact.js'
 
 /** The parts that all connections of a gateway share. */
 export interface ConnectionContext {
@@ -10,6 +12,22 @@ export interface ConnectionContext {
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
+}
+
+/** The options that sessions of both kinds of connection share. */
+export function sessionOptions (
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redact
+): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
+  return {
+    name,
+    limits,
+    callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
+    allow,
+    deny,
+    onChange,
+    onUpdated,
+    onTrouble: err => log.debug({ mcpServer: name, err: redact(err.message) }, 'trouble with an MCP server')
+  }
 }
 
 /** How a connection ended. */

@@ -32,14 +32,17 @@ export async function initialize (send: Send): Promise<ServerFacts> {
 export async function discover (send: Send): Promise<ServerFacts> {
   const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {})
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_REVISION)) {
-    throw new RpcError(CODES.unsupportedVersion, `it supports ${JSON.stringify(supportedVersions)}, not ${MODERN_REVISION}`)
+    const versions = JSON.stringify(supportedVersions)
+    throw new RpcError(CODES.unsupportedVersion, `it supports ${versions}, not ${MODERN_REVISION}`)
   }
-  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined) }
+  const info = isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined
+  return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(info) }
 }
 
 /** The capabilities that are objects. */
 function capabilitiesOf (value: unknown): Capabilities {
-  return Object.fromEntries(Object.entries(isRecord(value) ? value : {}).filter(([, one]) => isRecord(one))) as Capabilities
+  const declared = Object.entries(isRecord(value) ? value : {})
+  return Object.fromEntries(declared.filter(([, settings]) => isRecord(settings))) as Capabilities
 }
 
 function infoOf (value: unknown): ServerFacts['info'] {

@@ -21,7 +21,9 @@ export interface RpcHandlers {
    * Answers a request of the server. `call` is the request whose response stream carried it, null if that has ended,
    * undefined where the binding does not show it.
    */
-  request (method: string, params: Record<string, unknown>, signal: AbortSignalLike, call: Waiting | null | undefined): Promise<object>
+  request (
+    method: string, params: Record<string, unknown>, signal: AbortSignalLike, call: Waiting | null | undefined
+  ): Promise<object>
   notification (method: string, params: Record<string, unknown>): void
   /** The request that a log message belongs to, where the binding does not show it. */
   loggedBy (): Waiting | undefined
@@ -74,7 +76,8 @@ export class RpcChannel implements TransportEvents {
 
   /** Fails the request whose response is too long. Without an id: the only open request, if there is exactly one. */
   failOversized (id: Id | undefined, bytes: number): boolean {
-    const [first, second] = id === undefined ? Object.keys(this.#waiting).filter(key => this.#waiting[key]?.isStanding !== true) : [id]
+    const open = Object.keys(this.#waiting).filter(key => this.#waiting[key]?.isStanding !== true)
+    const [first, second] = id === undefined ? open : [id]
     if (first === undefined || second !== undefined || this.#waiting[first] === undefined) return false
     this.failed(first, tooLong(bytes))
     return true
@@ -132,7 +135,7 @@ export class RpcChannel implements TransportEvents {
     if (waiting === undefined) return
     if (isRecord(error)) waiting.failed(errorOf(error))
     else if (isRecord(result)) waiting.answered(result)
-    else waiting.failed(new RpcError(CODES.internalError, 'the server answered with a result that is not an object', { result }))
+    else waiting.failed(new RpcError(CODES.internalError, 'the result is not an object', { result }))
   }
 
   #serve (id: Id, method: string, params: Record<string, unknown>, related: Id | undefined): void {
@@ -145,10 +148,11 @@ export class RpcChannel implements TransportEvents {
       this.#serving.delete(id)
       respond(body)
     }
-    this.#handlers.request(method, params, abort, related === undefined ? undefined : this.#waiting[related] ?? null).then(
-      result => end({ result }),
-      ({ code, message, data }: { code?: unknown, message: string, data?: unknown }) => end({ error: { code: Number.isSafeInteger(code) ? code : CODES.internalError, message, data } })
-    )
+    const call = related === undefined ? undefined : this.#waiting[related] ?? null
+    this.#handlers.request(method, params, abort, call).then(result => end({ result }), (err: RpcError) => {
+      const { code, message, data } = err
+      end({ error: { code: Number.isSafeInteger(code) ? code : CODES.internalError, message, data } })
+    })
   }
 
   /** An exception of a listener must not end the connection. */

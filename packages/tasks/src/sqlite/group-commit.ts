@@ -3,7 +3,7 @@ import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.
 
 interface Entry {
   readonly work: () => unknown
-  /** What was done outside the database in the belief that the transaction would hold. */
+  /** Undoes side effects outside the database of a transaction that failed. */
   readonly undo: (() => void) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -11,18 +11,18 @@ interface Entry {
 }
 type Outcome = { value: unknown } | { error: unknown }
 
-/** Entries of one transaction: at about 64 the gain of a larger group is used up, and the event loop is held for 2 ms. */
+/** Entries of one transaction: a group larger than about 64 is not faster, and 64 block the event loop for 2 ms. */
 const MAX_GROUP = 64
-/** Entries that wait. Past it the disk is slower than the callers, and they had better know. */
+/** Waiting entries. Past it the disk is slower than the callers, and writes are refused. */
 const MAX_WAITING = 20_000
 /** How long another process may hold the lock before a write is refused. */
 const BUSY_MS = 5_000
 const BUSY_RETRY_MS = 5
 
 /**
- * The one way to write: what arrives within one turn of the event loop is committed together, and each caller hears of
- * it after the commit. A refusal (a TASK_… error) concerns its own entry alone and must come before that entry's first
- * write; any other error undoes the group, and its entries are tried again one by one.
+ * All writes go through it: entries of one turn of the event loop are committed together, and their promises resolve
+ * after the commit. A TASK_… error fails only its own entry, and must be thrown before that entry's first write. Any
+ * other error rolls the group back, and its entries are retried one by one.
  */
 export class GroupCommit {
   readonly #database: SqliteDatabase
@@ -33,11 +33,11 @@ export class GroupCommit {
 
   constructor (database: SqliteDatabase) {
     this.#database = database
-    // a longer wait for another process's lock is done here; inside SQLite it would hold the event loop
+    // waits for another process's lock are done here: inside SQLite they would block the event loop
     database.exec('PRAGMA busy_timeout = 20')
   }
 
-  /** @param undo called after every transaction with this entry that did not hold; the entry may be tried once more */
+  /** @param undo called after every failed transaction with this entry; the entry may be retried once */
   write<T> (work: () => T, undo?: () => void): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreClosedError())
     if (this.#refusal !== undefined) return Promise.reject(new StoreUnavailableError(this.#refusal))
@@ -48,10 +48,10 @@ export class GroupCommit {
     })
   }
 
-  /** Takes nothing more: what is written would be lost. */
+  /** Refuses all further writes, which would be lost. */
   refuse (reason: string): void { this.#refusal = reason }
 
-  /** Commits what waits, as far as it can be done now, and refuses the rest and all that comes later. */
+  /** Commits the waiting entries, as far as it can now, and refuses the others and all later ones. */
   close (): void {
     this.#closed = true
     while (this.#waiting.length > 0 && this.#flush());
@@ -125,7 +125,7 @@ export class GroupCommit {
   }
 }
 
-/** What the machine refuses, not what we got wrong: full (13), I/O (10), read-only (8), cannot open (14), out of memory (7), busy (5). */
+/** Errors of the machine: full (13), I/O (10), read-only (8), cannot open (14), out of memory (7), busy (5). */
 function unavailable (error: unknown): unknown {
   const { code, errcode, message } = error as { code?: unknown, errcode?: unknown, message: string }
   const ofMachine = typeof errcode === 'number'

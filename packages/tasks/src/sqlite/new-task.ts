@@ -7,7 +7,7 @@ import type { NewRow } from './task-log.js'
 
 const MAX_NAME = 256
 
-/** A task to create, checked and in the form of its rows. Throws TASK_INVALID and TASK_TOO_LARGE. */
+/** Checks a new task and converts it to its rows. @throws TASK_INVALID, TASK_TOO_LARGE */
 export function prepareTask (owner: string, task: NewTask, at: number): NewRow & { push: PreparedPush | undefined } {
   const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
   checkName('owner', owner)
@@ -27,10 +27,10 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   return {
     owner,
     queue,
-    // what JSON makes of them, so that the record is the same before and after it was stored
+    // converted by JSON, so that the record is the same before and after it was stored
     origin: { id, owner, skill, input: JSON.parse(inputText), contextId, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,
-    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, JSON.parse(inputText), contextId ?? null, ...saidBesides(message)])).digest('base64url'),
+    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, JSON.parse(inputText), contextId ?? null, ...partsBesideInput(message)])).digest('base64url'),
     inputText,
     metadataText,
     first,
@@ -39,18 +39,20 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   }
 }
 
-/** A name is compared by SQLite, which keeps neither lone halves of characters nor what follows a NUL. */
+/** SQLite compares names, and it keeps neither lone surrogates nor the text after a NUL. */
 function checkName (name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) {
+    throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
+  }
 }
 
-/** What of a message the input does not say. */
-function saidBesides (message: NewTask['message']): unknown[] {
+/** The part of a message that is not in the input. */
+function partsBesideInput (message: NewTask['message']): unknown[] {
   const parts = message?.parts.filter(({ type }) => type !== 'text') ?? []
   return parts.length === 0 ? [] : [JSON.parse(JSON.stringify(parts))]
 }
 
-/** The same text for the same value, however its keys are ordered: a client that sends a request again may order them anew. */
+/** Equal texts for equal values, independent of the order of keys, which may differ when a client repeats a request. */
 function canonicalJson (value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

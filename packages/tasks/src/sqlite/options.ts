@@ -2,7 +2,7 @@ import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger, type TaskLogger } from '../logger.js'
 import { readNumbers, type NumberRule } from '../number-options.js'
 
-/** Times that no timer waits for may be as long as a date can tell: 100 years. */
+/** Ages, for which no timer waits, may be longer than a timer can wait: 100 years. */
 const MAX_AGE_MS = 100 * 365 * 86_400_000
 
 /** Default, smallest and largest value of each option that is a number. */
@@ -26,7 +26,7 @@ const ATTEMPT_MS = 3_600_000
 const DELIVERIES_AT_ONCE = 16
 const DELIVERY_MS = 30_000
 
-/** The same of `WorkOptions` and `DeliverOptions`. */
+/** The same for `WorkOptions` and `DeliverOptions`. */
 export const WORK_NUMBERS = { concurrency: [TASKS_AT_ONCE, 1], timeoutMs: [ATTEMPT_MS, 1], inputMs: [undefined, 0, MAX_AGE_MS] } as const
 export const DELIVER_NUMBERS = { concurrency: [DELIVERIES_AT_ONCE, 1], timeoutMs: [DELIVERY_MS, 1] } as const
 
@@ -34,31 +34,37 @@ const MAX_HEARTBEAT_MS = 1_000
 
 /** All durations in milliseconds. */
 export interface SqliteTaskStoreOptions {
-  /** A file, its folder made if need be, or `:memory:`, which nothing outlives. Not on a network drive: SQLite's locks do not hold there. */
+  /**
+   * A file, whose folder is created, or `:memory:`, which ends with the store. Not on a network drive: SQLite's locks
+   * do not work there.
+   */
   readonly path: string
-  /** How long a task stays with a process that is not heard of. Default 10 s. */
+  /** Time after which a task of a process that does not renew its lease is taken over. Default 10 s. */
   readonly leaseMs?: number | undefined
-  /** How often a lease is renewed. Default a third of `leaseMs`, at most 1 s. */
+  /** Interval at which leases are renewed. Default a third of `leaseMs`, at most 1 s. */
   readonly heartbeatMs?: number | undefined
-  /** How often the writes of other processes are looked for, which costs a microsecond. Default 50. */
+  /** Interval of checks for writes of other processes, which take a microsecond. Default 50. */
   readonly pollMs?: number | undefined
-  /** How often leases that ran out, and deliveries that are due, are looked for. Default 250. */
+  /** Interval of checks for expired leases and due deliveries. Default 250. */
   readonly claimMs?: number | undefined
-  /** How many executors a task may cost, by crash or freeze, beyond the first, before it fails. Default 3. */
+  /** Executors that may crash or freeze over one task, beyond the first, before it fails. Default 3. */
   readonly retries?: number | undefined
   /** How long ended tasks are kept. Default 7 days. */
   readonly ttlMs?: number | undefined
-  /** Tasks in all. The oldest ended ones make room; where none has ended, `create` fails with TASK_TOO_MANY. Default 100,000. */
+  /**
+   * Most tasks in the store. The oldest ended ones are deleted for new ones; where none has ended, `create` fails with
+   * TASK_TOO_MANY. Default 100,000.
+   */
   readonly maxTasks?: number | undefined
-  /** How often ended tasks past `ttlMs` are deleted. Default one minute. */
+  /** Interval at which ended tasks past `ttlMs` are deleted. Default one minute. */
   readonly purgeMs?: number | undefined
-  /** Characters of JSON that the events of one task may have. An endless answer would fill the disk. Default 64 Mi. */
+  /** Most characters of JSON in the events of one task: an endless answer would fill the disk. Default 64 Mi. */
   readonly maxTaskChars?: number | undefined
-  /** For how long a failing push config is tried again. Default 3 days. */
+  /** Time for which deliveries to a failing push config are retried. Default 3 days. */
   readonly deadAfterMs?: number | undefined
-  /** How long `close` and `stop` let aborted handlers finish. Default 300. */
+  /** Time that `close` and `stop` give aborted handlers to finish. Default 300. */
   readonly graceMs?: number | undefined
-  /** Pages of 4 KiB that the file may have; past it every write is refused as on a full disk. Default: no limit of its own. */
+  /** Most pages of 4 KiB of the file; past it every write fails as on a full disk. Default: no limit. */
   readonly maxPages?: number | undefined
   readonly log?: TaskLogger | undefined
 }
@@ -68,7 +74,9 @@ export type SqliteSettings = ReturnType<typeof sqliteSettings>
 /** @throws TASK_STORE_OPTION */
 export function sqliteSettings (options: SqliteTaskStoreOptions) {
   const { path, log = silentLogger } = options
-  if (typeof path !== 'string' || path === '') throw new InvalidStoreOptionError('path', String(path), "the path of a file, or ':memory:'")
+  if (typeof path !== 'string' || path === '') {
+    throw new InvalidStoreOptionError('path', String(path), "the path of a file, or ':memory:'")
+  }
   const numbers = readNumbers(STORE_NUMBERS, options)
   const { leaseMs, heartbeatMs = Math.min(MAX_HEARTBEAT_MS, Math.ceil(leaseMs / 3)) } = numbers
   return { path, log, ...numbers, heartbeatMs }

@@ -8,7 +8,7 @@ import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from '../
 import type { StoreContext } from './store-context.js'
 import { toConfig, type PushRow } from './push-configs.js'
 
-/** Shortest time between two looks for what is due: every look passes over the configs of all running tasks. */
+/** Shortest time between two checks for due deliveries: each reads the configs of all running tasks. */
 const LOOK_MS = 20
 const BATCH = 64
 
@@ -23,9 +23,9 @@ interface DueRow extends PushRow {
 }
 interface Leased { readonly row: DueRow, readonly event: TaskEvent }
 
-/** Hands out the events that push configs have not had. A config is a reader of the log with a durable place in it. */
+/** Delivers events to push configs. A config is a reader of the log whose place in it is durable. */
 export class Outbox implements TaskWorker {
-  readonly #parts: StoreContext
+  readonly #context: StoreContext
   readonly #handler: DeliveryHandler
   readonly #limits: { readonly concurrency: number, readonly timeoutMs: number, readonly wants: (event: TaskEvent) => boolean }
   readonly #id = randomUUID()
@@ -35,17 +35,18 @@ export class Outbox implements TaskWorker {
   #filling: Promise<void> | undefined
   #again = false
 
-  constructor (parts: StoreContext, handler: DeliveryHandler, limits: { concurrency: number, timeoutMs: number, wants: (event: TaskEvent) => boolean }) {
-    this.#parts = parts
+  constructor (context: StoreContext, handler: DeliveryHandler, limits: { concurrency: number, timeoutMs: number, wants: (event: TaskEvent) => boolean }) {
+    this.#context = context
     this.#handler = handler
     this.#limits = limits
-    this.#sql = prepareStatements(parts.database)
+    this.#sql = prepareStatements(context.database)
   }
 
   fill (): void {
     if (this.#stopping.signal.aborted) return
     if (this.#filling !== undefined) { this.#again = true; return }
-    this.#filling = this.#look().catch((error: unknown) => { this.#parts.settings.log.warn({ err: error }, 'no delivery could be leased') }).finally(() => {
+    const { log } = this.#context.settings
+    this.#filling = this.#look().catch((error: unknown) => { log.warn({ err: error }, 'no delivery could be leased') }).finally(() => {
       this.#filling = undefined
       if (!this.#again) return
       this.#again = false
@@ -57,7 +58,7 @@ export class Outbox implements TaskWorker {
     await delay(LOOK_MS, undefined, { ref: false })
     const free = Math.min(BATCH, this.#limits.concurrency - this.#running.size)
     if (free <= 0 || this.#stopping.signal.aborted || this.#sql.due.all(Date.now(), 1).length === 0) return
-    const leased = await this.#parts.commit.write(() => this.#lease(free))
+    const leased = await this.#context.commit.write(() => this.#lease(free))
     for (const one of leased.deliveries) {
       const done = this.#deliver(one).finally(() => {
         this.#running.delete(done)
@@ -69,9 +70,9 @@ export class Outbox implements TaskWorker {
   }
 
   #lease (limit: number): { deliveries: Leased[], more: boolean } {
-    const { tasks, settings } = this.#parts
+    const { tasks, settings } = this.#context
     const now = Date.now()
-    // the lease outlives the delivery by as much as the bookkeeping may take
+    // the lease is longer than the delivery by the time for writing its outcome
     const leaseEnd = now + this.#limits.timeoutMs + settings.leaseMs
     const deliveries: Leased[] = []
     const rows = this.#sql.due.all<DueRow>(now, limit)
@@ -90,7 +91,7 @@ export class Outbox implements TaskWorker {
   }
 
   async #deliver ({ row, event }: Leased): Promise<void> {
-    const { commit, settings } = this.#parts
+    const { commit, settings } = this.#context
     const { task_id: taskId, owner, tries } = row
     const delivery: Delivery = {
       id: `${taskId}.${row.id}.${event.seq}`,
@@ -112,14 +113,14 @@ export class Outbox implements TaskWorker {
     try {
       await commit.write(() => { this.#settle(row, event, outcome) })
     } catch (error) {
-      // its lease runs out, and it is delivered again under the same id
+      // its lease expires, and it is delivered again with the same id
       settings.log.warn({ err: error, deliveryId: delivery.id }, 'the outcome of a delivery could not be written')
     }
   }
 
   #settle (row: DueRow, event: TaskEvent, outcome: DeliveryOutcome): void {
     const now = Date.now()
-    const { deadAfterMs } = this.#parts.settings
+    const { deadAfterMs } = this.#context.settings
     const mine = [row.task, row.id, this.#id] as const
     if (outcome === 'delivered') {
       this.#sql.delivered.run(event.seq, isTerminal(event.state ?? 'working') ? null : 0, ...mine)

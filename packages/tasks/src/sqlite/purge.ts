@@ -3,13 +3,13 @@ import { TooManyTasksError } from '../errors.js'
 import type { PurgeLimits } from '../task-store.js'
 import type { GroupCommit } from './group-commit.js'
 
-/** Tasks deleted in one transaction; their events go with them. */
+/** Tasks deleted in one transaction, with their events. */
 const BATCH = 100
 
-/** Deletes ended tasks. A task that runs or waits has no `ended_at`, so nothing here can reach it. */
+/** Deletes ended tasks. A task that runs or waits has no `ended_at` and cannot be deleted here. */
 export class Purge {
   readonly #sql
-  /** About how many tasks there are: counted now and then, since other processes create too. */
+  /** The approximate number of tasks; it is counted at times, since other processes create tasks, too. */
   #about: number
 
   constructor (database: SqliteDatabase) {
@@ -24,16 +24,16 @@ export class Purge {
 
   created (): void { this.#about++ }
 
-  /** Inside a group commit, before a task is created. Throws TASK_TOO_MANY where no task has ended. */
+  /** Call it in a group commit, before a task is created. @throws TASK_TOO_MANY where no task has ended */
   makeRoom (maxTasks: number): void {
     if (this.#about < maxTasks) return
-    // one per cent at a time, so that a full store does not count its tasks at every create
+    // one per cent at a time, so that a full store does not count its tasks at every `create`
     const count = this.#count()
     this.#about = count < maxTasks ? count : count - this.#oldest(Math.max(count - maxTasks + 1, Math.ceil(maxTasks / 100)))
     if (this.#about >= maxTasks) throw new TooManyTasksError(maxTasks)
   }
 
-  /** In transactions of their own, so that others get their turn in between. */
+  /** Uses separate transactions, so that other writes can be committed in between. */
   async run (commit: GroupCommit, { terminalOlderThanMs, maxTasks }: PurgeLimits): Promise<number> {
     let deleted = 0
     const rounds = async (some: () => number): Promise<void> => {

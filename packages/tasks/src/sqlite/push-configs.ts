@@ -21,17 +21,19 @@ export interface PushRow {
 
 const ROW = 'task, id, url, settings, created_at, cursor, disabled'
 
-/** The push configs of tasks: what is asked for. What is delivered is the outbox's. */
+/** The push configs of tasks. The outbox delivers to them. */
 export class PushConfigs {
   readonly #sql: ReturnType<typeof prepareStatements>
 
   constructor (database: SqliteDatabase) { this.#sql = prepareStatements(database) }
 
-  /** Inside a group commit. The secrets go in and do not come out again, save to a delivery. */
+  /** Call it in a group commit. The secrets are returned only to deliveries. */
   set (task: Pick<TaskRow, 'key' | 'id' | 'seq' | 'state'>, config: PreparedPush, now: number): PushConfig {
     const { id, url, settings, secrets } = config
     const before = this.#sql.get.get<PushRow>(task.key, id)
-    if (before === undefined && (this.#sql.count.column<number>(task.key)[0] ?? 0) >= MAX_CONFIGS) throw new TooManyPushConfigsError(MAX_CONFIGS)
+    if (before === undefined && (this.#sql.count.column<number>(task.key)[0] ?? 0) >= MAX_CONFIGS) {
+      throw new TooManyPushConfigsError(MAX_CONFIGS)
+    }
     const cursor = Math.min(task.seq, config.after ?? before?.cursor ?? task.seq)
     const due = isTerminal(task.state) && cursor === task.seq ? null : 0
     this.#sql.set.run(task.key, id, url, settings, secrets, now, cursor, due)
@@ -55,7 +57,7 @@ export interface PreparedPush {
   readonly after: number | undefined
 }
 
-/** Throws TASK_INVALID and TASK_TOO_LARGE. */
+/** @throws TASK_INVALID, TASK_TOO_LARGE */
 export function preparePush ({ id = randomUUID(), url, settings = {}, secrets = {}, after }: NewPushConfig): PreparedPush {
   if (typeof id !== 'string' || id === '' || id.length > 128) throw new InvalidTaskError('id', 'give 1 to 128 characters')
   if (typeof url !== 'string' || url === '' || url.length > 2048) throw new InvalidTaskError('url', 'give 1 to 2,048 characters')
@@ -72,7 +74,7 @@ function prepareStatements (database: SqliteDatabase) {
     get: database.prepare(`SELECT ${ROW} FROM push WHERE task = ? AND id = ?`),
     list: database.prepare(`SELECT ${ROW} FROM push WHERE task = ? ORDER BY created_at, id`),
     count: database.prepare('SELECT count(*) FROM push WHERE task = ?'),
-    // a replaced config is tried anew, under the lease of none: a delivery still under way settles nothing
+    // deliveries to a replaced config begin again, without a lease: the outcome of one in progress is ignored
     set: database.prepare(`INSERT INTO push (task, id, url, settings, secrets, created_at, cursor, tries, due) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
       ON CONFLICT (task, id) DO UPDATE SET url = excluded.url, settings = excluded.settings, secrets = excluded.secrets, cursor = excluded.cursor,
         tries = 0, failing_since = NULL, disabled = NULL, worker = NULL, due = excluded.due`),

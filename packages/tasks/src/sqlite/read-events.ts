@@ -4,15 +4,15 @@ import type { EventsOptions } from '../task-store.js'
 import type { StoreContext } from './store-context.js'
 import { Bell } from './readers.js'
 
-/** One reader of one log. `parts` gives undefined once the store is closed. */
-export function readEvents (parts: () => StoreContext | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
+/** One reader of one log. `getContext` returns undefined once the store is closed. */
+export function readEvents (getContext: () => StoreContext | undefined, owner: string, id: string, { after = 0, signal }: EventsOptions): AsyncIterableIterator<TaskEvent> {
   const bell = new Bell()
   let left = false
   const events = read()
   return {
     [Symbol.asyncIterator] () { return this },
     next: async () => await events.next(),
-    // a generator that waits hears `return()` only after its next event, which may never come
+    // not a generator: `return()` of one that waits takes effect only after its next event, which may never come
     async return () {
       left = true
       bell.ring()
@@ -21,18 +21,18 @@ export function readEvents (parts: () => StoreContext | undefined, owner: string
   }
 
   async function * read (): AsyncGenerator<TaskEvent, undefined> {
-    const opened = parts()
+    const opened = getContext()
     if (opened === undefined) throw new StoreClosedError()
     const row = opened.tasks.find(owner, id)
     if (row === undefined) throw new TaskNotFoundError(id)
     const { key } = row
     const { tasks, readers } = opened
     let cursor = Math.max(0, Math.trunc(after) || 0)
-    const over = (): boolean => left || signal?.aborted === true || parts() === undefined
+    const over = (): boolean => left || signal?.aborted === true || getContext() === undefined
     signal?.addEventListener('abort', bell.ring)
     readers.enter(key, bell)
     try {
-      // nothing to read yet, which the row says already
+      // the row shows that there is nothing to read yet
       if (row.seq <= cursor && !isTerminal(row.state) && !over()) await bell.heard()
       let next: number | undefined
       while (!over()) {
@@ -48,7 +48,7 @@ export function readEvents (parts: () => StoreContext | undefined, owner: string
           const row = tasks.findKey(key)
           if (row === undefined || (isTerminal(row.state) && row.seq <= cursor)) return
         }
-        // where there was no more, a bell will ring, or has rung since
+        // where there was no more, the reader is woken later, or was in the meantime
         if (page.last) await bell.heard()
       }
     } finally {

@@ -1,10 +1,10 @@
 import type { TaskEvent } from '../task.js'
 
-/** Events that were written last, kept for the readers of a task that are level with it. */
+/** The last events of a task, kept in memory for readers that have all earlier ones. */
 const TAIL_EVENTS = 64
 const TAIL_CHARS = 256 * 1024
 
-/** One reader's wake-up. It remembers a ring that came while nobody waited, so none is lost between reading and waiting. */
+/** Wakes one reader. It remembers a call that came while the reader did not wait, so that none is lost. */
 export class Bell {
   #rung = false
   #wake: (() => void) | undefined
@@ -26,11 +26,11 @@ interface Watched {
   /** Consecutive events, or none. */
   tail: TaskEvent[]
   tailChars: number
-  /** Last number that its readers were woken for. */
+  /** Number of the last event for which its readers were woken. */
   seq: number
 }
 
-/** Who reads which task in this process. Nothing is kept for a task without readers. */
+/** The readers of each task in this process. A task without readers has no entry. */
 export class Readers {
   readonly #watched = new Map<number, Watched>()
 
@@ -46,12 +46,12 @@ export class Readers {
     if (watched?.bells.size === 0) this.#watched.delete(key)
   }
 
-  /** Events of this process, just committed. */
+  /** Events that this process has committed. */
   written (key: number, events: readonly TaskEvent[], chars: number): void {
     const watched = this.#watched.get(key)
     const last = events.at(-1)
     if (watched === undefined || last === undefined) return
-    // another process may have written in between
+    // another process may have written in the meantime
     if (watched.tail.at(-1)?.seq !== (events[0] as TaskEvent).seq - 1) watched.tail = []
     if (watched.tail.length === 0 || watched.tailChars + chars > TAIL_CHARS) {
       watched.tail = []
@@ -72,7 +72,10 @@ export class Readers {
     return tail.slice(after + 1 - tail[0].seq)
   }
 
-  /** After a commit of another process: wakes the readers of tasks that went on. `seqOf` gives undefined for a purged task. */
+  /**
+   * After a commit of another process: wakes the readers of tasks with new events. `seqOf` returns undefined for purged
+   * tasks.
+   */
   lookAgain (seqOf: (key: number) => number | undefined): void {
     for (const [key, watched] of this.#watched) {
       const seq = seqOf(key)

@@ -11,6 +11,6 @@ export interface StoreContext {
   readonly commit: GroupCommit
   readonly tasks: TaskLog
   readonly readers: Readers
-  /** Something was committed that workers or deliveries may be waiting for. */
+  /** Call it after a commit for which workers or deliveries may wait. */
   readonly nudge: (waiting?: true) => void
 }

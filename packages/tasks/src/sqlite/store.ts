@@ -6,8 +6,8 @@ import { isBusy, openDatabase } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
-  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler, TaskPage, TaskQuery, TaskStore,
-  TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
+  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
 import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
@@ -26,13 +26,19 @@ import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Worker, type Place } from './worker.js'
 
-/** Pages of 4 KiB in the log beside the file before they move into it. With SQLite's own 1,000, a busy store would spend a fifth of its time on that. */
+/**
+ * Pages of 4 KiB in the write-ahead log before a checkpoint. With SQLite's 1,000, a busy store spends a fifth of its
+ * time on checkpoints.
+ */
 const CHECKPOINT_PAGES = 4_000
-/** Characters of JSON behind a page of tasks: past it the page ends early, with a cursor. A hundred answers of many megabytes would fill the memory. */
+/**
+ * Characters of JSON behind a page of tasks. Past it the page ends early, with a cursor: a hundred answers of many
+ * megabytes would fill the memory.
+ */
 const LIST_CHARS = 2 * 1024 * 1024
 const HEALTH_MS = 2_000
 const CLOSE_MS = 800
-/** How often it is looked whether the file is still there. */
+/** Interval of checks whether the file still exists. */
 const FILE_MS = 1_000
 
 interface Opened extends StoreContext {
@@ -43,7 +49,14 @@ interface Opened extends StoreContext {
   readonly timers: NodeJS.Timeout[]
 }
 
-/** Tasks in one SQLite file, shared by any number of processes of one host, or in memory. Nothing is touched before `open()`. */
+/**
+ * Tasks in one SQLite file, which any number of processes of one machine can share, or in memory. `open()` opens it.
+ * @throws TASK_STORE_OPTION
+ * @example
+ * const store = sqliteTaskStore({ path: '.polyvac/tasks.db' })
+ * await store.open()
+ * store.work(async task => { console.log(task.input) })
+ */
 export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
   return new SqliteTaskStore(sqliteSettings(options))
 }
@@ -92,7 +105,7 @@ class SqliteTaskStore implements TaskStore {
       }
       const file = path === ':memory:' ? undefined : await stat(path)
       let seen = version.column<number>()[0]
-      // this timer alone keeps the process alive, as an open server would: somebody may wait for another process
+      // this timer keeps the process alive, as an open server does: a reader may wait for another process
       opened.timers.push(
         setInterval(() => { this.#guard(() => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
         setInterval(() => { this.#guard(() => { this.#lookForWork() }) }, settings.claimMs).unref(),
@@ -106,12 +119,12 @@ class SqliteTaskStore implements TaskStore {
     }
   }
 
-  /** A file that was deleted or replaced goes on taking writes, which nobody will ever read. */
+  /** A file that was deleted or replaced still accepts writes, which no process can read later. */
   async #checkFile (opened: Stats | undefined): Promise<void> {
     const { path, log } = this.#settings
     if (opened === undefined || this.#fileGone || (await stat(path).catch(() => undefined))?.ino === opened.ino) return
     this.#fileGone = true
-    log.error({ path }, 'the file of the tasks was deleted or replaced while it was in use; nothing more is taken')
+    log.error({ path }, 'the file of the tasks was deleted or replaced while it was in use; all writes are refused')
     this.#opened?.commit.refuse(`its file ${path} was deleted or replaced; put it back and start again`)
   }
 
@@ -125,7 +138,7 @@ class SqliteTaskStore implements TaskStore {
     const opened = this.#opened
     if (opened === undefined) return
     const stopped = Promise.all([...this.#workers, ...this.#outboxes].map(async worker => { await worker.stop() }))
-    // where another process holds the lock, nothing can be released in time: the leases run out then
+    // where another process holds the lock, leases cannot be released in time and expire
     await Promise.race([stopped, delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
     for (const timer of opened.timers) clearInterval(timer)
     this.#opened = undefined
@@ -143,7 +156,9 @@ class SqliteTaskStore implements TaskStore {
     let timer: NodeJS.Timeout | undefined
     try {
       const { commit, probe } = this.#now
-      const late = new Promise<never>((resolve, reject) => { timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS) })
+      const late = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS)
+      })
       await Promise.race([commit.write(() => { probe(Date.now()) }), late])
       return { ok: true }
     } catch (error) {
@@ -166,7 +181,9 @@ class SqliteTaskStore implements TaskStore {
       const written = commit.write(() => {
         const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
         if (before !== undefined) {
-          if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) throw new TaskConflictError('this idempotency key came with another request before')
+          if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) {
+            throw new TaskConflictError('this idempotency key was used for another request')
+          }
           return before
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
@@ -176,8 +193,8 @@ class SqliteTaskStore implements TaskStore {
         if (place !== undefined) place.fence.key = key
         return undefined
       }, () => { if (place !== undefined) place.fence.key = 0 })
-      // nobody else can have asked for it, so its work need not wait for the disk; only its place in the queue of commits,
-      // before what the handler may write at once. That it exists is told after it
+      // no other call can know this task, so its handler may begin before the commit. Its creation stands in the queue
+      // of commits before the handler's updates; `create` resolves after the commit
       if (isNew) attempt = place?.worker.begin(place, fold)
       const before = await written
       if (before !== undefined) {
@@ -195,13 +212,13 @@ class SqliteTaskStore implements TaskStore {
     return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
   }
 
-  /** A task waits: nobody may be taken before it. */
+  /** A task waits: no later one may be taken before it. */
   #queued (): void {
     for (const worker of this.#workers) worker.queued()
     this.#nudge()
   }
 
-  /** Other processes create tasks, and leases run out. */
+  /** Other processes create tasks, and leases expire. */
   #lookForWork (): void {
     for (const worker of this.#workers) worker.queued()
     this.#fill()
@@ -371,13 +388,14 @@ class SqliteTaskStore implements TaskStore {
   }
 
   #fill (): void {
-    // whoever blocked the event loop, or slept, first asks for its own leases again: nobody else may have wanted them
+    // a process that blocked its event loop, or slept, first renews its own leases: no other process may have taken
+    // them
     if (Date.now() - this.#beatAt > this.#settings.leaseMs / 2) this.#beat()
     for (const worker of this.#workers) worker.fill()
     for (const outbox of this.#outboxes) outbox.fill()
   }
 
-  /** A timer must not bring the process down because a read failed; the next one looks again. */
+  /** A read that fails in a timer must not end the process; the next timer reads again. */
   #guard (look: () => void): void {
     try {
       look()

@@ -1,14 +1,14 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { StoreFileError } from '../errors.js'
 
-/** "PVTK", so that somebody else's database is never taken for ours. */
+/** "PVTK": it distinguishes a file of tasks from databases of other programs. */
 const APPLICATION_ID = 0x5056544b
 
 /**
- * One step per version, never changed once released. What every append touches is kept narrow: input and snapshot have
- * tables of their own, since SQLite writes a row anew as a whole. `task.key` is never used twice, so a reader that
- * outlives its task cannot meet another's events. `due` is null where nothing is to be done, 0 where it is to be done at
- * once, else the end of a lease.
+ * One step per version, never changed once released. The rows that every append updates are small: input and snapshot
+ * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was purged
+ * cannot read events of another one. `due` is null for a task that needs no work, 0 for one that needs it now,
+ * otherwise the end of its lease.
  */
 const STEPS: readonly string[] = [`
   CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
@@ -35,14 +35,14 @@ const STEPS: readonly string[] = [`
   CREATE INDEX task_waiting ON task (queue, status_at) WHERE state = 'input-required';
 `]
 
-/** Makes or migrates the tables; several processes at once do it once. */
+/** Creates or migrates the tables, once even where several processes call it at the same time. */
 export function migrate (database: SqliteDatabase, path: string): void {
   database.transaction(() => {
     const [application = 0] = database.prepare('PRAGMA application_id').column<number>()
     const [version = 0] = database.prepare('PRAGMA user_version').column<number>()
     const [tables = 0] = database.prepare('SELECT count(*) FROM sqlite_schema').column<number>()
     if (tables > 0 && application !== APPLICATION_ID) throw new StoreFileError(path, 'it is a database of another program; name another file')
-    if (version > STEPS.length) throw new StoreFileError(path, `a newer version of @polyvac/tasks made it (${version}, this one knows ${STEPS.length})`)
+    if (version > STEPS.length) throw new StoreFileError(path, `a newer version of @polyvac/tasks created it (${version}, this one supports ${STEPS.length})`)
     if (version === STEPS.length) return
     for (const step of STEPS.slice(version)) database.exec(step)
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)

@@ -5,24 +5,24 @@ import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
 
-/** Events that are read at a time, and about how many characters of them: what a reader holds. */
+/** Events that a reader reads at a time, and about how many characters. */
 const PAGE = 500
 const PAGE_CHARS = 256 * 1024
 const FIRST_PAGE = 4
 
-/** A piece of a log. */
+/** A part of a log. */
 export interface LogPage {
   readonly events: readonly TaskEvent[]
-  /** Whether it is all there was. */
+  /** Whether it ends with the last event. */
   readonly last: boolean
   readonly chars: number
-  /** How many events to ask for next, so that a page of large ones holds few. */
+  /** The number of events for the next page, so that a page of large events has few. */
   readonly next: number
 }
 
-/** Who may write to a task: this attempt of this turn, held by this worker, as long as it runs. */
+/** The right to write to a task: of this worker, for this attempt of this turn, while it runs. */
 export interface Fence {
-  /** 0 as long as the task is not in the database. */
+  /** 0 until the task is in the database. */
   key: number
   readonly attempt: number
   readonly turn: number
@@ -31,7 +31,7 @@ export interface Fence {
 
 export interface Taking { readonly queue: string, readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
 
-/** The worker that takes a task, and the end of its lease. */
+/** The worker of a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
 
 export interface NewRow {
@@ -58,7 +58,7 @@ export function newFold ({ origin, first }: NewRow, claim: Claim | undefined): T
   return fold
 }
 
-/** The rows of tasks and their events. Synchronous; everything that writes is called inside a group commit. */
+/** The rows of tasks and their events. Synchronous; call methods that write in a group commit. */
 export class TaskLog {
   readonly #sql: ReturnType<typeof prepareStatements>
 
@@ -83,7 +83,7 @@ export class TaskLog {
     }
   }
 
-  /** The fold of a task up to now; one that runs is never further back than its last snapshot. */
+  /** The fold of a task from its last snapshot and the events after it. */
   fold (row: TaskRow): TaskFold { return this.weighedFold(row).fold }
 
   /** The same, with the characters of JSON that were read for it. */
@@ -106,7 +106,7 @@ export class TaskLog {
     }
   }
 
-  /** A new task: in the queue, or with `claim` in the hands of a worker already, which saves it a transaction of its own. Its key. */
+  /** Inserts a new task in the queue, or with `claim` for a worker, which saves a transaction. Returns its key. */
   insert ({ owner, queue, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): number {
     const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at] as const
     const { lastInsertRowid: key } = claim === undefined
@@ -118,7 +118,7 @@ export class TaskLog {
     return key
   }
 
-  /** Appends what the executor gives, under its fence. Throws TASK_FENCED before it has written anything. */
+  /** Appends the executor's updates under its fence. @throws TASK_FENCED before it writes */
   append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, state }: PreparedUpdates): TaskEvent[] {
     if (key === 0) throw new TaskFencedError(id)
     const fence = [key, attempt, turn, worker] as const
@@ -132,7 +132,10 @@ export class TaskLog {
     return bodies.map((body, i) => ({ seq: first + i, ...body }))
   }
 
-  /** Appends one event that needs no lease: a terminal one, or the input of a waiting task. The caller has checked the state. */
+  /**
+   * Appends one event that needs no lease: a terminal one, or the input of a waiting task. The caller has checked the
+   * state.
+   */
   appendFree (row: TaskRow, body: EventBody & { state: TaskState }): TaskEvent {
     const seq = row.seq + 1
     const { state, at } = body
@@ -142,12 +145,12 @@ export class TaskLog {
     return { seq, ...body }
   }
 
-  /** Whether a worker has anything to take; a read, so that looking costs no transaction. */
+  /** Whether there is a task for a worker. It only reads, without a transaction. */
   hasClaimable (queue: string, now: number): boolean { return this.#sql.hasDue.get(queue, now) !== undefined }
 
   /**
-   * Gives a worker tasks under leases. Those whose executor is lost come first: new ones, in a flood, would keep them
-   * waiting for ever. One that has cost more executors than `retries` fails instead, and is among them as such.
+   * Gives a worker tasks under leases. Those whose executor was lost come first: a constant stream of new ones would
+   * delay them for ever. One that has cost more executors than `retries` fails, and is returned as failed.
    */
   take ({ queue, worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
     const expired = this.#sql.expired.all<TaskRow>(queue, now, limit)
@@ -159,7 +162,7 @@ export class TaskLog {
     })
   }
 
-  /** Fails tasks whose question nobody has answered since `before`. */
+  /** Fails tasks that have waited for input since before `before`. */
   endWaiting (queue: string, before: number, at: number, limit: number): { row: TaskRow, event: TaskEvent }[] {
     return this.#sql.waiting.all<TaskRow>(queue, before, limit).map(row => {
       const { code, message } = new TaskInputTimeoutError(row.id, Math.round((at - row.status_at) / 1000))
@@ -169,7 +172,7 @@ export class TaskLog {
 
   #claim (row: TaskRow, worker: string, at: number, due: number): { row: TaskRow, event: TaskEvent } {
     const [attempt, seq] = [row.attempt + 1, row.seq + 1]
-    // a lease of 0 was given back, not lost
+    // a lease of 0 was released, not lost
     const lost = row.due === 0 ? 0 : 1
     const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
     this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
@@ -177,19 +180,19 @@ export class TaskLog {
     return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
   }
 
-  /** Whether the lease was still this worker's. */
+  /** Returns whether the worker still had the lease. */
   renew ({ key, attempt, turn, worker }: Fence, due: number): boolean { return this.#sql.renew.run(due, key, attempt, turn, worker).changes === 1 }
   holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.holds.get(key, attempt, turn, worker) !== undefined }
   release (fence: Fence): void { this.renew(fence, 0) }
 
-  /** Characters that it took. The task may have been purged since. */
+  /** Returns the characters written. The task may have been purged in the meantime. */
   saveSnapshot (key: number, fold: TaskFold): number {
     const data = fold.snapshot()
     this.#sql.saveSnapshot.run(fold.seq, data, key)
     return data.length
   }
 
-  /** Characters of JSON in the log of a task, for its bound. */
+  /** Characters of JSON in the log of a task, for its limit. */
   size (key: number): number { return this.#sql.size.column<number>(key)[0] ?? 0 }
 
   checkSize (id: string, size: number, limit: number): void {

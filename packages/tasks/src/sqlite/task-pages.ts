@@ -6,10 +6,12 @@ import type { TaskRow } from './task-statements.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
-/** Two lookups, each by an index of its own. */
+/** Two lookups, each with its own index. */
 const IN_CONTEXT = 'AND (context = ? OR (context IS NULL AND id = ?))'
 
-/** Pages by keyset: nothing that stays as it is is shown twice or passed over. What gets a new status in between moves to the front. */
+/**
+ * Pages by keyset: no unchanged task is repeated or skipped. One that gets a new status in between moves to the front.
+ */
 export class TaskPages {
   readonly #all
   readonly #ofContext
@@ -17,7 +19,7 @@ export class TaskPages {
   readonly #countOfContext
 
   constructor (database: SqliteDatabase) {
-    // both drivers know plain question marks alone alike
+    // plain question marks are the placeholders that both drivers support alike
     const matching = (context: string): string => `FROM task WHERE owner = ? ${context} AND state IN (SELECT value FROM json_each(?))
       AND status_at >= ? AND (? IS NULL OR skill IN (SELECT value FROM json_each(?)))`
     const select = (context: string): string => `SELECT key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due
@@ -40,7 +42,7 @@ export class TaskPages {
     return { rows: rows.slice(0, limit), nextCursor: cursorAfter(rows[limit - 1] as TaskRow) }
   }
 
-  /** How many tasks there are on all pages. */
+  /** The number of tasks on all pages. */
   count (owner: string, query: TaskQuery): number {
     const { contextId } = query
     const filters = filtersOf(query)
@@ -50,7 +52,7 @@ export class TaskPages {
 
 function filtersOf ({ states, skills, statusSince = 0 }: TaskQuery): readonly [string, number, string | null, string | null] {
   const unknown = states?.find(state => !taskStates.includes(state))
-  if (unknown !== undefined) throw new InvalidTaskError('states', `there is no state '${String(unknown)}'`)
+  if (unknown !== undefined) throw new InvalidTaskError('states', `'${String(unknown)}' is not a state`)
   const names = skills === undefined ? null : JSON.stringify(skills)
   return [JSON.stringify(states ?? taskStates), statusSince, names, names]
 }

@@ -19,7 +19,7 @@ export interface TaskRow {
 }
 
 const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due'
-/** The fence. A task that ended or waits for input is not working, so that one word covers all of them. */
+/** The fence. A task that has ended or waits for input is not `working`, so that one condition covers all of them. */
 const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = 'working'"
 
 export function prepareStatements (database: SqliteDatabase) {

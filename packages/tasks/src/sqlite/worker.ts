@@ -10,11 +10,14 @@ import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
 
-/** Tasks that are claimed, and leases that are renewed, in one entry of a group commit. */
+/** Tasks claimed, or leases renewed, in one entry of a group commit. */
 const BATCH = 64
-/** A snapshot is made once the events since the last one weigh as much as it does, so that all snapshots together cost no more than twice the log. */
+/**
+ * A snapshot is written when the events since the last one are as large as it, so that all snapshots cost at most twice
+ * the log.
+ */
 const MIN_SNAPSHOT_CHARS = 64 * 1024
-/** What an event costs to read besides its characters. */
+/** The cost of reading an event besides its characters, in characters. */
 const EVENT_WEIGHT = 100
 
 interface Running {
@@ -29,7 +32,7 @@ interface Running {
   saveAt: number
 }
 
-/** A place of a worker, for a task that is being created. */
+/** A place of a worker for a task that is being created. */
 export interface Place { readonly worker: Worker, readonly claim: Claim, readonly fence: Fence }
 
 export interface WorkerLimits {
@@ -40,32 +43,32 @@ export interface WorkerLimits {
 
 /** Takes tasks of one queue under leases and runs them. */
 export class Worker implements TaskWorker {
-  readonly #parts: StoreContext
+  readonly #context: StoreContext
   readonly #handler: TaskHandler
   readonly queue: string
   readonly #limits: WorkerLimits
   readonly #id = randomUUID()
-  /** By the id of the task: one that is being created has no key yet. */
+  /** By the id of the task, since one that is being created has no key yet. */
   readonly #running = new Map<string, Running>()
   #filling: Promise<void> | undefined
   #stopped: Promise<void> | undefined
-  /** Places kept for tasks that are being created. */
+  /** Places reserved for tasks that are being created. */
   #reserved = 0
-  /** Whether tasks may wait in the queue: then a new one takes its turn behind them. */
+  /** Whether tasks may wait in the queue: a new one must not overtake them. */
   #queued = true
 
-  constructor (parts: StoreContext, handler: TaskHandler, queue: string, limits: WorkerLimits) {
+  constructor (context: StoreContext, handler: TaskHandler, queue: string, limits: WorkerLimits) {
     this.queue = queue
-    this.#parts = parts
+    this.#context = context
     this.#handler = handler
     this.#limits = limits
   }
 
-  /** Takes as many tasks as there are free places, unless it is known that none waits. */
+  /** Takes a task for each free place, unless the queue is known to be empty. */
   fill (): void {
     if (!this.#queued || this.#filling !== undefined || this.#stopped !== undefined) return
     const free = Math.min(BATCH, this.#free)
-    this.#queued = free <= 0 || this.#parts.tasks.hasClaimable(this.queue, Date.now())
+    this.#queued = free <= 0 || this.#context.tasks.hasClaimable(this.queue, Date.now())
     if (free <= 0 || !this.#queued) return
     this.#filling = this.#claim(free).finally(() => {
       this.#filling = undefined
@@ -75,21 +78,24 @@ export class Worker implements TaskWorker {
 
   get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
 
-  /** A place for a task that is about to be created, if one is free and nobody waits for it. Give it back, or `begin`. */
+  /**
+   * Reserves a place for a task that is about to be created, where one is free and no task waits. Then call `giveBack`
+   * or `begin`.
+   */
   reserve (): Place | undefined {
     if (this.#stopped !== undefined || this.#queued || this.#free <= 0) return undefined
     this.#reserved++
-    return { worker: this, claim: { worker: this.#id, due: Date.now() + this.#parts.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
+    return { worker: this, claim: { worker: this.#id, due: Date.now() + this.#context.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
   }
 
-  /** A task may wait: no place is reserved until it has been looked for. */
+  /** A task may wait: places are reserved again once the queue was read. */
   queued (): void { this.#queued = true }
 
   giveBack (): void { this.#reserved-- }
 
   /**
-   * Runs a task that is created in the place reserved for it, perhaps before it is on disk: what it appends stands
-   * behind its creation in the queue of commits. The task after this attempt; undefined where the attempt did not end it.
+   * Runs a task in its reserved place, possibly before its creation is on disk: its updates stand behind its creation
+   * in the queue of commits. Resolves to the task after this attempt; undefined where the attempt did not end it.
    */
   async begin ({ fence }: Place, fold: TaskFold): Promise<TaskRecord | undefined> {
     this.#reserved--
@@ -101,11 +107,11 @@ export class Worker implements TaskWorker {
     return fold.state === 'working' ? undefined : fold.record()
   }
 
-  /** A task that was begun could not be created. */
+  /** The creation of a task that was begun has failed. */
   abandon (id: string, reason: Error): void { this.#running.get(id)?.run.abort(reason) }
 
   async #claim (limit: number): Promise<void> {
-    const { commit, tasks, readers, settings, nudge } = this.#parts
+    const { commit, tasks, readers, settings, nudge } = this.#context
     try {
       const { leaseMs, retries } = settings
       for (const { row, event } of await commit.write(() => tasks.take({ queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries }))) {
@@ -114,7 +120,7 @@ export class Worker implements TaskWorker {
         else nudge()
       }
     } catch (error) {
-      // the next tick tries again
+      // the next timer retries
       settings.log.warn({ err: error }, 'no task could be claimed')
       await delay(settings.claimMs, undefined, { ref: false })
     }
@@ -122,15 +128,15 @@ export class Worker implements TaskWorker {
 
   #start (row: TaskRow): void {
     const { key, attempt, turn, seq } = row
-    const { tasks } = this.#parts
+    const { tasks } = this.#context
     const fold = tasks.fold(row)
-    // canceled between the commit and now
+    // canceled since the commit
     if (isTerminal(fold.state)) return
     this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0)
   }
 
   #run (fence: Fence, fold: TaskFold, size: number): Promise<void> {
-    const { settings } = this.#parts
+    const { settings } = this.#context
     const task = fold.record()
     const run = new TaskRun(task, {
       timeoutMs: this.#limits.timeoutMs,
@@ -156,11 +162,11 @@ export class Worker implements TaskWorker {
   }
 
   async #append (running: Running, updates: readonly TaskUpdate[]): Promise<number> {
-    const { commit, tasks, readers, settings, nudge } = this.#parts
+    const { commit, tasks, readers, settings, nudge } = this.#context
     const { fence, fold, run: { task: { id } } } = running
     const prepared = prepareUpdates(updates, Date.now())
     const chars = prepared.texts.reduce((sum, text) => sum + text.length, 0)
-    // an end has to fit, always
+    // an end must always fit
     if (prepared.state === undefined) tasks.checkSize(id, running.size + chars, settings.maxTaskChars)
     running.size += chars
     const events = await commit.write(() => tasks.append(fence, id, prepared))
@@ -173,18 +179,18 @@ export class Worker implements TaskWorker {
   }
 
   #save (running: Running): void {
-    const { commit, tasks, settings } = this.#parts
+    const { commit, tasks, settings } = this.#context
     const { fold, fence } = running
     running.unsaved = 0
     commit.write(() => { running.saveAt = Math.max(MIN_SNAPSHOT_CHARS, tasks.saveSnapshot(fence.key, fold)) })
-      // only reading gets slower without it
+      // without it, only reading gets slower
       .catch((error: unknown) => { settings.log.debug({ err: error }, 'a snapshot could not be written') })
   }
 
-  /** Renews the leases; who has lost one hears of it. */
+  /** Renews the leases, and aborts runs whose lease is lost. */
   beat (): void {
-    const { commit, tasks, settings } = this.#parts
-    const all = this.#held()
+    const { commit, tasks, settings } = this.#context
+    const all = this.#inDatabase()
     for (let i = 0; i < all.length; i += BATCH) {
       const some = all.slice(i, i + BATCH)
       const due = Date.now() + settings.leaseMs
@@ -194,27 +200,27 @@ export class Worker implements TaskWorker {
     }
   }
 
-  /** After a commit of another process: it may have canceled, or taken over. */
+  /** After a commit of another process, which may have canceled or taken over tasks. */
   look (): void {
-    this.#drop(this.#held().filter(({ fence }) => !this.#parts.tasks.holds(fence)))
+    this.#drop(this.#inDatabase().filter(({ fence }) => !this.#context.tasks.holds(fence)))
   }
 
-  /** What runs and is in the database. */
-  #held (): Running[] { return [...this.#running.values()].filter(({ fence }) => fence.key !== 0) }
+  /** The running tasks that are in the database. */
+  #inDatabase (): Running[] { return [...this.#running.values()].filter(({ fence }) => fence.key !== 0) }
 
   #drop (lost: readonly Running[]): void {
     for (const { fence, run } of lost) {
       if (this.#running.get(run.task.id)?.run !== run) continue
-      const canceled = this.#parts.tasks.findKey(fence.key)?.state === 'canceled'
+      const canceled = this.#context.tasks.findKey(fence.key)?.state === 'canceled'
       run.abort(canceled ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
     }
   }
 
-  /** Ends tasks of the queue whose questions nobody answers. */
+  /** Fails tasks of the queue that have waited for input longer than `inputMs`. */
   async endWaiting (): Promise<void> {
     const { inputMs } = this.#limits
     if (inputMs === undefined) return
-    const { commit, tasks, readers, nudge } = this.#parts
+    const { commit, tasks, readers, nudge } = this.#context
     for (let last = BATCH; last === BATCH;) {
       const now = Date.now()
       const ended = await commit.write(() => tasks.endWaiting(this.queue, now - inputMs, now, BATCH))
@@ -234,7 +240,7 @@ export class Worker implements TaskWorker {
   }
 
   async #stop (drainMs: number): Promise<void> {
-    const { settings } = this.#parts
+    const { settings } = this.#context
     await this.#filling
     const all = [...this.#running.values()]
     const done = Promise.all(all.map(async ({ done }) => { await done }))
@@ -245,7 +251,7 @@ export class Worker implements TaskWorker {
     if (drainMs > 0) await within(drainMs)
     const reason = new WorkerStoppedError()
     for (const { run } of all) run.stop(reason)
-    // an end that cannot be written must not hold up the stop: its lease runs out by itself
+    // an end that cannot be written must not delay the stop: its lease expires
     await within(settings.graceMs + 200)
     const left = all.filter(({ end }) => end === 'release')
     this.#running.clear()
@@ -253,8 +259,10 @@ export class Worker implements TaskWorker {
   }
 
   async #release (fences: readonly Fence[]): Promise<void> {
-    const { commit, tasks, settings, nudge } = this.#parts
+    const { commit, tasks, settings, nudge } = this.#context
     await commit.write(() => { for (const fence of fences) tasks.release(fence) })
-      .then(() => { nudge(true) }, (error: unknown) => { settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will run out') })
+      .then(() => { nudge(true) }, (error: unknown) => {
+        settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will expire')
+      })
   }
 }

@@ -102,17 +102,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isStream) return this.#end()
     const { id } = this.request
     const isExpected = id !== undefined && (!this.isSuccess || this.#mediaType === 'application/json')
-    const text = isExpected || !this.isSuccess ? Buffer.concat(this.#chunks).toString() : ''
+    const text = isExpected || !this.isSuccess ? this.#text : ''
     if (isExpected) this.#deliver(text)
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
-    else this.#end(id === undefined ? undefined : new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
+    else if (id === undefined) this.#end()
+    else this.#end(new RpcError(CODES.internalError, 'the HTTP response does not answer the request'))
   }
 
   onResponseError (_controller: Dispatcher.DispatchController, err: Error): void {
     // a refusal counts although its body is not complete
-    if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, Buffer.concat(this.#chunks).toString()) : err)
+    if (!this.#isOver) this.#end(this.status >= 400 ? new HttpError(this.status, this.#text) : err)
   }
+
+  get #text (): string { return Buffer.concat(this.#chunks).toString() }
 
   #end (err?: Error): void {
     this.#isOver = true
@@ -128,7 +131,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length
     this.#chunks.push(chunk)
     if (this.#bytes <= this.#owner.maxMessageBytes) return
-    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, Buffer.concat(this.#chunks).toString()))
+    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, this.#text))
   }
 
   /**
@@ -144,7 +147,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #message (message: RpcMessage): void {
-    if (message.method === undefined && message.id !== undefined && message.id === this.request.id) this.isAnswered = true
+    const { id, method } = message
+    if (method === undefined && id !== undefined && id === this.request.id) this.isAnswered = true
     this.#owner.message(this, message)
   }
 

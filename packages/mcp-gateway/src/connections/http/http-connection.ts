@@ -3,16 +3,18 @@ import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
 import { CallTimeoutError } from '../../errors.js'
 import { RpcError } from '../../protocol/json-rpc.js'
-import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
+import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
 import type { Transport } from '../../session/transport.js'
-import type { Binding, Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
+import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { redactor, type Redact } from '../redact.js'
 import { HttpError } from './exchange.js'
 import type { OAuth } from './oauth.js'
-import { paramHeaders } from './param-headers.js'
+import { paramHeaders, type ParametersOf } from './param-headers.js'
 import { StreamableTransport } from './streamable-transport.js'
+
+type ErrnoException = NodeJS.ErrnoException
 
 /** Longest wait in ms for the server's answer to the end of its session. */
 const GOODBYE_MS = 200
@@ -55,7 +57,7 @@ export class HttpConnection implements Connection {
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.isMisconfigured) {
-      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
+      this.#failure = unsetVariables(this.missingEnv)
       throw this.#failure
     }
     const { oauth } = this.#config
@@ -73,7 +75,8 @@ export class HttpConnection implements Connection {
       try {
         const { startTimeoutMs } = this.#parts.limits
         // servers of the older era may not answer server/discover: use a short timeout
-        await session.connect(next === 'modern' && binding === undefined ? Math.min(startTimeoutMs / 2, PROBE_MS) : startTimeoutMs)
+        const isProbe = next === 'modern' && binding === undefined
+        await session.connect(isProbe ? Math.min(startTimeoutMs / 2, PROBE_MS) : startTimeoutMs)
         this.#known.binding = next
         return
       } catch (err) {
@@ -117,9 +120,9 @@ export class HttpConnection implements Connection {
   problemOf (err: unknown): string {
     if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
     if (err instanceof HttpError) return this.redact(shortened(statusText(err)))
-    const { message, code, cause } = err as { message?: string, code?: unknown, cause?: { message?: string, code?: string } }
+    const { message, code = 'no reason given', cause } = err as Partial<ErrnoException> & { cause?: Partial<ErrnoException> }
     const why = cause?.message || cause?.code
-    return this.redact(shortened(`${message || String(code ?? 'no reason given')}${why === undefined ? '' : `: ${why}`}`))
+    return this.redact(shortened(`${message || code}${why === undefined ? '' : `: ${why}`}`))
   }
 
   async isStale (err: unknown): Promise<boolean> {
@@ -148,20 +151,12 @@ export class HttpConnection implements Connection {
   }
 
   async #createSession (binding: Binding): Promise<Session> {
-    const { name, allow, deny, timeout } = this.#config
-    const { limits, log, onChange, onUpdated } = this.#parts
-    const session: Session = new Session(await this.#createTransport(binding, tool => session.knownTools(tool)?.headerParameters(tool) ?? []), {
-      name,
-      limits,
-      callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
-      allow,
-      deny,
+    const parametersOf = (tool: string): readonly HeaderParameter[] => session.knownTools(tool)?.headerParameters(tool) ?? []
+    const session: Session = new Session(await this.#createTransport(binding, parametersOf), {
+      ...sessionOptions(this.#config, this.#parts, this.redact),
       isModern: binding === 'modern',
       onInvalidHeader: binding === 'modern' ? (tool, problem) => this.#reportTool(tool, problem) : undefined,
-      hasReliableNotifications: false,
-      onChange,
-      onUpdated,
-      onTrouble: err => log.debug({ mcpServer: name, err: this.redact(err.message) }, 'trouble with an MCP server')
+      hasReliableNotifications: false
     })
     return session
   }
@@ -170,16 +165,18 @@ export class HttpConnection implements Connection {
   #reportTool (tool: string, problem: string): void {
     if (this.#reported.has(tool)) return
     this.#reported.add(tool)
-    this.#parts.log.warn({ mcpServer: this.#config.name, tool, problem: this.redact(problem) }, 'a tool is left out of the list: its input schema has an invalid x-mcp-header')
+    const { name } = this.#config
+    this.#parts.log.warn({ mcpServer: name, tool, problem: this.redact(problem) }, 'a tool is left out: its x-mcp-header is invalid')
   }
 
-  async #createTransport (binding: Binding, parametersOf: (tool: string) => readonly HeaderParameter[]): Promise<Transport> {
+  async #createTransport (binding: Binding, parametersOf: ParametersOf): Promise<Transport> {
     const { headers = {} } = this.#config
     this.#streamable = undefined
     if (binding === 'sse') {
       const { HttpSseTransport } = await import('./http-sse-transport.js')
-      const provider = this.#oauth?.provider
-      return new HttpSseTransport(this.#url, { requestInit: { headers }, fetch: this.#fetch, ...provider !== undefined && { authProvider: provider } })
+      const { provider } = this.#oauth ?? {}
+      const options = { requestInit: { headers }, fetch: this.#fetch }
+      return new HttpSseTransport(this.#url, provider === undefined ? options : { ...options, authProvider: provider })
     }
     const transport = new StreamableTransport({
       url: this.#url,
@@ -196,7 +193,8 @@ export class HttpConnection implements Connection {
   /** For the SDK's OAuth and SSE clients. Headers of the configuration go to no other origin. */
   readonly #fetch = async (url: string | URL, init?: object): Promise<Response> => {
     const headers = new Headers((init as RequestInit | undefined)?.headers)
-    if (new URL(url).origin === this.#url.origin) for (const [name, value] of Object.entries(this.#config.headers ?? {})) headers.set(name, value)
+    const configured = new URL(url).origin === this.#url.origin ? this.#config.headers ?? {} : {}
+    for (const [name, value] of Object.entries(configured)) headers.set(name, value)
     return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
   }
 
@@ -210,7 +208,9 @@ export class HttpConnection implements Connection {
 }
 
 /** Failures to connect. A response that is cut short shows nothing about other requests. */
-const UNREACHABLE: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT'])
+const UNREACHABLE: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT'
+])
 
 /** A response that is not a success, with its body. */
 function statusText ({ status, body }: HttpError): string {
@@ -219,7 +219,8 @@ function statusText ({ status, body }: HttpError): string {
 }
 
 function isRefusal (err: unknown): boolean {
-  return err instanceof RpcError || (err instanceof HttpError && err.status < 500 && ![401, 403, 429].includes(err.status))
+  if (err instanceof HttpError) return err.status < 500 && ![401, 403, 429].includes(err.status)
+  return err instanceof RpcError
 }
 
 /** How a server of the older era may fail on an unknown method, apart from a refusal. */

@@ -13,11 +13,13 @@ export class OAuth {
   #lastChallenge: string | undefined
 
   /** @param fetch for the authorization server and its metadata */
-  constructor ({ client_id: clientId, client_secret: clientSecret, scope, issuer }: NonNullable<McpServerConfig['oauth']>, url: URL, fetch: FetchLike) {
+  constructor (credentials: NonNullable<McpServerConfig['oauth']>, url: URL, fetch: FetchLike) {
     this.#url = url
     this.#fetch = fetch
-    const options = { clientId, clientSecret, ...scope !== undefined && { scope }, ...issuer !== undefined && { expectedIssuer: issuer } }
-    this.provider = new ClientCredentialsProvider(options as { clientId: string, clientSecret: string, expectedIssuer: string })
+    const { client_id: clientId, client_secret: clientSecret, scope, issuer } = credentials
+    this.provider = new ClientCredentialsProvider({
+      clientId, clientSecret, ...scope !== undefined && { scope }, ...issuer !== undefined && { expectedIssuer: issuer }
+    } as { clientId: string, clientSecret: string, expectedIssuer: string })
   }
 
   get authorization (): string | undefined {
@@ -36,12 +38,17 @@ export class OAuth {
   }
 
   async #renew (status: number, challenge: string): Promise<boolean> {
-    const { resourceMetadataUrl, scope, error } = extractWWWAuthenticateParams(new Response(null, { status, headers: { 'www-authenticate': challenge } }))
+    const refusal = new Response(null, { status, headers: { 'www-authenticate': challenge } })
+    const { resourceMetadataUrl, scope, error } = extractWWWAuthenticateParams(refusal)
     if (status === 403) {
       if (error !== 'insufficient_scope' || challenge === this.#lastChallenge) return false
       this.#lastChallenge = challenge
     }
-    const options = { serverUrl: this.#url, fetchFn: this.#fetch, ...resourceMetadataUrl !== undefined && { resourceMetadataUrl }, ...scope !== undefined && { scope } }
-    return await auth(this.provider, options) === 'AUTHORIZED'
+    return await auth(this.provider, {
+      serverUrl: this.#url,
+      fetchFn: this.#fetch,
+      ...resourceMetadataUrl !== undefined && { resourceMetadataUrl },
+      ...scope !== undefined && { scope }
+    }) === 'AUTHORIZED'
   }
 }

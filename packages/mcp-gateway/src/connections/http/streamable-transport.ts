@@ -58,8 +58,9 @@ export class StreamableTransport implements Transport, ExchangeOwner {
   }
 
   send (message: RpcMessage): void {
-    const { id, method } = message
-    this.#dispatch({ method: 'POST', body: JSON.stringify(message), headers: this.#options.headersOf?.(message), id: method === undefined ? undefined : id })
+    const id = message.method === undefined ? undefined : message.id
+    const headers = this.#options.headersOf?.(message)
+    this.#dispatch({ method: 'POST', body: JSON.stringify(message), headers, id })
   }
 
   async initialized (revision: string): Promise<void> {
@@ -136,13 +137,18 @@ export class StreamableTransport implements Transport, ExchangeOwner {
   #resume ({ request, isStream, lastEventId, retryMs }: Exchange, err: Error | undefined): boolean {
     const key = keyOf(request)!
     if (this.#isClosed || this.#isModern || err instanceof RpcError) return false
-    if (isStream ? lastEventId === undefined && key !== STANDALONE : request.method !== 'GET' || err === undefined || isRefusal(err)) return false
+    const canResume = isStream
+      ? lastEventId !== undefined || key === STANDALONE
+      : request.method === 'GET' && err !== undefined && !isRefusal(err)
+    if (!canResume) return false
     const failures = isStream ? 0 : (request.failures ?? 0) + 1
     if (failures > MAX_RESUMES) return false
     const last = lastEventId ?? request.headers?.[HEADERS.lastEventId]
-    const again: ExchangeRequest = { method: 'GET', id: request.id, failures, ...last !== undefined && { headers: { [HEADERS.lastEventId]: last } } }
-    const ms = retryMs === undefined ? backoff(failures + 1, { firstMs: RESUME_MS, maxMs: RESUME_MAX_MS }) : Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS)
-    const timer = setTimeout(() => this.#dispatch(again), ms)
+    const headers = last === undefined ? undefined : { [HEADERS.lastEventId]: last }
+    const ms = retryMs === undefined
+      ? backoff(failures + 1, { firstMs: RESUME_MS, maxMs: RESUME_MAX_MS })
+      : Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS)
+    const timer = setTimeout(() => this.#dispatch({ method: 'GET', id: request.id, headers, failures }), ms)
     this.#open.set(key, { cancel: () => clearTimeout(timer) })
     return true
   }
@@ -171,7 +177,8 @@ export class StreamableTransport implements Transport, ExchangeOwner {
     if (key !== undefined) this.#open.set(key, exchange)
     const common = this.#headers[request.method]
     const headers = request.headers === undefined ? common : { ...common, ...request.headers }
-    this.#options.agent.dispatch({ origin, path: `${pathname}${search}`, method: request.method, headers, body: request.body ?? null }, exchange)
+    const { method, body = null } = request
+    this.#options.agent.dispatch({ origin, path: `${pathname}${search}`, method, headers, body }, exchange)
   }
 
   #updateHeaders (): void {

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
-import type { Connection, ConnectionContext, End, KnownBinding } from '../connection.js'
+import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { redactor, type Redact } from '../redact.js'
 import { describeExit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
-import { unfilledVariables, type NamedServer } from '../../config/server-config.js'
+import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 import { StdioTransport } from './stdio-transport.js'
@@ -64,16 +64,9 @@ export class StdioConnection implements Connection {
     const isModern = known.binding === 'modern'
     this.#known = known
     this.session = new Session(this.#transport, {
-      name: config.name,
-      limits,
-      callTimeoutMs: config.timeout === undefined ? limits.callTimeoutMs : config.timeout * 1000,
+      ...sessionOptions(config, parts, this.redact),
       isModern,
-      hasReliableNotifications: !isModern,
-      allow: config.allow,
-      deny: config.deny,
-      onChange: parts.onChange,
-      onUpdated: parts.onUpdated,
-      onTrouble: err => log.debug({ mcpServer: config.name, err: this.redact(err.message) }, 'trouble with an MCP server')
+      hasReliableNotifications: !isModern
     })
   }
 
@@ -84,7 +77,7 @@ export class StdioConnection implements Connection {
 
   async open (signal: AbortSignal): Promise<void> {
     if (this.isMisconfigured) {
-      this.#failure = new Error(`${this.missingEnv.join(', ')} ${this.missingEnv.length === 1 ? 'is' : 'are'} not set, though its entry needs it: set it in the environment of the service`)
+      this.#failure = unsetVariables(this.missingEnv)
       throw this.#failure
     }
     const stop = (): void => { this.close().catch(() => {}) }
