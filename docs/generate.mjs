@@ -129,8 +129,8 @@ function limitsTable () {
 function decisionsTable () {
   const names = readdirSync(new URL('docs/decisions/', root)).filter(name => /^\d{4}-/.test(name)).sort()
   return table(['Decision', 'Status'], names.map(name => {
-    const [, number, title, status] = /^# (\d+)\. (.+)\n\nStatus: (.+)\.\n/.exec(read(`docs/decisions/${name}`)) ?? []
-    if (status === undefined) throw new Error(`docs/decisions/${name} does not begin with a numbered title and its status`)
+    const [, number, title, status] = /^# (\d+)\. (.+)\n\nStatus: (.+?)\.?\n/.exec(read(`docs/decisions/${name}`)) ?? []
+    if (status === undefined) throw new Error(`docs/decisions/${name} must begin with a numbered title and its status`)
     return [`${number}. [${title}](${name})`, status]
   }))
 }
@@ -142,7 +142,7 @@ function packagesTable () {
     [`[\`${folder}\`](${folder}/README.md)`, sentence(JSON.parse(read(`${folder}/package.json`)).description)]))
 }
 
-/** What the sources import, as a Mermaid picture. What is only typed, or loaded where it is installed, has a dotted arrow. */
+/** The imports of the sources as a Mermaid picture; arrows to optional packages and of type imports are dotted. */
 function packagesPicture () {
   const arrows = new Map(packageArrows(importsOfSources()).map(({ from, to, type }) => [`${from} ${to}`, type ? '-. types .->' : '-->']))
   const { name, optionalDependencies } = JSON.parse(read('apps/host/package.json'))
@@ -156,7 +156,7 @@ function packagesPicture () {
 function transitionsTable () {
   return table(['State', 'What may follow'], Object.entries(transitions).map(([state, next]) => {
     const ways = Object.entries(next).map(([verb, to]) => `${verb}: \`${to}\``)
-    return [`\`${state}\``, ways.join(', ') || 'nothing; it is an end']
+    return [`\`${state}\``, ways.join(', ') || 'nothing; the state is terminal']
   }))
 }
 
@@ -199,7 +199,7 @@ function table (head, rows) {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** A page with its generated parts made anew. */
+/** A page with its generated parts written again. */
 function filled (text, file) {
   let out = text
   for (const [whole, name] of text.matchAll(/^<!-- generated: ([^>]+?) -->$[^]*?^<!-- end -->$/gm)) {

@@ -21,7 +21,8 @@ export interface LogMessage {
 }
 
 /** A prompt or a resource template whose argument is completed. */
-export type CompletionRef = { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
+export type CompletionRef =
+  { readonly type: 'ref/prompt', readonly name: string } | { readonly type: 'ref/resource', readonly uri: string }
 
 export interface CompletionArgument {
   readonly name: string

@@ -42,7 +42,9 @@ const CHANGES = {
   '2025-03-26': { batches: true, audio: true },
   '2025-06-18': { batches: false, resourceLinks: true, structuredContent: 'object' },
   '2025-11-25': { primingEvents: true, toolErrorsAsResults: true, elicitationModes: true, coreTasks: true },
-  '2026-07-28': { primingEvents: false, structuredContent: 'any', coreTasks: false, tasksExtension: true, resultTypes: true }
+  '2026-07-28': {
+    primingEvents: false, structuredContent: 'any', coreTasks: false, tasksExtension: true, resultTypes: true
+  }
 } as const satisfies Record<Revision, Partial<Features>>
 
 const OLDEST_FIRST: readonly Revision[] = [...MODERN_REVISIONS, ...LEGACY_REVISIONS].reverse()
@@ -55,54 +57,32 @@ function accumulate (): Record<Revision, Features> {
   return byRevision(revision => (current = { ...current, ...CHANGES[revision] }))
 }
 
-/** The fields of each kind of definition, in the order in which they are sent, with the revision that brought them. */
+/** The fields of each kind of definition, in the order in which they are sent. */
 const FIELDS = {
-  tools: {
-    name: '2024-11-05',
-    title: '2025-06-18',
-    description: '2024-11-05',
-    icons: '2025-11-25',
-    inputSchema: '2024-11-05',
-    outputSchema: '2025-06-18',
-    execution: '2025-11-25',
-    annotations: '2025-03-26',
-    _meta: '2025-06-18'
-  },
-  resources: {
-    uri: '2024-11-05',
-    name: '2024-11-05',
-    title: '2025-06-18',
-    description: '2024-11-05',
-    icons: '2025-11-25',
-    mimeType: '2024-11-05',
-    size: '2024-11-05',
-    annotations: '2024-11-05',
-    _meta: '2025-06-18'
-  },
-  templates: {
-    uriTemplate: '2024-11-05',
-    name: '2024-11-05',
-    title: '2025-06-18',
-    description: '2024-11-05',
-    icons: '2025-11-25',
-    mimeType: '2024-11-05',
-    annotations: '2024-11-05',
-    _meta: '2025-06-18'
-  },
-  prompts: {
-    name: '2024-11-05',
-    title: '2025-06-18',
-    description: '2024-11-05',
-    icons: '2025-11-25',
-    arguments: '2024-11-05',
-    _meta: '2025-06-18'
-  }
-} as const satisfies Record<ListKind, Readonly<Record<string, Revision>>>
+  tools: ['name', 'title', 'description', 'icons', 'inputSchema', 'outputSchema', 'execution', 'annotations', '_meta'],
+  resources: ['uri', 'name', 'title', 'description', 'icons', 'mimeType', 'size', 'annotations', '_meta'],
+  templates: ['uriTemplate', 'name', 'title', 'description', 'icons', 'mimeType', 'annotations', '_meta'],
+  prompts: ['name', 'title', 'description', 'icons', 'arguments', '_meta']
+} as const satisfies Record<ListKind, readonly string[]>
+
+/** The revision that brought a field, of all kinds or of one. The other fields are as old as the protocol. */
+const SINCE: Readonly<Record<string, Revision>> = {
+  'tools.annotations': '2025-03-26',
+  title: '2025-06-18',
+  outputSchema: '2025-06-18',
+  _meta: '2025-06-18',
+  icons: '2025-11-25',
+  execution: '2025-11-25'
+}
+
+type DefinitionFields = Readonly<Record<ListKind, readonly string[]>>
 
 /** The fields that a definition may have in each revision, in the order in which they are sent. */
-export const definitionFields: Readonly<Record<Revision, Readonly<Record<ListKind, readonly string[]>>>> = byRevision(revision => {
-  const fieldsOf = (kind: ListKind): string[] => Object.entries(FIELDS[kind]).filter(([, since]) => since <= revision).map(([field]) => field)
-  return { tools: fieldsOf('tools'), resources: fieldsOf('resources'), templates: fieldsOf('templates'), prompts: fieldsOf('prompts') }
+export const definitionFields: Readonly<Record<Revision, DefinitionFields>> = byRevision(revision => {
+  const since = (kind: string, field: string): Revision => SINCE[field] ?? SINCE[`${kind}.${field}`] ?? '2024-11-05'
+  return Object.fromEntries(Object.entries(FIELDS).map(([kind, fields]) => {
+    return [kind, fields.filter(field => since(kind, field) <= revision)]
+  })) as unknown as DefinitionFields
 })
 
 function byRevision<T> (valueOf: (revision: Revision) => T): Record<Revision, T> {

@@ -23,9 +23,10 @@ export const NAME_PARAMETERS: ReadonlyMap<string, 'name' | 'uri' | 'taskId'> = n
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const ENCODED = /^=\?base64\?(.*)\?=$/
 
-/** A value as a header carries it: visible ASCII unchanged, anything else, also the empty string, as base64 of its UTF-8. */
+/** A value as a header carries it: visible ASCII unchanged, any other value as base64 of its UTF-8. */
 export function encodeHeader (value: string): string {
-  return PLAIN.test(value) && !/^=\?base64\?.*\?=$/i.test(value) ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
+  const isPlain = PLAIN.test(value) && !/^=\?base64\?.*\?=$/i.test(value)
+  return isPlain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
 }
 
 /** The value that a header stands for; undefined if its base64, or the UTF-8 in it, is invalid. */

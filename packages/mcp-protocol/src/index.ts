@@ -1,5 +1,7 @@
 // Every export of this file is public API.
-export { ASSUMED_REVISION, eraOf, isLegacy, isModern, LEGACY_REVISIONS, MODERN_REVISIONS, namesModern, NEWEST_LEGACY } from './revisions.js'
+export {
+  ASSUMED_REVISION, eraOf, isLegacy, isModern, LEGACY_REVISIONS, MODERN_REVISIONS, namesModern, NEWEST_LEGACY
+} from './revisions.js'
 export type { Era, LegacyRevision, ModernRevision, Revision } from './revisions.js'
 export { definitionFields, features } from './features.js'
 export type { Features } from './features.js'
@@ -11,7 +13,12 @@ export { MODERN_META, RELATED_TASK, TASKS_EXTENSION } from './meta-keys.js'
 export { decodeHeader, encodeHeader, HEADERS, NAME_PARAMETERS } from './headers.js'
 export { argumentAt, encodeParameters, headerMatches, readHeaderParameters } from './param-headers.js'
 export type { HeaderParameter, HeaderParameters } from './param-headers.js'
-export { declaresTasks, ELICITATION_ACTIONS, isResponseTo, isServerRequestMethod, missingCapabilities, readCapabilities, TASKS_CAPABILITY } from './server-requests.js'
-export type { ClientCapabilities, InputResponse, ServerRequest } from './server-requests.js'
+export {
+  declaresTasks, ELICITATION_ACTIONS, isResponseTo, isServerRequestMethod, missingCapabilities, readCapabilities,
+  TASKS_CAPABILITY
+} from './server-requests.js'
+export type {
+  ClientCapabilities, InputRequests, InputResponse, InputResponses, ServerRequest
+} from './server-requests.js'
 export { isLogLevel, LOG_LEVELS } from './call.js'
 export type { CallProgress, Completion, CompletionArgument, CompletionRef, LogLevel, LogMessage } from './call.js'

@@ -23,44 +23,49 @@ const MAX_DEPTH = 16
 /** An RFC 9110 token. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
+const TYPES: readonly unknown[] = ['string', 'integer', 'boolean']
 
 /** Keywords of JSON Schema whose value maps names to schemas. */
-const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
+const MAPS: readonly string[] = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']
 /** Keywords whose value is data. */
-const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'x-mcp-header'])
+const DATA: readonly string[] = ['const', 'default', 'enum', 'examples', 'x-mcp-header']
 
 /** Reads the marks of an input schema. The walk is bounded; read once per tool. */
 export function readHeaderParameters (schema: unknown): HeaderParameters {
   const parameters: HeaderParameter[] = []
-  const problems: string[] = []
-  visit(schema, [], true, { parameters, problems })
-  return { parameters, problem: problems[0] }
-}
-
-/** @param isReachable whether the schema is reached from the root through `properties` alone */
-function visit (schema: unknown, path: readonly string[], isReachable: boolean, found: { readonly parameters: HeaderParameter[], readonly problems: string[] }): void {
-  if (path.length > MAX_DEPTH || !isRecord(schema)) return
-  const { 'x-mcp-header': name, type } = schema
-  if (name !== undefined) {
-    const problem = isReachable && path.length > 0 ? problemOf(name, type) : 'x-mcp-header is permitted on properties alone, reached from the root through `properties`'
+  let problem: string | undefined
+  const visit: Visitor = ({ 'x-mcp-header': name, type }, path, isReachable) => {
+    if (name === undefined) return
     const header = `mcp-param-${String(name).toLowerCase()}`
-    if (found.parameters.some(other => other.header === header)) found.problems.push(`${path.join('.')}: the x-mcp-header ${String(name)} occurs twice`)
-    if (problem === undefined) found.parameters.push({ header, path, type: type as HeaderParameter['type'] })
-    else found.problems.push(`${path.join('.')}: ${problem}`)
-  }
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (DATA.has(keyword)) continue
-    const isProperties = keyword === 'properties'
-    for (const [key, inner] of isRecord(value) && MAPS.has(keyword) ? Object.entries(value) : [value].flat().map(one => [keyword, one] as const)) {
-      visit(inner, [...path, key], isReachable && isProperties, found)
+    const fault = isReachable && path.length > 0 ? faultOf(name, type) : 'it is not reached through `properties` alone'
+    const isTwice = parameters.some(other => other.header === header)
+    if (isTwice || fault !== undefined) {
+      const what = `the x-mcp-header ${JSON.stringify(name)} of ${path.join('.')}`
+      problem ??= `${what} is invalid: ${fault ?? 'another property has the same'}`
     }
+    if (fault === undefined) parameters.push({ header, path, type: type as HeaderParameter['type'] })
+  }
+  walk(schema, [], true, visit)
+  return { parameters, problem }
+}
+
+type Visitor = (schema: Readonly<Record<string, unknown>>, path: readonly string[], isReachable: boolean) => void
+
+/** Visits a schema and those within it. `isReachable`: from the root through `properties` alone. */
+function walk (schema: unknown, path: readonly string[], isReachable: boolean, visit: Visitor): void {
+  if (path.length > MAX_DEPTH || !isRecord(schema)) return
+  visit(schema, path, isReachable)
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (DATA.includes(keyword)) continue
+    const isMap = MAPS.includes(keyword) && isRecord(value)
+    const inner = isMap ? Object.entries(value) : [value].flat().map(one => [keyword, one] as const)
+    for (const [key, one] of inner) walk(one, [...path, key], isReachable && keyword === 'properties', visit)
   }
 }
 
-function problemOf (name: unknown, type: unknown): string | undefined {
-  if (typeof name !== 'string' || !TOKEN.test(name)) return `the x-mcp-header ${JSON.stringify(name)} is not an RFC 9110 token`
-  return TYPES.has(type) ? undefined : 'x-mcp-header is permitted on the types string, integer and boolean'
+function faultOf (name: unknown, type: unknown): string | undefined {
+  if (typeof name !== 'string' || !TOKEN.test(name)) return 'it is not an RFC 9110 token'
+  return TYPES.includes(type) ? undefined : 'the property must have the type string, integer or boolean'
 }
 
 /** The argument at a path; undefined if it, or an object above it, is absent. */
@@ -71,14 +76,15 @@ export function argumentAt (args: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * The headers that repeat the arguments of a call, for those that are a string, a boolean or a safe integer. A value that
- * is not of the declared type is sent too: the server then reports the type, not the header.
+ * The headers that repeat the arguments of a call, for those that are a string, a boolean or a safe integer. A value
+ * that is not of the declared type is sent too: the server then reports the type, not the header.
  */
 export function encodeParameters (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { header, path } of parameters) {
     const value = argumentAt(args, path)
-    if (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)) headers[header] = encodeHeader(String(value))
+    const canSend = typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)
+    if (canSend) headers[header] = encodeHeader(String(value))
   }
   return headers
 }
@@ -87,6 +93,6 @@ export function encodeParameters (parameters: readonly HeaderParameter[], args: 
 export function headerMatches (header: string, value: unknown, type: HeaderParameter['type']): boolean {
   const decoded = decodeHeader(header.trim())
   if (decoded === undefined) return false
-  if (type === 'integer' && typeof value === 'number') return /^-?\d+(\.0+)?$/.test(decoded) && Number(decoded) === value
-  return decoded === String(value)
+  const isNumber = type === 'integer' && typeof value === 'number'
+  return isNumber ? /^-?\d+(\.0+)?$/.test(decoded) && Number(decoded) === value : decoded === String(value)
 }

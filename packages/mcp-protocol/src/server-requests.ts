@@ -1,7 +1,7 @@
 import { isRecord } from './is-record.js'
 import { TASKS_EXTENSION } from './meta-keys.js'
 
-/** A request of a server to its client: `elicitation/create`, `sampling/createMessage` or `roots/list`, with its parameters. */
+/** A request of a server to its client: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface ServerRequest {
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>> | undefined
@@ -9,6 +9,10 @@ export interface ServerRequest {
 
 /** The result of a server request: `{ action, content? }` of an elicitation, a sampled message, or `{ roots }`. */
 export type InputResponse = Readonly<Record<string, unknown>>
+
+/** Server requests by key, and their responses by the same keys. */
+export type InputRequests<K extends string = string> = Readonly<Record<K, ServerRequest>>
+export type InputResponses<K extends string = string> = Readonly<Record<K, InputResponse>>
 
 export interface ClientCapabilities {
   readonly elicitation?: { readonly form?: object | undefined, readonly url?: object | undefined } | undefined
@@ -28,7 +32,7 @@ export function isServerRequestMethod (method: unknown): boolean {
   return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
 }
 
-/** The capabilities that a client declares. Some clients send null for a capability that they lack, so only objects count. */
+/** The capabilities that a client declares: only objects count, since some clients send null for those they lack. */
 export function readCapabilities (capabilities: Readonly<Record<string, unknown>>): ClientCapabilities {
   return Object.fromEntries(Object.entries(capabilities).filter(([, settings]) => isRecord(settings)))
 }
@@ -42,28 +46,33 @@ export function declaresTasks ({ extensions }: ClientCapabilities): boolean {
  * The capabilities that a client lacks for a server request; undefined if it declares them all.
  * @throws TypeError for a method that clients do not serve
  */
-export function missingCapabilities ({ method, params = {} }: ServerRequest, { elicitation, sampling, roots }: ClientCapabilities): ClientCapabilities | undefined {
+export function missingCapabilities (
+  { method, params = {} }: ServerRequest, { elicitation, sampling, roots }: ClientCapabilities
+): ClientCapabilities | undefined {
   switch (method) {
     case 'elicitation/create': {
       if (params.mode === 'url') return elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined
       // `{}` stands for forms alone: before 2025-11-25 there was no other mode
-      return elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined) ? { elicitation: { form: {} } } : undefined
+      const hasForms = elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+      return hasForms ? undefined : { elicitation: { form: {} } }
     }
     case 'sampling/createMessage': {
       if (sampling === undefined) return { sampling: {} }
       return params.tools !== undefined && sampling.tools === undefined ? { sampling: { tools: {} } } : undefined
     }
     case 'roots/list': return roots === undefined ? { roots: {} } : undefined
-    default: throw new TypeError(`clients do not serve ${JSON.stringify(method)}; use elicitation/create, sampling/createMessage or roots/list`)
+    default: throw new TypeError(`${method} is not elicitation/create, sampling/createMessage or roots/list`)
   }
 }
 
 /** Whether a value has the form of a response to a server request. */
 export function isResponseTo ({ method }: ServerRequest, response: unknown): response is InputResponse {
   if (!isRecord(response)) return false
+  const { action, content } = response
   switch (method) {
-    case 'elicitation/create': return ELICITATION_ACTIONS.includes(response.action) && (response.content === undefined || isRecord(response.content))
-    case 'sampling/createMessage': return typeof response.role === 'string' && response.content !== undefined
+    case 'elicitation/create':
+      return ELICITATION_ACTIONS.includes(action) && (content === undefined || isRecord(content))
+    case 'sampling/createMessage': return typeof response.role === 'string' && content !== undefined
     case 'roots/list': return Array.isArray(response.roots)
     default: return false
   }

@@ -17,26 +17,23 @@ import type { ToolSource } from './tool-source.js'
 /** Time in ms that calls have to end once the application closes; then they are answered with an error. */
 const CLOSE_GRACE_MS = 300
 
-export interface McpContextOptions {
+type SharedOptions = Pick<McpContext, 'info' | 'instructions' | 'limits' | 'log' | 'principalOf'>
+
+export interface McpContextOptions extends SharedOptions {
   readonly sources: readonly ToolSource[]
-  readonly info: Readonly<Record<string, unknown>> & { readonly name: string, readonly version: string }
-  readonly instructions: string | undefined
-  readonly log: Log
-  readonly limits: Limits
   readonly stateKey: Buffer | string | undefined
   readonly tasks: TaskStore | undefined
   /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean
-  readonly principalOf: (request: FastifyRequest) => Principal | undefined
 }
 
 /** What the requests of both eras share. */
 export class McpContext {
-  readonly info: McpContextOptions['info']
+  readonly info: { readonly name: string, readonly version: string }
   readonly instructions: string | undefined
   readonly limits: Limits
   readonly log: Log
-  readonly principalOf: McpContextOptions['principalOf']
+  readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly registry: Registry
   readonly texts: ResultTexts
   readonly lists: ListPages
@@ -50,7 +47,8 @@ export class McpContext {
   readonly tasks: ToolTasks | undefined
 
   /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
-  constructor ({ sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf }: McpContextOptions) {
+  constructor (options: McpContextOptions) {
+    const { sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf } = options
     this.info = info
     this.instructions = instructions
     this.limits = limits
@@ -85,7 +83,8 @@ export class McpContext {
       capabilities.resources.subscribe = true
     }
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
-    if (this.tasks !== undefined && coreTasks) capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+    const hasCoreTasks = this.tasks !== undefined && coreTasks
+    if (hasCoreTasks) capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     if (this.hasTasks && tasksExtension) Object.assign(capabilities, TASKS_CAPABILITY)
     return capabilities
   }

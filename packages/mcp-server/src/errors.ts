@@ -8,10 +8,13 @@ export const InsufficientScopeError = createError<[string]>('MCP_INSUFFICIENT_SC
   'the credentials lack %s; get credentials with that scope', 403)
 
 /** The caller cannot be asked. Arguments: the method of the server request, the reason. */
-export const CannotAskError = createError<[string, string]>('MCP_CANNOT_ASK', 'the caller cannot be asked for %s: %s', 400)
+export const CannotAskError = createError<[string, string]>('MCP_CANNOT_ASK',
+  'the caller cannot be asked for %s: %s', 400)
 
 /** The caller answered a server request with an error. Arguments: the method, the message of the error. */
-export const AskRefusedError = createError<[string, string]>('MCP_ASK_REFUSED', 'the caller refused to answer %s: %s', 400)
+export const AskRefusedError = createError<[string, string]>('MCP_ASK_REFUSED',
+  'the caller refused to answer %s: %s', 400)
 
 /** The caller did not answer a server request in time. Arguments: the method, seconds. */
-export const AskTimeoutError = createError<[string, number]>('MCP_ASK_TIMEOUT', 'the caller did not answer %s within %s s', 400)
+export const AskTimeoutError = createError<[string, number]>('MCP_ASK_TIMEOUT',
+  'the caller did not answer %s within %s s', 400)

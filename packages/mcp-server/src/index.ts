@@ -11,13 +11,14 @@ export type { StdioOptions, StdioServer } from './stdio/serve-stdio.js'
 export { defineTools } from './sources/local-tools.js'
 export type { LocalTool } from './sources/local-tools.js'
 export type {
-  CallContext, PromptArgument, PromptDefinition, PromptResult, PromptSource, Relay, ResourceContents, ResourceDefinition,
-  ResourceSource, TaskSource, TaskSupport, TemplateDefinition, ToolDefinition, ToolResult, ToolSource
+  CallContext, PromptArgument, PromptDefinition, PromptResult, PromptSource, Relay, ResourceContents,
+  ResourceDefinition, ResourceSource, TaskSource, TaskSupport, TemplateDefinition, ToolDefinition, ToolResult,
+  ToolSource
 } from './tool-source.js'
 export { LOG_LEVELS } from '@polyvac/mcp-protocol'
 export type {
-  CallProgress, ClientCapabilities, CodeName, Completion, CompletionArgument, CompletionRef, Era, InputResponse, ListKind,
-  LogLevel, LogMessage, ServerRequest
+  CallProgress, ClientCapabilities, CodeName, Completion, CompletionArgument, CompletionRef, Era, InputRequests,
+  InputResponse, InputResponses, ListKind, LogLevel, LogMessage, ServerRequest
 } from '@polyvac/mcp-protocol'
 export {
   AskRefusedError, AskTimeoutError, CannotAskError, InsufficientScopeError, McpServerOptionsError

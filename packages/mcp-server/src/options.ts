@@ -1,6 +1,7 @@
 import type { Authenticate } from '@polyvac/core'
 import {
-  callback, flag, integer, isRecord, milliseconds, optional, packageVersion, required, text, texts, withMethod, type OptionRules
+  callback, flag, integer, isRecord, milliseconds, optional, packageVersion, required, text, texts, withMethod,
+  type OptionRules
 } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { ProtectedResource } from './protected-resource.js'
@@ -17,12 +18,9 @@ export interface McpServerOptions {
   readonly version?: string | undefined
   /** Instructions for language models about the tools as a whole. */
   readonly instructions?: string | undefined
-  /** Identifies the caller; undefined refuses the request with 401. Default: no check; the scope around the plugin decides. */
+  /** Identifies the caller; undefined refuses the request with 401. Default: the plugin does not check. */
   readonly authenticate?: Authenticate | undefined
-  /**
-   * How callers get a token: served at /.well-known/oauth-protected-resource and named in each 401. Use it with
-   * `authenticate`.
-   */
+  /** How callers get a token: served at /.well-known/oauth-protected-resource and named in each 401. */
   readonly protectedResource?: ProtectedResource | undefined
   /**
    * Host names in requests that are allowed, without the port. The check keeps web pages from reaching a server on the
@@ -30,7 +28,7 @@ export interface McpServerOptions {
    * address, and all names otherwise.
    */
   readonly allowedHosts?: readonly string[] | undefined
-  /** The address at which callers reach the server, if it differs from the one that it listens on: its host and its pages are allowed, too. */
+  /** The public address of the server, behind a proxy: its host and its pages are allowed, too. */
   readonly publicUrl?: string | undefined
   /**
    * Origins of web pages that may call, such as `https://app.example.com`. Default: pages of this machine while the
@@ -42,14 +40,11 @@ export interface McpServerOptions {
    * need one. Without sessions any process can answer each of their requests. Default true.
    */
   readonly sessions?: boolean | undefined
-  /**
-   * Signs the `requestState` of clients of 2026-07-28; 32 bytes or more. Processes with the same key can answer one
-   * another's. Default: random.
-   */
+  /** Signs `requestState` (2026-07-28); 32 bytes or more. All replicas need the same key. Default: random. */
   readonly stateKey?: Buffer | string | undefined
   /**
-   * Lets tools with `taskSupport` run as tasks: an open store, such as sqliteTaskStore({ path }). It may hold other tasks,
-   * since these have their own queue. The application closes it.
+   * Lets tools with `taskSupport` run as tasks: an open store, such as sqliteTaskStore({ path }). It may hold other
+   * tasks, since these have their own queue. The application closes it.
    */
   readonly tasks?: TaskStore | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
@@ -58,73 +53,51 @@ export interface McpServerOptions {
   readonly limits?: Partial<Limits> | undefined
 }
 
-/** Every bound of the plugin. */
-export interface Limits {
-  /** Sessions at once. At the limit the session that has been idle longest ends; if none is idle, a new one is refused with 503. */
-  readonly maxSessions: number
+/** Every bound of the plugin, with its default. Times that are not the delay of a timer may exceed 2^31 - 1. */
+export const LIMITS = {
+  /** Sessions at once. At the limit the one that is idle longest ends; if none is idle, 503. */
+  maxSessions: integer(10_000),
   /** Time without a request or an open stream after which a session ends, in ms. */
-  readonly sessionTtlMs: number
+  sessionTtlMs: integer(30 * 60_000),
   /** Streams without a call at once: GET streams and `subscriptions/listen`. At the limit 503. */
-  readonly maxStreams: number
+  maxStreams: integer(1_000),
   /** Events of one stream that are kept for clients that resume it. */
-  readonly maxStreamEvents: number
+  maxStreamEvents: integer(500),
   /** Events of all streams that are kept. */
-  readonly maxEvents: number
+  maxEvents: integer(20_000),
   /** Text of all kept events, in characters. */
-  readonly maxEventChars: number
+  maxEventChars: integer(32 * 1024 * 1024),
   /** Messages of one JSON-RPC batch (2025-03-26). */
-  readonly maxBatch: number
+  maxBatch: integer(50),
   /** Calls in progress of one session. */
-  readonly maxSessionCalls: number
+  maxSessionCalls: integer(100),
   /** Questions in one call to `ask`, and open questions of a session. */
-  readonly maxQuestions: number
+  maxQuestions: integer(20),
   /** Time in which the client of a session answers a question, in ms. */
-  readonly questionTtlMs: number
+  questionTtlMs: milliseconds(10 * 60_000),
   /** Resources to which one session or listen stream may subscribe. */
-  readonly maxSubscriptions: number
+  maxSubscriptions: integer(100),
   /** Time that a `requestState` is valid, in ms. */
-  readonly stateTtlMs: number
+  stateTtlMs: integer(15 * 60_000),
   /** Longest `requestState`, in characters: it contains earlier answers of the same call. */
-  readonly maxStateChars: number
+  maxStateChars: integer(256 * 1024),
   /** Tasks executed at once. */
-  readonly taskConcurrency: number
+  taskConcurrency: integer(16),
   /** Longest time of one run of a task, in ms. */
-  readonly taskTimeoutMs: number
+  taskTimeoutMs: milliseconds(60 * 60_000),
   /** Time that a task waits for an answer of its caller, in ms; then it fails. */
-  readonly taskInputMs: number
+  taskInputMs: integer(60 * 60_000),
   /** Time that a task is kept, as reported to callers, in ms; the store must keep it as long. */
-  readonly taskTtlMs: number
+  taskTtlMs: integer(60 * 60_000),
   /** Interval in which callers poll a task, as reported to them, in ms. */
-  readonly taskPollMs: number
+  taskPollMs: integer(1_000),
   /** Entries of one page of a list. */
-  readonly pageSize: number
-  /** Time for which clients of 2026-07-28 may cache a list, in ms. Clients that listen get a notification of each change. */
-  readonly listTtlMs: number
+  pageSize: integer(500),
+  /** Time for which clients of 2026-07-28 may cache a list, in ms; changes are notified. */
+  listTtlMs: integer(60_000)
 }
 
-/** Times that are not the delay of a timer may exceed the longest delay. */
-export const LIMITS = {
-  maxSessions: integer(10_000),
-  sessionTtlMs: integer(30 * 60_000),
-  maxStreams: integer(1_000),
-  maxStreamEvents: integer(500),
-  maxEvents: integer(20_000),
-  maxEventChars: integer(32 * 1024 * 1024),
-  maxBatch: integer(50),
-  maxSessionCalls: integer(100),
-  maxQuestions: integer(20),
-  questionTtlMs: milliseconds(10 * 60_000),
-  maxSubscriptions: integer(100),
-  stateTtlMs: integer(15 * 60_000),
-  maxStateChars: integer(256 * 1024),
-  taskConcurrency: integer(16),
-  taskTimeoutMs: milliseconds(60 * 60_000),
-  taskInputMs: integer(60 * 60_000),
-  taskTtlMs: integer(60 * 60_000),
-  taskPollMs: integer(1_000),
-  pageSize: integer(500),
-  listTtlMs: integer(60_000)
-} satisfies OptionRules<Limits>
+export type Limits = { readonly [Name in keyof typeof LIMITS]: number }
 
 export const OPTIONS = {
   sources: required(optional('a list of tool sources, such as [vacTools(vacs)]', areSources)),
@@ -139,12 +112,12 @@ export const OPTIONS = {
   publicUrl: text(),
   allowedOrigins: texts(),
   sessions: flag(true),
-  stateKey: optional('a text or a Buffer of 32 bytes or more', value => typeof value === 'string' || Buffer.isBuffer(value)),
+  stateKey: optional('a text or a Buffer', value => typeof value === 'string' || Buffer.isBuffer(value)),
   tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
   bodyLimit: integer(4 * 1024 * 1024),
   limits: optional<Partial<Limits>>('an object of limits', isRecord, {})
 } satisfies OptionRules<McpServerOptions>
 
 function areSources (value: unknown): boolean {
-  return Array.isArray(value) && value.every(source => typeof (source as Partial<ToolSource> | undefined)?.list === 'function')
+  return Array.isArray(value) && value.every(source => isRecord(source) && typeof source.list === 'function')
 }

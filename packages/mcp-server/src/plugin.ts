@@ -1,6 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, retryAfter, type ReadOptions
+  authenticateCallers, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, retryAfter,
+  type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -19,13 +20,15 @@ const OWNER = 'the mcp-server plugin'
 
 /** An MCP server of both eras at /mcp. It answers errors with JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { authenticate, protectedResource, bodyLimit, limits, sessions: hasSessions, ...others } = checkedOptions(options)
+  const { bodyLimit, limits, sessions: hasSessions, ...others } = checkedOptions(options)
+  const { authenticate, protectedResource, name, title, version } = others
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
 
   await app.register(async scope => {
     scope.setErrorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
-      if (statusCode === 401 || (statusCode === 403 && authenticate !== undefined)) addChallenge(app, request, reply, statusCode, protectedResource)
+      const isUnauthorized = statusCode === 401 || (statusCode === 403 && authenticate !== undefined)
+      if (isUnauthorized) addChallenge(app, request, reply, statusCode, protectedResource)
       sendFailure(err, request, reply)
     })
     // browsers send forms and plain text to other sites without a preflight request, but not JSON
@@ -37,9 +40,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       scope.addHook('onRequest', async request => { checkScopes(principalOf(request), protectedResource) })
     }
 
-    const { name, title, version } = others
     const info = { name, ...title !== undefined && { title }, version }
-    const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate: authenticate !== undefined, principalOf })
+    const isPrivate = authenticate !== undefined
+    const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate, principalOf })
     const sessions = hasSessions ? new Sessions(limits) : undefined
     const legacy = new Legacy(server, sessions)
     const sse = sessions === undefined ? undefined : new HttpSse(server, sessions, legacy)
@@ -53,10 +56,11 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
     const route = { ...ownTime(app), exposeHeadRoute: false }
 
-    scope.post('/mcp', { ...route, bodyLimit, onRequest: async request => { checkAccept(request) } }, (request, reply) => {
+    const onRequest = async (request: FastifyRequest): Promise<void> => { checkAccept(request) }
+    scope.post('/mcp', { ...route, bodyLimit, onRequest }, (request, reply) => {
       const { body } = request
       try {
-        if (isTooDeep(body)) throw refusal(`the body is nested deeper than ${MAX_BODY_DEPTH} levels; send a flatter one`)
+        if (isTooDeep(body)) throw refusal(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`)
         const session = sse === undefined ? undefined : httpSseSession(request)
         if (session !== undefined) sse?.post(request, reply, session, body)
         else if (speaksModern(request, body)) modern.post(request, reply, body)
@@ -69,7 +73,8 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
     scope.get('/mcp', route, (request, reply) => {
       if (speaksModern(request, undefined)) throw refusal(POST_ALONE, 405)
-      if (request.headers.accept?.includes('text/event-stream') !== true) throw refusal('a GET opens a stream; send Accept: text/event-stream', 406)
+      const { accept } = request.headers
+      if (accept?.includes('text/event-stream') !== true) throw refusal('send Accept: text/event-stream', 406)
       if (sse !== undefined && opensHttpSse(request)) sse.open(request, reply)
       else legacy.get(request, reply)
     })
@@ -90,11 +95,13 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
 const POST_ALONE = 'this revision has the method POST alone'
 
+type CheckedOptions = ReadOptions<McpServerOptions, typeof OPTIONS> & { readonly limits: Limits }
+
 /** The options and limits with their defaults. @throws MCP_SERVER_OPTIONS */
-function checkedOptions (given: McpServerOptions): ReadOptions<McpServerOptions, typeof OPTIONS> & { readonly limits: Limits } {
+function checkedOptions (given: McpServerOptions): CheckedOptions {
   const options = readOptions(OPTIONS, given, McpServerOptionsError, OWNER)
   if (options.protectedResource?.scopes !== undefined && options.authenticate === undefined) {
-    throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which returns the scopes of a caller')
+    throw new McpServerOptionsError('`protectedResource.scopes` needs `authenticate`, which returns a caller\'s scopes')
   }
   return { ...options, limits: readOptions(LIMITS, options.limits, McpServerOptionsError, OWNER, 'limits.') }
 }
@@ -107,8 +114,8 @@ function checkScopes (principal: Principal | undefined, { scopes = [] }: Protect
 
 /** Checks that the client accepts JSON and event streams. @throws RpcError with status 406 */
 function checkAccept (request: FastifyRequest): void {
-  const { accept } = request.headers
-  if (accept === undefined || accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
+  const { accept = '*/*' } = request.headers
+  if (accept.includes('*/*') || (accept.includes('application/json') && accept.includes('text/event-stream'))) return
   if (httpSseSession(request) === undefined) throw refusal('send Accept: application/json, text/event-stream', 406)
 }
 

@@ -4,10 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export interface ProtectedResource {
   /** The issuers of accepted tokens. */
   readonly authorizationServers: readonly string[]
-  /**
-   * The address of the endpoint as callers know it, such as `https://example.com/mcp`: the audience of their tokens.
-   * Default: from the request.
-   */
+  /** The public address of the endpoint, the audience of tokens. Default: from the request. */
   readonly resource?: string | undefined
   /** Scopes that every caller needs; a caller without them is refused with 403. */
   readonly scopes?: readonly string[] | undefined
@@ -30,14 +27,16 @@ export function metadataRoutes (app: FastifyInstance, protectedResource: Protect
         bearer_methods_supported: ['header'],
         resource_documentation: documentation
       }
-      reply.header('content-type', 'application/json; charset=utf-8').header('cache-control', 'public, max-age=300').send(JSON.stringify(metadata))
+      reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'public, max-age=300' })
+      reply.send(JSON.stringify(metadata))
     })
   }
 }
 
 /** Adds the header `WWW-Authenticate` to a 401 or 403 (RFC 6750, RFC 9728). */
 export function addChallenge (
-  app: FastifyInstance, request: FastifyRequest, reply: FastifyReply, status: 401 | 403, protectedResource: ProtectedResource | undefined
+  app: FastifyInstance, request: FastifyRequest, reply: FastifyReply, status: 401 | 403,
+  protectedResource: ProtectedResource | undefined
 ): void {
   const parts: string[] = []
   if (status === 403) parts.push('error="insufficient_scope"')
@@ -51,6 +50,6 @@ export function addChallenge (
   reply.header('www-authenticate', parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`)
 }
 
-function resourceOf ({ prefix }: FastifyInstance, { protocol, host }: FastifyRequest, { resource }: ProtectedResource): string {
-  return resource ?? `${protocol}://${host}${prefix}/mcp`
+function resourceOf ({ prefix }: FastifyInstance, request: FastifyRequest, { resource }: ProtectedResource): string {
+  return resource ?? `${request.protocol}://${request.host}${prefix}/mcp`
 }

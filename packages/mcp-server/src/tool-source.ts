@@ -1,8 +1,8 @@
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
 import type {
-  CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, InputResponse, ListKind, LogLevel,
-  LogMessage, ServerRequest
+  CallProgress, ClientCapabilities, Completion, CompletionArgument, CompletionRef, Era, InputRequests, InputResponses,
+  ListKind, LogLevel, LogMessage
 } from '@polyvac/mcp-protocol'
 
 type JsonObject = Readonly<Record<string, unknown>>
@@ -12,15 +12,15 @@ export interface ToolSource {
   /** All tools, in a fixed order. Read again after `onChange` named `tools`; do not change the returned list. */
   list (): Promise<readonly ToolDefinition[]> | readonly ToolDefinition[]
   /**
-   * Calls a tool that `list` names, with arguments that fit its input schema. A failure is a result with `isError`, or is
-   * thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone. An
-   * `RpcError`, or an error with `rpcError: { code, message, data? }`, is answered as a JSON-RPC error. All methods of a
-   * source may throw these errors.
+   * Calls a tool that `list` names, with arguments that fit its input schema. A failure is a result with `isError`, or
+   * is thrown: the text of an error with a `statusCode` below 500 goes to the caller, that of others to the log alone.
+   * An `RpcError`, or an error with `rpcError: { code, message, data? }`, is answered as a JSON-RPC error. All methods
+   * of a source may throw these errors.
    */
   call (name: string, args: JsonObject, context: CallContext): Promise<ToolResult> | ToolResult
   /**
-   * Prepares the arguments of a call, before it runs or becomes a task, and returns those that `call` gets. What it asks
-   * is asked at once, not in the task.
+   * Prepares the arguments of a call, before it runs or becomes a task, and returns those that `call` gets. What it
+   * asks is asked at once, not in the task.
    */
   prepare? (name: string, args: JsonObject, context: CallContext): Promise<JsonObject> | JsonObject
   readonly resources?: ResourceSource | undefined
@@ -29,7 +29,9 @@ export interface ToolSource {
   readonly tasks?: TaskSource | undefined
   /** Proposes at most 100 values for an argument of a prompt or of a resource template. */
   complete? (ref: CompletionRef, argument: CompletionArgument, context: CallContext): Promise<Completion> | Completion
-  /** Calls `listener` when lists change, until the function that it returns is called. Without it lists never change. */
+  /**
+   * Calls `listener` when lists change, until the function that it returns is called. Without it lists never change.
+   */
   onChange? (listener: (kinds: readonly ListKind[]) => void): () => void
 }
 
@@ -59,8 +61,8 @@ export interface ToolResult {
   readonly isError?: boolean | undefined
   readonly _meta?: object | undefined
   /**
-   * The call continues as a task of the source's `tasks`: `taskId` and the other members of a new task (tasks extension).
-   * Permitted in a call with `relay` whose client declares the extension.
+   * The call continues as a task of the source's `tasks`: `taskId` and the other members of a new task (tasks
+   * extension). Permitted in a call with `relay` whose client declares the extension.
    */
   readonly task?: JsonObject | undefined
 }
@@ -154,31 +156,30 @@ export interface CallContext {
   readonly capabilities: ClientCapabilities
   readonly era: Era
   readonly protocolVersion: string
-  /**
-   * Sends progress, if the caller asked for it; `progress` must grow. A promise means that the caller reads too slowly:
-   * await it.
-   */
+  /** Sends progress, if the caller asked for it. A promise means that the caller reads too slowly: await it. */
   progress (progress: CallProgress): Promise<void> | undefined
   /** Sends a log message, if the caller asked for its level. */
   message (message: LogMessage): Promise<void> | undefined
   /**
-   * Asks the caller all questions at once; resolves to the answers, by the keys of the questions.
-   * Up to revision 2025-11-25 the call goes on meanwhile. From 2026-07-28 on the call ends here, and **runs again from its
-   * beginning** once the answers are there: `ask` throws in the first run, and resolves in the next. So ask before you
-   * change anything, and use the same keys in every run. Or pass `state`: the next run has it as `context.state` and can
+   * Asks the caller all questions at once; resolves to the answers, by the keys of the questions. Up to revision
+   * 2025-11-25 the call goes on meanwhile. From 2026-07-28 on the call ends here, and **runs again from its beginning**
+   * once the answers are there: `ask` throws in the first run, and resolves in the next. So ask before you change
+   * anything, and use the same keys in every run. Or pass `state`: the next run has it as `context.state` and can
    * continue from there. The caller holds it meanwhile, signed, and can read it.
    * @throws MCP_CANNOT_ASK if the caller did not declare the capability, or its session cannot be asked
    */
-  ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>>
+  ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>>
   /** The state that the run before passed to `ask`. */
   readonly state?: string | undefined
-  /** For a source that forwards to an upstream server; defined from 2026-07-28 on, in methods whose caller can be asked. */
+  /**
+   * For a source that forwards to an upstream server; defined from 2026-07-28 on, in methods whose caller can be asked.
+   */
   readonly relay?: Relay | undefined
   /** The lowest level of log messages that the caller asked for. */
   readonly logLevel?: LogLevel | undefined
   /**
-   * Ends the connection of a long call if its caller can resume the stream, after `retryMs` (sessions of 2025-11-25). It
-   * has no effect on other calls.
+   * Ends the connection of a long call if its caller can resume the stream, after `retryMs` (sessions of 2025-11-25).
+   * It has no effect on other calls.
    */
   disconnect (retryMs?: number): void
 }
@@ -190,5 +191,5 @@ export interface Relay {
   /** What the run before passed to `ask`. */
   readonly requestState: string | undefined
   /** Ends this run: the caller gets the questions, and holds the state, signed, until it sends the request again. */
-  ask (inputRequests: Readonly<Record<string, ServerRequest>>, requestState: string | undefined): never
+  ask (inputRequests: InputRequests, requestState: string | undefined): never
 }

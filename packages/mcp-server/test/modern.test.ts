@@ -96,7 +96,7 @@ test('a caller is asked only so many questions at once', async t => {
     sources: [sourceOf({ many: { run: async (_args, context) => says(JSON.stringify(await context.ask({ a: form('a'), b: form('b') }))) } })],
     limits: { maxQuestions: 1 }
   })
-  t.match((await modern(app, 'tools/call', ask({}, {}, 'many'), elicitation)).json.result, { isError: true, content: [{ text: /1 questions may be asked/ }] })
+  t.match((await modern(app, 'tools/call', ask({}, {}, 'many'), elicitation)).json.result, { isError: true, content: [{ text: /at most 1 questions at once/ }] })
   const session = await LegacySession.open(app, elicitation)
   t.match((await session.request('tools/call', ask({}, {}, 'many'))).json.result, { isError: true, content: [{ text: /1 questions may be open/ }] })
 })

@@ -1,4 +1,7 @@
-import { isResponseTo, missingCapabilities, type ClientCapabilities, type InputResponse, type ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  isResponseTo, missingCapabilities,
+  type ClientCapabilities, type InputRequests, type InputResponses, type ServerRequest
+} from '@polyvac/mcp-protocol'
 import { CannotAskError } from '../errors.js'
 
 /** Thrown into a handler that runs again once its caller has answered. */
@@ -10,11 +13,11 @@ export class InputRequired extends Error {}
  * @throws InputRequired if an answer is missing
  */
 export function askAgain<K extends string> (
-  questions: Readonly<Record<K, ServerRequest>>, answers: Readonly<Record<string, unknown>>, wait: (open: Record<string, ServerRequest>) => void
-): Record<K, InputResponse> {
+  questions: InputRequests<K>, answers: Readonly<Record<string, unknown>>, wait: (open: InputRequests) => void
+): InputResponses<K> {
   const asked = Object.entries(questions) as Array<[K, ServerRequest]>
   const open = asked.filter(([key, question]) => !isResponseTo(question, answers[key]))
-  if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, answers[key]])) as Record<K, InputResponse>
+  if (open.length === 0) return Object.fromEntries(asked.map(([key]) => [key, answers[key]])) as InputResponses<K>
   wait(Object.fromEntries(open))
   throw new InputRequired(`the caller has to answer ${open.map(([key]) => key).join(', ')} first`)
 }

@@ -1,8 +1,9 @@
 import type { Log, Principal } from '@polyvac/core'
 import { CallAbortedError, isRecord, LightAbort, type AbortSignalLike, type Disconnects } from '@polyvac/core/plugin'
 import {
-  LOG_LEVELS, type CallProgress, type ClientCapabilities, type Era, type InputResponse, type LogLevel, type LogMessage, type Revision,
-  type ServerRequest
+  LOG_LEVELS,
+  type CallProgress, type ClientCapabilities, type Era, type InputRequests, type InputResponses, type LogLevel,
+  type LogMessage, type Revision
 } from '@polyvac/mcp-protocol'
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
@@ -10,15 +11,9 @@ import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
-export interface CallOptions {
-  readonly request: FastifyRequest
-  readonly response: ResponseWriter
-  readonly id: RequestId
-  readonly method: string
-  readonly params: Params
-  readonly principal: Principal | undefined
+export interface CallOptions
+  extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {
   readonly disconnects: Disconnects
-  readonly sessionId?: string | undefined
 }
 
 /** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
@@ -62,7 +57,8 @@ export abstract class Call implements CallContext {
       else {
         const { reply } = this.response
         this.#unwatch = this.#disconnects.watch(reply, () => {
-          if (!reply.raw.writableFinished && this.endsWithConnection()) this.cancel(new CallAbortedError('the client disconnected'))
+          if (reply.raw.writableFinished || !this.endsWithConnection()) return
+          this.cancel(new CallAbortedError('the client disconnected'))
         })
       }
     }
@@ -98,7 +94,7 @@ export abstract class Call implements CallContext {
   /** The state of the run before; undefined in an era where `ask` does not end the run. */
   get state (): string | undefined { return undefined }
 
-  abstract ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>>
+  abstract ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>>
 
   disconnect (retryMs?: number): void {
     if (!this.#isOver && this.canResume()) this.response.begin().disconnect(retryMs)

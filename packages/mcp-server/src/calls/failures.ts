@@ -10,7 +10,7 @@ export interface FailedCall {
   readonly log: Log
 }
 
-/** The text of a failure for its caller. The cause of an internal failure goes to the log alone, with the name of the tool. */
+/** The text of a failure for its caller. The cause of an internal failure goes to the log alone. */
 export function failureText (err: unknown, call: FailedCall, tool: string): string {
   const { status, body } = failureOf(err, call.request)
   if (status >= 500 && !call.isOver) call.log.error({ err, ...tool !== '' && { tool } }, 'an MCP call failed')

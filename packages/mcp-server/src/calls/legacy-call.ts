@@ -1,5 +1,8 @@
-import { features, isResponseTo } from '@polyvac/mcp-protocol'
-import type { ClientCapabilities, InputResponse, LegacyRevision, LogLevel, ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  features, isResponseTo,
+  type ClientCapabilities, type InputRequests, type InputResponse, type InputResponses, type LegacyRevision,
+  type LogLevel, type ServerRequest
+} from '@polyvac/mcp-protocol'
 import { AskRefusedError, AskTimeoutError, CannotAskError } from '../errors.js'
 import type { Limits } from '../options.js'
 import type { Response } from '../protocol/rpc.js'
@@ -23,15 +26,16 @@ export class LegacyCall extends Call {
 
   get capabilities (): ClientCapabilities { return this.session?.capabilities ?? {} }
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>): Promise<Record<K, InputResponse>> {
-    const entries = Object.entries(questions) as Array<[K, ServerRequest]>
+  async ask<K extends string> (questions: InputRequests<K>): Promise<InputResponses<K>> {
+    const entries = Object.entries<ServerRequest>(questions)
     const { session } = this
+    const { maxQuestions } = this.#limits
     checkDeclared(Object.values(questions), this.capabilities)
-    if (session === undefined || session.openRequests + entries.length > this.#limits.maxQuestions) {
-      throw new CannotAskError(entries[0]?.[1].method ?? 'nothing', `${this.#limits.maxQuestions} questions may be open`)
+    if (session === undefined || session.openRequests + entries.length > maxQuestions) {
+      throw new CannotAskError(entries[0]?.[1].method ?? 'nothing', `${maxQuestions} questions may be open`)
     }
-    const responses = await Promise.all(entries.map(async ([key, question]) => [key, await this.#send(session, question)] as const))
-    return Object.fromEntries(responses) as Record<K, InputResponse>
+    const responses = entries.map(async ([key, question]) => [key, await this.#send(session, question)] as const)
+    return Object.fromEntries(await Promise.all(responses)) as InputResponses<K>
   }
 
   #send (session: Session, question: ServerRequest): Promise<InputResponse> {
@@ -54,8 +58,9 @@ export class LegacyCall extends Call {
       }, questionTtlMs)
       const id = session.addRequest(this, ({ result, error }: Response) => {
         end()
-        if (isResponseTo(question, result)) resolve(result)
-        else reject(new AskRefusedError(method, result === undefined ? String(error?.message) : 'its response has the wrong form'))
+        if (isResponseTo(question, result)) return resolve(result)
+        const reason = result === undefined ? String(error?.message) : 'its response has the wrong form'
+        reject(new AskRefusedError(method, reason))
       })
       signal.addEventListener('abort', abort)
       if (signal.aborted) return abort()

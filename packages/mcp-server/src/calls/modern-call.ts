@@ -1,11 +1,14 @@
 import { isInner, isRecord, type SignedStates } from '@polyvac/core/plugin'
-import { argumentAt, headerMatches, missingCapabilities } from '@polyvac/mcp-protocol'
-import type { ClientCapabilities, InputResponse, LogLevel, ModernRevision, ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  argumentAt, headerMatches, missingCapabilities,
+  type ClientCapabilities, type InputRequests, type InputResponses, type LogLevel, type ModernRevision,
+  type ServerRequest
+} from '@polyvac/mcp-protocol'
 import { CannotAskError } from '../errors.js'
 import type { Entry } from '../lists/catalog.js'
 import type { Limits } from '../options.js'
 import type { ResultTexts } from '../protocol/result-text.js'
-import { refusal, resultText, RpcError } from '../protocol/rpc.js'
+import { headerMismatch, invalidParams, missingCapability, resultText } from '../protocol/rpc.js'
 import type { Relay, ToolDefinition } from '../tool-source.js'
 import { askAgain, InputRequired } from './ask-again.js'
 import { Call, type CallOptions } from './call.js'
@@ -20,12 +23,19 @@ export interface ModernCallContext {
   readonly limits: Pick<Limits, 'maxQuestions' | 'maxStateChars' | 'stateTtlMs'>
 }
 
+/** What `_meta` of a request states. */
+export interface ModernMeta {
+  readonly version: ModernRevision
+  readonly capabilities: ClientCapabilities
+  readonly level: LogLevel | undefined
+}
+
 type Answers = Readonly<Record<string, unknown>>
 
 /** What `requestState` holds between two runs. */
 interface RequestState { readonly answers: Answers, readonly state?: string | undefined }
 
-/** A request of revision 2026-07-28. It stands alone; its server requests are its result, and the client sends it again. */
+/** A request of revision 2026-07-28: it stands alone, and its server requests are its result. */
 export class ModernCall extends Call {
   readonly era = 'modern'
   readonly protocolVersion: ModernRevision
@@ -36,13 +46,13 @@ export class ModernCall extends Call {
   #answers: Answers = {}
   /** The state of the run before, then of this one. */
   #state: string | undefined
-  #questions: Readonly<Record<string, ServerRequest>> | undefined
+  #questions: InputRequests | undefined
 
   constructor (
-    options: CallOptions, revision: ModernRevision, capabilities: ClientCapabilities, level: LogLevel | undefined, context: ModernCallContext
+    options: CallOptions, { version, capabilities, level }: ModernMeta, context: ModernCallContext
   ) {
     super(options)
-    this.protocolVersion = revision
+    this.protocolVersion = version
     this.capabilities = capabilities
     this.logLevel = level
     this.#context = context
@@ -59,12 +69,13 @@ export class ModernCall extends Call {
     for (const { header, path, type } of headerParameters) {
       const value = argumentAt(this.params.arguments, path)
       const sent = this.request.headers[header]
-      const matches = value === undefined || value === null ? sent === undefined : typeof sent === 'string' && headerMatches(sent, value, type)
-      if (!matches) throw refusal(`the header ${header} must repeat the argument ${path.join('.')}, or be absent with it`, 400, 'headerMismatch')
+      const isAbsent = value === undefined || value === null
+      if (isAbsent ? sent === undefined : typeof sent === 'string' && headerMatches(sent, value, type)) continue
+      throw headerMismatch(`the header ${header} must repeat the argument ${path.join('.')}, or be absent with it`)
     }
   }
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
+  async ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>> {
     this.#check(Object.values(questions))
     return askAgain(questions, this.#answers, open => {
       if (state !== undefined) this.#state = state
@@ -97,24 +108,25 @@ export class ModernCall extends Call {
   #check (questions: readonly ServerRequest[]): void {
     const method = questions[0]?.method ?? 'nothing'
     const { maxQuestions } = this.#context.limits
-    if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `a result of ${this.method} cannot be input_required`)
-    if (questions.length > maxQuestions) throw new CannotAskError(method, `${maxQuestions} questions may be asked at once`)
+    if (!CAN_ASK.has(this.method)) throw new CannotAskError(method, `${this.method} cannot return input_required`)
+    if (questions.length > maxQuestions) throw new CannotAskError(method, `at most ${maxQuestions} questions at once`)
     for (const question of questions) {
       const requiredCapabilities = missingCapabilities(question, this.capabilities)
       if (requiredCapabilities !== undefined) {
-        throw new RpcError('missingCapability', `the client must declare the capability for ${question.method}`, { requiredCapabilities }, 400)
+        throw missingCapability(`the client must declare the capability for ${question.method}`, requiredCapabilities)
       }
     }
   }
 
   /** @throws RpcError -32602 */
-  #inputRequired (open: Readonly<Record<string, ServerRequest>>): string {
+  #inputRequired (open: InputRequests): string {
     const { states, texts, limits: { maxStateChars, stateTtlMs } } = this.#context
     const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
     const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)
-    const requestState = states.sign({ answers: this.#answers, state: this.#state } satisfies RequestState, this.#identity(), stateTtlMs)
+    const state: RequestState = { answers: this.#answers, state: this.#state }
+    const requestState = states.sign(state, this.#identity(), stateTtlMs)
     if (requestState.length > maxStateChars) {
-      throw new RpcError('invalidParams', `the answers so far make the requestState longer than ${maxStateChars} characters`)
+      throw invalidParams(`the answers so far make the requestState longer than ${maxStateChars} characters`)
     }
     return texts.other('input_required', { inputRequests, requestState })
   }
@@ -122,12 +134,12 @@ export class ModernCall extends Call {
   /** @throws RpcError -32602 */
   #resume (): void {
     const { inputResponses = {}, requestState } = this.params
-    if (!isRecord(inputResponses)) throw new RpcError('invalidParams', '`inputResponses` must be an object')
+    if (!isRecord(inputResponses)) throw invalidParams('`inputResponses` must be an object')
     this.#answers = inputResponses
     if (requestState === undefined) return
-    if (typeof requestState !== 'string') throw new RpcError('invalidParams', '`requestState` must be a string')
+    if (typeof requestState !== 'string') throw invalidParams('`requestState` must be a string')
     const read = this.#context.states.read(requestState, this.#identity())
-    if ('fault' in read) throw new RpcError('invalidParams', FAULTS[read.fault])
+    if ('fault' in read) throw invalidParams(FAULTS[read.fault])
     const { answers, state } = read.value as RequestState
     this.#answers = { ...answers, ...inputResponses }
     this.#state = state

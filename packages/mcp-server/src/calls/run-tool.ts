@@ -11,7 +11,8 @@ export type ToolCall = CallContext & FailedCall & {
 }
 
 /** Calls the tool; a failure inside it becomes a result with `isError`. @throws RpcError, if the tool throws one */
-export function runTool ({ definition, sourceName, source }: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
+export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
+  const { definition, sourceName, source } = entry
   const name = sourceName ?? definition.name
   return resultOf(call, name, async () => {
     const result: unknown = await source.call(name, args, call)

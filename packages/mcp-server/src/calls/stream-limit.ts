@@ -11,7 +11,7 @@ export class StreamLimit {
 
   /** Counts a stream; the function that it returns ends that, once. @throws RpcError with status 503 */
   take (): () => void {
-    if (this.#open >= this.#max) throw overload(`${this.#max} streams are open, which is the limit; try again shortly`)
+    if (this.#open >= this.#max) throw overload(`all ${this.#max} streams are in use; try again shortly`)
     this.#open++
     let isOpen = true
     return () => {

@@ -23,7 +23,7 @@ export function httpSseSession ({ query }: FastifyRequest): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream of a session, which carries the responses to its POSTs. */
+/** HTTP+SSE, the transport of 2024-11-05: a GET opens the stream that carries all responses of a session. */
 export class HttpSse {
   readonly #server: McpContext
   readonly #sessions: Sessions
@@ -63,7 +63,7 @@ export class HttpSse {
     }
     const kind = messageKind(body)
     // responses are never left out, so a full stream takes no more requests
-    if (kind === 'request' && stream.isFull) throw overload('the client does not read the stream of this session; read it, then try again')
+    if (kind === 'request' && stream.isFull) throw overload('the client must read the stream of this session first')
     if (kind !== 'request') this.#legacy.receive(kind, body as Notification | Response, session)
     else {
       const response = new ResponseWriter(stream.reply, () => stream)

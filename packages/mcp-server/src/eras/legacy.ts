@@ -1,7 +1,7 @@
 import { CallAbortedError, isRecord, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
-  type ClientCapabilities, type LegacyRevision, type ListKind
+  type LegacyRevision, type ListKind
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Call } from '../calls/call.js'
@@ -12,7 +12,8 @@ import { whenOver } from '../http/message-stream.js'
 import { ResponseWriter } from '../http/response.js'
 import { legacyMethods } from '../methods/legacy.js'
 import {
-  errorText, messageKind, refusal, resultText, RpcError, type Notification, type Request, type RequestId, type Response
+  errorText, invalidParams, messageKind, refusal, resultText, unknownMethod,
+  type Notification, type Request, type RequestId, type Response, type RpcError
 } from '../protocol/rpc.js'
 import { parseEventId } from '../sessions/resumable-stream.js'
 import type { Session } from '../sessions/session.js'
@@ -33,15 +34,18 @@ export class Legacy {
   post (request: FastifyRequest, reply: FastifyReply, body: unknown): void {
     if (Array.isArray(body)) return this.#batch(request, reply, body)
     const kind = messageKind(body)
-    if (kind === 'request' && (body as Request).method === 'initialize') return this.#initialize(request, reply, body as Request)
+    const message = body as Request
+    if (kind === 'request' && message.method === 'initialize') return this.#initialize(request, reply, message)
     const session = this.#session(request)
     const revision = revisionOf(request, session)
-    if (kind === 'request') return this.#call(request, body as Request, new ResponseWriter(reply, streamOpener(session)), revision, session)
-    this.receive(kind, body as Notification | Response, session)
+    if (kind === 'request') {
+      return this.#call(request, message, new ResponseWriter(reply, streamOpener(session)), revision, session)
+    }
+    this.receive(kind, message, session)
     reply.code(202).send()
   }
 
-  /** Handles a GET: opens the stream for messages that belong to no call, or resumes another. @throws RpcError with a status */
+  /** Handles a GET: opens the standalone stream, or resumes another. @throws RpcError with a status */
   get (request: FastifyRequest, reply: FastifyReply): void {
     const session = this.#session(request)
     if (session === undefined) throw refusal('this server does not have sessions, so there are no streams to open', 405)
@@ -77,7 +81,9 @@ export class Legacy {
 
   /** Handles a request of a session over HTTP+SSE. */
   handle (request: FastifyRequest, message: Request, response: ResponseWriter, session: Session): void {
-    if (message.method !== 'initialize') return this.#call(request, message, response, revisionOf(request, session), session)
+    if (message.method !== 'initialize') {
+      return this.#call(request, message, response, revisionOf(request, session), session)
+    }
     try {
       Object.assign(session, negotiate(message))
       response.end(this.#initializeResult(message.id, session.revision))
@@ -105,30 +111,27 @@ export class Legacy {
     if (!features[revision].batches) throw refusal(`revision ${revision} does not have batches; send one message`)
     const { maxBatch } = this.#server.limits
     if (messages.length === 0 || messages.length > maxBatch) throw refusal(`a batch has 1 to ${maxBatch} messages`)
-    const kinds = messages.map(messageKind)
-    if (messages.some(message => (message as Request).method === 'initialize')) throw refusal('initialize cannot be part of a batch')
-    const requests = messages.filter((_message, at) => kinds[at] === 'request') as Request[]
-    messages.forEach((message, at) => {
-      const kind = kinds[at]!
-      if (kind !== 'request') this.receive(kind, message as Notification | Response, session)
-    })
+    const parts = messages.map(message => ({ kind: messageKind(message), message: message as Request }))
+    if (parts.some(({ message }) => message.method === 'initialize')) throw refusal('a batch cannot have initialize')
+    const requests = parts.filter(({ kind }) => kind === 'request')
+    for (const { kind, message } of parts) if (kind !== 'request') this.receive(kind, message, session)
     if (requests.length === 0) {
       reply.code(202).send()
       return
     }
     const response = new ResponseWriter(reply, streamOpener(session), requests.length)
-    for (const one of requests) this.#call(request, one, response, revision, session)
+    for (const { message } of requests) this.#call(request, message, response, revision, session)
   }
 
   #call (
-    request: FastifyRequest, { id, method, params = {} }: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined
+    request: FastifyRequest, { id, method, params = {} }: Request, response: ResponseWriter, revision: LegacyRevision,
+    session: Session | undefined
   ): void {
     const handler = legacyMethods.get(method)
-    if (handler === undefined) {
-      return response.end(errorText(id, new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method.slice(0, 100))}`)))
-    }
+    if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
     const { calls, disconnects, limits, principalOf } = this.#server
-    const options = { request, response, id, method, params, principal: principalOf(request), disconnects, sessionId: session?.id }
+    const principal = principalOf(request)
+    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.id }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<string> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
@@ -139,14 +142,15 @@ export class Legacy {
   receive (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
     if (kind === 'response') return session?.settleRequest(message as Response)
     const { method, params = {} } = message as Notification
-    if (method === 'notifications/cancelled') session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
+    if (method !== 'notifications/cancelled') return
+    session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
   }
 
   /** The session that a request names; undefined without sessions. @throws RpcError */
   #session (request: FastifyRequest): Session | undefined {
     if (this.#sessions === undefined) return undefined
     const id = request.headers[HEADERS.sessionId]
-    if (typeof id !== 'string' || id === '') throw refusal('the header Mcp-Session-Id is missing; begin with initialize')
+    if (typeof id !== 'string' || id === '') throw refusal('Mcp-Session-Id is missing; begin with initialize')
     const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
     if (session === undefined) throw refusal('the session does not exist, or has ended; begin with initialize', 404)
     return session
@@ -159,15 +163,18 @@ export class Legacy {
 }
 
 /** The revision and the capabilities of an `initialize` request. @throws RpcError -32602 */
-function negotiate ({ params = {} }: Request): { readonly revision: LegacyRevision, readonly capabilities: ClientCapabilities } {
+function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capabilities'> {
   const { protocolVersion, capabilities, clientInfo } = params
   if (typeof protocolVersion !== 'string' || !isRecord(capabilities) || !isRecord(clientInfo)) {
-    throw new RpcError('invalidParams', 'initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
+    throw invalidParams('initialize needs `protocolVersion`, `capabilities` and `clientInfo`')
   }
-  return { revision: isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY, capabilities: readCapabilities(capabilities) }
+  const revision = isLegacy(protocolVersion) ? protocolVersion : NEWEST_LEGACY
+  return { revision, capabilities: readCapabilities(capabilities) }
 }
 
-async function runInSession (openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>): Promise<void> {
+async function runInSession (
+  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>
+): Promise<void> {
   let node
   try {
     node = session.addCall(call)

@@ -1,19 +1,22 @@
-import { isInner, isRecord } from '@polyvac/core/plugin'
+import { isInner, isRecord, quoteName } from '@polyvac/core/plugin'
 import {
   decodeHeader, HEADERS, isLogLevel, isModern, LOG_LEVELS, MODERN_META, MODERN_REVISIONS, NAME_PARAMETERS, namesModern,
-  type ClientCapabilities, type LogLevel
+  type ClientCapabilities
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ModernCall } from '../calls/modern-call.js'
+import { ModernCall, type ModernMeta } from '../calls/modern-call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
 import { ResponseWriter } from '../http/response.js'
 import { modernMethods } from '../methods/modern.js'
-import { messageKind, refusal, RpcError, type Params, type Request } from '../protocol/rpc.js'
+import {
+  headerMismatch, messageKind, refusal, RpcError, unknownMethod, type Params, type Request
+} from '../protocol/rpc.js'
 
 /** Whether a message is of revision 2026-07-28 or later: its `_meta` names the revision. */
 export function isModernMessage (body: unknown): boolean {
-  return isRecord(body) && isRecord(body.params) && isRecord(body.params._meta) && MODERN_META.protocolVersion in body.params._meta
+  const { _meta: meta } = isRecord(body) && isRecord(body.params) ? body.params : {}
+  return isRecord(meta) && MODERN_META.protocolVersion in meta
 }
 
 /** Whether the body or the header of a request names revision 2026-07-28 or later. */
@@ -33,7 +36,7 @@ export class Modern {
   post (request: FastifyRequest, reply: FastifyReply, body: unknown): void {
     if (Array.isArray(body)) throw refusal('this revision does not have batches; send one message')
     const kind = messageKind(body)
-    if (kind === 'response') throw refusal('this server sends no requests to clients of this revision; a response has no request')
+    if (kind === 'response') throw refusal('servers of this revision send no requests; a response has no request')
     // clients send no notifications over HTTP: they close the connection instead
     if (kind === 'notification') {
       reply.code(202).send()
@@ -50,50 +53,54 @@ export class Modern {
     }
     if (!isModern(version)) {
       const data = { supported: [...MODERN_REVISIONS], requested: version }
-      throw new RpcError('unsupportedVersion', `revision ${JSON.stringify(version.slice(0, 40))} is not served this way`, data, 400)
+      throw new RpcError('unsupportedVersion', `revision ${quoteName(version)} is not served this way`, data, 400)
     }
     const parameter = NAME_PARAMETERS.get(method)
     if (hasHeaders && parameter !== undefined) checkName(headers[HEADERS.name], params[parameter], parameter)
     const handler = modernMethods.get(method)
-    if (handler === undefined) throw refusal(`unknown method: ${JSON.stringify(method.slice(0, 100))}`, 404, 'methodNotFound')
+    if (handler === undefined) throw unknownMethod(method, 404)
     const server = this.#server
     const { calls, disconnects, principalOf } = server
-    const options = { request, response: new ResponseWriter(reply), id, method, params, principal: principalOf(request), disconnects }
-    const call = new ModernCall(options, version, capabilities, level, server)
+    const response = new ResponseWriter(reply)
+    const principal = principalOf(request)
+    const options = { request, response, id, method, params, principal, sessionId: undefined, disconnects }
+    const call = new ModernCall(options, { version, capabilities, level }, server)
     runCall(calls, call, () => handler(server, call))
   }
 }
 
-interface RequestMeta { readonly version: string, readonly capabilities: ClientCapabilities, readonly level: LogLevel | undefined }
-
 /** @throws RpcError -32602 with status 400 */
-function readMeta ({ _meta: meta }: Params): RequestMeta {
-  const {
-    [MODERN_META.protocolVersion]: version, [MODERN_META.clientCapabilities]: capabilities, [MODERN_META.logLevel]: level
-  } = isRecord(meta) ? meta : {}
-  if (typeof version !== 'string') throw refusal(`\`_meta\` must have ${MODERN_META.protocolVersion}, a string`, 400, 'invalidParams')
-  if (!isRecord(capabilities) || !areCapabilities(capabilities)) {
-    throw refusal(`\`_meta\` must have ${MODERN_META.clientCapabilities}, an object of objects`, 400, 'invalidParams')
-  }
-  if (level !== undefined && !isLogLevel(level)) {
-    throw refusal(`${MODERN_META.logLevel} must be one of ${LOG_LEVELS.join(', ')}`, 400, 'invalidParams')
-  }
+function readMeta ({ _meta }: Params): Omit<ModernMeta, 'version'> & { readonly version: string } {
+  const meta = isRecord(_meta) ? _meta : {}
+  const version = meta[MODERN_META.protocolVersion]
+  const capabilities = meta[MODERN_META.clientCapabilities]
+  const level = meta[MODERN_META.logLevel]
+  if (typeof version !== 'string') throw invalidMeta(MODERN_META.protocolVersion, 'a string')
+  if (!areCapabilities(capabilities)) throw invalidMeta(MODERN_META.clientCapabilities, 'an object of objects')
+  if (level !== undefined && !isLogLevel(level)) throw invalidMeta(MODERN_META.logLevel, LOG_LEVELS.join(' or '))
   return { version, capabilities, level }
 }
 
-function areCapabilities (capabilities: Params): capabilities is ClientCapabilities {
-  return ['elicitation', 'sampling', 'roots', 'extensions'].every(key => capabilities[key] === undefined || isRecord(capabilities[key]))
+function invalidMeta (key: string, expected: string): RpcError {
+  return refusal(`\`_meta\` must have ${key}, ${expected}`, 400, 'invalidParams')
+}
+
+function areCapabilities (capabilities: unknown): capabilities is ClientCapabilities {
+  if (!isRecord(capabilities)) return false
+  const { elicitation = {}, sampling = {}, roots = {}, extensions = {} } = capabilities
+  return [elicitation, sampling, roots, extensions].every(isRecord)
 }
 
 /** @throws RpcError -32020 */
 function checkHeader (name: string, sent: unknown, value: string): void {
   if (typeof sent === 'string' && sent.trim() === value) return
-  throw refusal(`the header ${name} must repeat the body: ${JSON.stringify(value.slice(0, 100))}`, 400, 'headerMismatch')
+  throw headerMismatch(`the header ${name} must repeat the body: ${quoteName(value)}`)
 }
 
 /** @throws RpcError -32020 */
 function checkName (sent: unknown, value: unknown, parameter: string): void {
   // a parameter of another type, without the header, is refused by the method
-  const matches = typeof value === 'string' ? typeof sent === 'string' && decodeHeader(sent.trim()) === value : sent === undefined
-  if (!matches) throw refusal(`the header Mcp-Name must repeat \`${parameter}\` of the body, a string`, 400, 'headerMismatch')
+  const decoded = typeof sent === 'string' ? decodeHeader(sent.trim()) : undefined
+  if (typeof value === 'string' ? decoded === value : sent === undefined) return
+  throw headerMismatch(`the header Mcp-Name must repeat \`${parameter}\` of the body, a string`)
 }

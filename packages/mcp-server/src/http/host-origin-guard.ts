@@ -11,14 +11,15 @@ export interface GuardOptions {
 }
 
 /**
- * Refuses requests that a web page made a browser on this machine send (DNS rebinding). While the application listens on
- * a loopback address, the loopback names and the name in `publicUrl` are allowed, unless options name others.
+ * Refuses requests that a web page made a browser on this machine send (DNS rebinding). While the application listens
+ * on a loopback address, the loopback names and the name in `publicUrl` are allowed, unless options name others.
  */
-export function originGuard (app: FastifyInstance, { allowedHosts, allowedOrigins, publicUrl }: GuardOptions): (request: FastifyRequest) => void {
+export function originGuard (app: FastifyInstance, options: GuardOptions): (request: FastifyRequest) => void {
+  const { allowedHosts, allowedOrigins, publicUrl = '' } = options
   const hosts: readonly unknown[] | undefined = allowedHosts?.map(host => host.toLowerCase())
   const origins = allowedOrigins?.map(origin => origin.toLowerCase())
   // a proxy on this machine forwards requests for the public name
-  const ownNames = publicUrl !== undefined && URL.canParse(publicUrl) ? [...LOOPBACK_NAMES, new URL(publicUrl).hostname] : LOOPBACK_NAMES
+  const ownNames = URL.canParse(publicUrl) ? [...LOOPBACK_NAMES, new URL(publicUrl).hostname] : LOOPBACK_NAMES
   let isLoopback: boolean | undefined
   app.server.once('listening', () => { isLoopback = undefined })
 
@@ -30,8 +31,9 @@ export function originGuard (app: FastifyInstance, { allowedHosts, allowedOrigin
     }
     const { origin } = headers
     if (origin === undefined) return
-    const isAllowed = origins?.includes(origin.toLowerCase()) ?? (isLoopback !== true || ownNames.includes(originHost(origin)))
-    if (!isAllowed) throw refusal('this Origin is not allowed; add it to allowedOrigins', 403)
+    const isOwn = isLoopback !== true || ownNames.includes(originHost(origin))
+    if (origins?.includes(origin.toLowerCase()) ?? isOwn) return
+    throw refusal('this Origin is not allowed; add it to allowedOrigins', 403)
   }
 }
 

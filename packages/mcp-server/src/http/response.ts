@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
- * The HTTP response to one POST. Its head is held back until the first message: a lone JSON-RPC response is sent as JSON
- * with its status; a message before it makes the HTTP response an event stream.
+ * The HTTP response to one POST. Its head is held back until the first message: a lone JSON-RPC response is sent as
+ * JSON with its status; a message before it makes the HTTP response an event stream.
  */
 export class ResponseWriter {
   readonly reply: FastifyReply

@@ -5,8 +5,9 @@ import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
 import { Entry, idOf } from './catalog.js'
 
 /**
- * The entries of all sources as one list. If two sources have a tool or prompt of the same name, the earlier one keeps it;
- * the other name gets a hash of its source's position, which is the same at every start. A URI is one resource of all sources.
+ * The entries of all sources as one list. If two sources have a tool or prompt of the same name, the earlier one keeps
+ * it; the other name gets a hash of its source's position, which is the same at every start. A URI is one resource of
+ * all sources.
  */
 export function distinctEntries<K extends ListKind> (
   kind: K, lists: ReadonlyArray<ReadonlyArray<Entry<Definitions[K]>>>
@@ -25,7 +26,8 @@ export function distinctEntries<K extends ListKind> (
 }
 
 /**
- * Checks that no two sources that list their tools synchronously have a tool of the same name: a mistake in the program.
+ * Checks that no two sources that list their tools synchronously have a tool of the same name: a mistake in the
+ * program.
  * @throws MCP_SERVER_OPTIONS
  */
 export function checkNames (sources: readonly ToolSource[]): void {
@@ -34,14 +36,15 @@ export function checkNames (sources: readonly ToolSource[]): void {
     for (const { name } of listSynchronously(source)) {
       const owner = owners.get(name)
       if (owner !== undefined && owner !== position) {
-        throw new McpServerOptionsError(`sources[${owner}] and sources[${position}] both have a tool named ${JSON.stringify(name)}; rename one`)
+        const both = `sources[${owner}] and sources[${position}] both`
+        throw new McpServerOptionsError(`${both} have a tool named ${JSON.stringify(name)}; rename one`)
       }
       owners.set(name, position)
     }
   })
 }
 
-/** The tools of a source that does not return a promise. A failure is ignored here: it is logged when the list is read. */
+/** The tools of a source that lists them synchronously. A failure is logged later, when the list is read. */
 function listSynchronously (source: ToolSource): readonly ToolDefinition[] {
   try {
     const listed = source.list()

@@ -1,7 +1,7 @@
 import { LISTS, type ListKind, type Revision } from '@polyvac/mcp-protocol'
 import { projectDefinition } from '../protocol/projection.js'
 import type { CacheHint, ResultTexts } from '../protocol/result-text.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams } from '../protocol/rpc.js'
 import type { Definitions } from '../tool-source.js'
 import { idOf, type Catalog } from './catalog.js'
 import type { Registry } from './registry.js'
@@ -17,7 +17,7 @@ export interface ListPagesOptions {
   readonly withTasks: boolean
 }
 
-/** The results of the four list methods. They are serialized once for each revision, and kept as long as their catalog. */
+/** The results of the four list methods, serialized once for each catalog and revision. */
 export class ListPages {
   readonly #options: ListPagesOptions
   readonly #pages = new WeakMap<object, Map<Revision, Pages>>()
@@ -56,7 +56,7 @@ function cursorAfter (id: string): string {
 
 /** The number of the entry after a cursor. @throws RpcError -32602 */
 function startAfter ({ kind, entries }: Catalog<ListKind>, cursor: unknown): number {
-  const at = typeof cursor !== 'string' ? -1 : entries.findIndex(({ definition }) => cursorAfter(idOf(kind, definition)) === cursor)
-  if (at === -1) throw new RpcError('invalidParams', 'the cursor does not belong to this list, or the list has changed; begin again without one')
+  const at = entries.findIndex(({ definition }) => cursorAfter(idOf(kind, definition)) === cursor)
+  if (at === -1) throw invalidParams('the list does not have this cursor, or no longer; begin without one')
   return at + 1
 }

@@ -20,7 +20,8 @@ export class ResourceSubscriptions {
     if (subscription === undefined) {
       const listeners = new Set<(uri: string) => void>()
       const notify = (): void => { for (const listener of listeners) listener(uri) }
-      subscription = { listeners, stops: Promise.all(this.#sources.map(source => this.#subscribe(source, uri, notify))) }
+      const stops = Promise.all(this.#sources.map(source => this.#subscribe(source, uri, notify)))
+      subscription = { listeners, stops }
       this.#byUri.set(uri, subscription)
     }
     const { listeners } = subscription

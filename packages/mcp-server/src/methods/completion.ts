@@ -2,7 +2,7 @@ import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Completion, CompletionRef } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams } from '../protocol/rpc.js'
 import type { ToolSource } from '../tool-source.js'
 import { areStrings } from './prompts.js'
 
@@ -13,28 +13,32 @@ const MAX_VALUES = 100
 export async function complete (server: McpContext, call: Call): Promise<string> {
   const { ref, argument, context } = call.params
   if (!isRecord(argument) || typeof argument.name !== 'string' || typeof argument.value !== 'string') {
-    throw new RpcError('invalidParams', '`argument` must have `name` and `value`, both strings')
+    throw invalidParams('`argument` must have `name` and `value`, both strings')
   }
   const given = isRecord(context) ? context.arguments ?? {} : {}
-  if (!areStrings(given)) throw new RpcError('invalidParams', '`context.arguments` must be an object of strings')
-  const { source, sourceRef } = await resolve(server, ref)
+  if (!areStrings(given)) throw invalidParams('`context.arguments` must be an object of strings')
   const { name, value } = argument
-  const { values, total, hasMore }: Completion = await source.complete?.(sourceRef, { name, value, given }, call) ?? { values: [] }
+  const { source, sourceRef } = await resolve(server, ref)
+  const proposed: Completion | undefined = await source.complete?.(sourceRef, { name, value, given }, call)
+  const { values, total, hasMore } = proposed ?? { values: [] }
   const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
   return server.texts.complete(call.protocolVersion, { completion })
 }
 
 /** The source of a reference, and the reference with the source's name. @throws RpcError -32602 */
-async function resolve ({ registry }: McpContext, ref: unknown): Promise<{ readonly source: ToolSource, readonly sourceRef: CompletionRef }> {
+async function resolve (
+  { registry }: McpContext, ref: unknown
+): Promise<{ readonly source: ToolSource, readonly sourceRef: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
     const entry = (await registry.catalog('prompts')).get(ref.name)
-    if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(ref.name)}`)
+    if (entry === undefined) throw invalidParams(`unknown prompt: ${quoteName(ref.name)}`)
     return { source: entry.source, sourceRef: { type: ref.type, name: entry.sourceName ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-    const entry = (await registry.catalog('templates')).get(ref.uri) ?? (await registry.catalog('resources')).get(ref.uri)
-    if (entry === undefined) throw new RpcError('invalidParams', `unknown resource template: ${quoteName(ref.uri)}`)
+    const template = (await registry.catalog('templates')).get(ref.uri)
+    const entry = template ?? (await registry.catalog('resources')).get(ref.uri)
+    if (entry === undefined) throw invalidParams(`unknown resource template: ${quoteName(ref.uri)}`)
     return { source: entry.source, sourceRef: { type: ref.type, uri: ref.uri } }
   }
-  throw new RpcError('invalidParams', '`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')
+  throw invalidParams('`ref` must be { type: "ref/prompt", name } or { type: "ref/resource", uri }')
 }

@@ -2,7 +2,7 @@ import { features, RELATED_TASK } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams, RpcError, unknownMethod } from '../protocol/rpc.js'
 import { errorOf, legacyTaskOf, questionsOf, resultOf } from '../tasks/task-view.js'
 import type { ToolTasks } from '../tasks/tool-tasks.js'
 import type { Method } from './method.js'
@@ -21,7 +21,7 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/cancel', async (server, call) => {
     const tasks = tasksFor(server, call)
     const { task, isCancelled } = await tasks.cancel(call, call.params.taskId)
-    if (!isCancelled) throw new RpcError('invalidParams', 'the task has ended and cannot be cancelled')
+    if (!isCancelled) throw invalidParams('the task has ended and cannot be cancelled')
     return JSON.stringify(legacyTaskOf(task, tasks.times))
   }],
   ['tasks/result', async (server, call) => {
@@ -36,10 +36,14 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
           break
         case 'completed': {
           const result = resultOf(task)
-          return JSON.stringify(projectResult({ ...result, _meta: { ...result._meta, ..._meta } }, call.protocolVersion))
+          const whole = { ...result, _meta: { ...result._meta, ..._meta } }
+          return JSON.stringify(projectResult(whole, call.protocolVersion))
         }
         case 'canceled': throw new RpcError('internalError', 'the task was cancelled', _meta)
-        default: throw Object.assign(new RpcError('internalError', errorOf(task).message, _meta), { code: errorOf(task).code })
+        default: {
+          const { code, message } = errorOf(task)
+          throw Object.assign(new RpcError('internalError', message, _meta), { code })
+        }
       }
     }
   }]
@@ -48,5 +52,5 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
 /** @throws RpcError -32601 if the server or the revision does not have tasks */
 function tasksFor ({ tasks }: McpContext, { protocolVersion, method }: Call): ToolTasks {
   if (tasks !== undefined && features[protocolVersion].coreTasks) return tasks
-  throw new RpcError('methodNotFound', `unknown method: ${JSON.stringify(method)}`)
+  throw unknownMethod(method)
 }

@@ -1,7 +1,7 @@
 import { isLogLevel, LOG_LEVELS } from '@polyvac/mcp-protocol'
 import type { LegacyCall } from '../calls/legacy-call.js'
 import type { McpContext } from '../context.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams, methodNotFound } from '../protocol/rpc.js'
 import { legacyTaskMethods } from './legacy-tasks.js'
 import type { Method } from './method.js'
 import { sharedMethods } from './shared.js'
@@ -16,18 +16,19 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
   ...legacyTaskMethods,
   ['ping', async () => EMPTY],
   ['logging/setLevel', (async (_server, { params: { level }, session }) => {
-    if (!isLogLevel(level)) throw new RpcError('invalidParams', `\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
+    if (!isLogLevel(level)) throw invalidParams(`\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
     if (session !== undefined) session.logLevel = level
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/subscribe', (async ({ subscriptions, limits: { maxSubscriptions } }, { params: { uri }, session }) => {
-    if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
-    if (session === undefined) throw new RpcError('methodNotFound', 'subscriptions need a session, and this server has none')
+    if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
+    if (session === undefined) throw methodNotFound('subscriptions need a session, and this server has none')
     if (session.subscriptions.has(uri)) return EMPTY
     if (session.subscriptions.size >= maxSubscriptions) {
-      throw new RpcError('invalidParams', `a session may subscribe to ${maxSubscriptions} resources; end one with resources/unsubscribe`)
+      throw invalidParams(`a session may subscribe to ${maxSubscriptions} resources; end one by resources/unsubscribe`)
     }
-    session.subscriptions.set(uri, subscriptions.add(uri, updated => { session.notify('notifications/resources/updated', { uri: updated }) }))
+    const onUpdate = (uri: string): void => { session.notify('notifications/resources/updated', { uri }) }
+    session.subscriptions.set(uri, subscriptions.add(uri, onUpdate))
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/unsubscribe', (async (_server, { params: { uri }, session }) => {

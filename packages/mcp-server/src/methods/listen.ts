@@ -2,10 +2,11 @@ import { isRecord } from '@polyvac/core/plugin'
 import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { RpcError, type Params } from '../protocol/rpc.js'
+import { invalidParams, type Params } from '../protocol/rpc.js'
 import { findFollower } from './modern-tasks.js'
 import { checkTasks } from './task-capability.js'
 
+type Capabilities = Readonly<Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>>
 type Follow = NonNullable<Awaited<ReturnType<typeof findFollower>>>
 
 /**
@@ -14,7 +15,7 @@ type Follow = NonNullable<Awaited<ReturnType<typeof findFollower>>>
  */
 export async function listen (server: McpContext, call: Call): Promise<string> {
   const requested = call.params.notifications
-  if (!isRecord(requested)) throw new RpcError('invalidParams', '`notifications` must be an object')
+  if (!isRecord(requested)) throw invalidParams('`notifications` must be an object')
   const uris = stringsIn(server, requested, 'resourceSubscriptions')
   const taskIds = stringsIn(server, requested, 'taskIds')
   if (taskIds.length > 0) checkTasks(server, call)
@@ -22,8 +23,11 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
   const stops: Array<() => void> = []
   try {
     const { signal } = call
-    const declared = server.capabilities(call.protocolVersion) as Record<string, { listChanged?: boolean, subscribe?: boolean } | undefined>
-    const kinds = LIST_KINDS.filter(kind => requested[LISTS[kind].listenKey] === true && declared[LISTS[kind].capability]?.listChanged === true)
+    const declared = server.capabilities(call.protocolVersion) as Capabilities
+    const kinds = LIST_KINDS.filter(kind => {
+      const { listenKey, capability } = LISTS[kind]
+      return requested[listenKey] === true && declared[capability]?.listChanged === true
+    })
     const subscribed = declared.resources?.subscribe === true ? uris : []
     const followed = await followersOf(server, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
@@ -42,12 +46,14 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
       }
     })
     stops.push(server.registry.onChange(changed => {
-      for (const method of new Set(changed.filter(kind => kinds.includes(kind)).map(kind => LISTS[kind].changed))) notify(method, {})
+      const methods = changed.filter(kind => kinds.includes(kind)).map(kind => LISTS[kind].changed)
+      for (const method of new Set(methods)) notify(method, {})
     }))
-    for (const uri of subscribed) stops.push(server.subscriptions.add(uri, updated => { notify('notifications/resources/updated', { uri: updated }) }))
+    const onUpdate = (uri: string): void => { notify('notifications/resources/updated', { uri }) }
+    for (const uri of subscribed) stops.push(server.subscriptions.add(uri, onUpdate))
     for (const [taskId, follow] of followed) {
       follow(task => { notify('notifications/tasks', task) })
-        .catch((err: unknown) => { call.log.warn({ err, taskId }, 'the changes of a task cannot be followed any longer') })
+        .catch((err: unknown) => { call.log.warn({ err, taskId }, 'the changes of a task cannot be followed') })
     }
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
@@ -63,9 +69,9 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
 function stringsIn ({ limits: { maxSubscriptions } }: McpContext, requested: Params, key: string): readonly string[] {
   const { [key]: values = [] } = requested
   if (!Array.isArray(values) || values.some(value => typeof value !== 'string')) {
-    throw new RpcError('invalidParams', `\`${key}\` must be a list of strings`)
+    throw invalidParams(`\`${key}\` must be a list of strings`)
   }
-  if (values.length > maxSubscriptions) throw new RpcError('invalidParams', `one stream may subscribe to ${maxSubscriptions} of \`${key}\``)
+  if (values.length > maxSubscriptions) throw invalidParams(`\`${key}\` may have ${maxSubscriptions} items`)
   return [...new Set(values as string[])]
 }
 

@@ -1,7 +1,7 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { RpcError, type Params } from '../protocol/rpc.js'
+import { invalidParams, type Params } from '../protocol/rpc.js'
 import { detailedTaskOf } from '../tasks/task-view.js'
 import { NO_TASK, type ToolTasks } from '../tasks/tool-tasks.js'
 import type { TaskSource } from '../tool-source.js'
@@ -12,20 +12,20 @@ import { checkTasks } from './task-capability.js'
 export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
     const taskId = taskIdOf(server, call)
-    const task = await atSource(server, async tasks => await tasks.get(taskId, call)) ?? await storedTask(server, call, taskId)
-    return server.texts.complete(call.protocolVersion, task)
+    const task = await atSource(server, tasks => tasks.get(taskId, call))
+    return server.texts.complete(call.protocolVersion, task ?? await storedTask(server, call, taskId))
   }],
   ['tasks/update', async (server, call) => {
     const taskId = taskIdOf(server, call)
     const { inputResponses } = call.params
-    if (!isRecord(inputResponses)) throw new RpcError('invalidParams', '`inputResponses` must be an object')
-    const isDone = await atSource(server, async tasks => await tasks.update(taskId, inputResponses, call))
+    if (!isRecord(inputResponses)) throw invalidParams('`inputResponses` must be an object')
+    const isDone = await atSource(server, tasks => tasks.update(taskId, inputResponses, call))
     if (isDone !== true) await toolTasks(server).provideInput(call, taskId, inputResponses)
     return server.texts.complete(call.protocolVersion, {})
   }],
   ['tasks/cancel', async (server, call) => {
     const taskId = taskIdOf(server, call)
-    const isDone = await atSource(server, async tasks => await tasks.cancel(taskId, call))
+    const isDone = await atSource(server, tasks => tasks.cancel(taskId, call))
     if (isDone !== true) await toolTasks(server).cancel(call, taskId)
     return server.texts.complete(call.protocolVersion, {})
   }]
@@ -47,12 +47,14 @@ export async function findFollower (
 function taskIdOf (server: McpContext, call: Call): string {
   checkTasks(server, call)
   const { taskId } = call.params
-  if (typeof taskId !== 'string') throw new RpcError('invalidParams', '`taskId` must be a string')
+  if (typeof taskId !== 'string') throw invalidParams('`taskId` must be a string')
   return taskId
 }
 
 /** The result of the first source that knows the task. */
-async function atSource<T> ({ registry }: McpContext, request: (tasks: TaskSource) => Promise<T>): Promise<T | undefined> {
+async function atSource<T> (
+  { registry }: McpContext, request: (tasks: TaskSource) => Promise<T>
+): Promise<T | undefined> {
   for (const { tasks } of registry.sources) {
     const result = tasks === undefined ? undefined : await request(tasks)
     if (result !== undefined && result !== false) return result
@@ -67,6 +69,6 @@ async function storedTask (server: McpContext, call: Call, taskId: string): Prom
 
 /** @throws RpcError -32602 without a task store */
 function toolTasks ({ tasks }: McpContext): ToolTasks {
-  if (tasks === undefined) throw new RpcError('invalidParams', NO_TASK)
+  if (tasks === undefined) throw invalidParams(NO_TASK)
   return tasks
 }

@@ -1,18 +1,19 @@
-import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
+import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams, unknownName } from '../protocol/rpc.js'
 
 /** `prompts/get`. */
 export async function getPrompt (server: McpContext, call: Call): Promise<string> {
   const { name, arguments: args = {} } = call.params
-  if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
-  if (!areStrings(args)) throw new RpcError('invalidParams', '`arguments` must be an object of strings')
+  if (typeof name !== 'string') throw invalidParams('`name` must be a string')
+  if (!areStrings(args)) throw invalidParams('`arguments` must be an object of strings')
   const prompts = await server.registry.catalog('prompts')
   const entry = prompts.get(name)
-  if (entry === undefined) throw new RpcError('invalidParams', `unknown prompt: ${quoteName(name)}; ${suggestion(name, prompts.ids, 'the prompts')}`)
-  const missing = (entry.definition.arguments ?? []).filter(argument => argument.required === true && args[argument.name] === undefined)
-  if (missing.length > 0) throw new RpcError('invalidParams', `the prompt ${name} needs ${missing.map(argument => argument.name).join(', ')}`)
+  if (entry === undefined) throw unknownName('prompt', name, prompts.ids)
+  const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
+  const missing = required.map(argument => argument.name).filter(argument => args[argument] === undefined)
+  if (missing.length > 0) throw invalidParams(`the prompt ${name} needs ${missing.join(', ')}`)
   const { description, messages, _meta } = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
   return server.texts.complete(call.protocolVersion, { description, messages, _meta })
 }

@@ -2,13 +2,13 @@ import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import { isNotFound } from '../calls/failures.js'
 import type { McpContext } from '../context.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams, RpcError } from '../protocol/rpc.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
 
-/** `resources/read`, from the source that lists the resource. A URI that is not listed may be of any source's template. */
+/** `resources/read`. A URI that no source lists may be of any source's template. */
 export async function readResource (server: McpContext, call: Call): Promise<string> {
   const { uri } = call.params
-  if (typeof uri !== 'string') throw new RpcError('invalidParams', '`uri` must be a string')
+  if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
   const listed = (await server.registry.catalog('resources')).get(uri)
   const sources = listed === undefined ? server.registry.sources : [listed.source]
   for (const source of sources) {
@@ -18,7 +18,8 @@ export async function readResource (server: McpContext, call: Call): Promise<str
       return server.texts.complete(call.protocolVersion, { contents, _meta }, server.readHint)
     }
   }
-  throw new RpcError(call.era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound', `unknown resource: ${quoteName(uri)}`, { uri })
+  const code = call.era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound'
+  throw new RpcError(code, `unknown resource: ${quoteName(uri)}`, { uri })
 }
 
 async function readFrom ({ resources }: ToolSource, uri: string, call: Call): Promise<ResourceContents | undefined> {

@@ -1,14 +1,14 @@
 import { declaresTasks, TASKS_CAPABILITY } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { refusal, RpcError } from '../protocol/rpc.js'
+import { methodNotFound, missingCapability, type RpcError } from '../protocol/rpc.js'
 
 /** @throws RpcError -32601 if the server does not have tasks, -32021 if the client does not declare the extension */
 export function checkTasks (server: McpContext, call: Call): void {
-  if (!server.hasTasks) throw refusal('this server does not have tasks', 404, 'methodNotFound')
+  if (!server.hasTasks) throw methodNotFound('this server does not have tasks', 404)
   if (!declaresTasks(call.capabilities)) throw missingTasks()
 }
 
 export function missingTasks (): RpcError {
-  return new RpcError('missingCapability', 'the client must declare the tasks extension', { requiredCapabilities: TASKS_CAPABILITY }, 400)
+  return missingCapability('the client must declare the tasks extension', TASKS_CAPABILITY)
 }

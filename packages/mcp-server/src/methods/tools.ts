@@ -1,11 +1,11 @@
-import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
+import { isRecord } from '@polyvac/core/plugin'
 import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
 import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
-import { RpcError } from '../protocol/rpc.js'
+import { invalidParams, methodNotFound, unknownName } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
@@ -13,22 +13,24 @@ import { missingTasks } from './task-capability.js'
 /** `tools/call`. */
 export async function callTool (server: McpContext, call: Call): Promise<string> {
   const { name, arguments: args = {} } = call.params
-  if (typeof name !== 'string') throw new RpcError('invalidParams', '`name` must be a string')
-  if (!isRecord(args)) throw new RpcError('invalidParams', '`arguments` must be an object')
+  if (typeof name !== 'string') throw invalidParams('`name` must be a string')
+  if (!isRecord(args)) throw invalidParams('`arguments` must be an object')
   const tools = await server.registry.catalog('tools')
   const entry = tools.get(name)
-  if (entry === undefined) throw new RpcError('invalidParams', `unknown tool: ${quoteName(name)}; ${suggestion(name, tools.ids, 'the tools')}`)
+  if (entry === undefined) throw unknownName('tool', name, tools.ids)
   call.checkTool(entry)
   const becomesTask = isTask(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')
   if (problems !== '') {
     const text = `the arguments do not fit the input schema of ${name}: ${problems}`
-    if (!features[call.protocolVersion].toolErrorsAsResults) throw new RpcError('invalidParams', text)
+    if (!features[call.protocolVersion].toolErrorsAsResults) throw invalidParams(text)
     return resultText(server, call, failedResult(text))
   }
   const prepared = await prepareArguments(entry, args, call)
   if ('failed' in prepared) return resultText(server, call, prepared.failed)
-  if (becomesTask && server.tasks !== undefined) return taskText(server, call, await server.tasks.create(call, name, prepared.args))
+  if (becomesTask && server.tasks !== undefined) {
+    return taskText(server, call, await server.tasks.create(call, name, prepared.args))
+  }
   const result = await runTool(entry, prepared.args, call)
   return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
 }
@@ -42,8 +44,8 @@ function isTask ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbi
   }
   if (!features[call.protocolVersion].coreTasks) return false
   const isRequested = isRecord(call.params.task)
-  if (isRequested && taskSupport === 'forbidden') throw new RpcError('methodNotFound', `the tool ${name} cannot become a task; call it without \`task\``)
-  if (!isRequested && taskSupport === 'required') throw new RpcError('methodNotFound', `the tool ${name} is always a task; call it with \`task\``)
+  if (isRequested && taskSupport === 'forbidden') throw methodNotFound(`the tool ${name} takes no \`task\``)
+  if (!isRequested && taskSupport === 'required') throw methodNotFound(`the tool ${name} needs \`task\``)
   return isRequested
 }
 
@@ -53,5 +55,6 @@ function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: T
 
 function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {
   const { times } = tasks!
-  return era === 'modern' ? texts.other('task', taskOf(task, times)) : JSON.stringify({ task: legacyTaskOf(task, times) })
+  if (era === 'modern') return texts.other('task', taskOf(task, times))
+  return JSON.stringify({ task: legacyTaskOf(task, times) })
 }

@@ -16,25 +16,32 @@ export function projectDefinition<K extends ListKind> (
   }
   if ((kind === 'resources' || kind === 'templates') && fields.name === undefined) fields.name = fields[LISTS[kind].id]
   const projected: Record<string, unknown> = {}
-  for (const field of definitionFields[revision][kind]) if (fields[field] !== undefined) projected[field] = fields[field]
+  for (const field of definitionFields[revision][kind]) {
+    if (fields[field] !== undefined) projected[field] = fields[field]
+  }
   return projected
 }
 
+type Block = ToolResult['content'][number]
+
 /** The parts of a tool's result that a revision has. */
-export function projectResult ({ content, structuredContent, isError, _meta }: ToolResult, revision: Revision): Record<string, unknown> {
-  const { structuredContent: structure, resourceLinks, audio } = features[revision]
-  const given = Array.isArray(content) ? content as ToolResult['content'] : []
-  const blocks = given.length === 0 && structuredContent !== undefined ? [{ type: 'text', text: JSON.stringify(structuredContent) }] : given
+export function projectResult (result: ToolResult, revision: Revision): Record<string, unknown> {
+  const { structuredContent, isError, _meta } = result
+  const { structuredContent: values, resourceLinks, audio } = features[revision]
+  const content = Array.isArray(result.content) ? result.content as Block[] : []
+  const isMissing = content.length === 0 && structuredContent !== undefined
+  const blocks: readonly Block[] = isMissing ? [{ type: 'text', text: JSON.stringify(structuredContent) }] : content
+  const hasStructure = values === 'any' || (values === 'object' && isRecord(structuredContent))
   return {
     content: resourceLinks && audio ? blocks : blocks.map(block => projectBlock(block, features[revision])),
-    structuredContent: structure === 'any' || (structure === 'object' && isRecord(structuredContent)) ? structuredContent : undefined,
+    structuredContent: hasStructure ? structuredContent : undefined,
     isError,
     _meta
   }
 }
 
 /** Content blocks of a type that a revision does not have become text. */
-function projectBlock (block: Readonly<Record<string, unknown>>, { resourceLinks, audio }: Features): Readonly<Record<string, unknown>> {
+function projectBlock (block: Block, { resourceLinks, audio }: Features): Block {
   if (block.type === 'resource_link' && !resourceLinks) return { type: 'text', text: String(block.uri) }
   if (block.type === 'audio' && !audio) return { type: 'text', text: `(audio, ${String(block.mimeType)})` }
   return block

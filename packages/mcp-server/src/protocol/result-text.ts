@@ -28,7 +28,8 @@ export class ResultTexts {
 
   /** Any other result of 2026-07-28: `input_required` or `task`. */
   other (resultType: string, result: Params): string {
-    return `{"resultType":${JSON.stringify(resultType)},"_meta":${JSON.stringify(this.#serverMeta)}${tail(JSON.stringify(result))}`
+    const head = `{"resultType":${JSON.stringify(resultType)},"_meta":${JSON.stringify(this.#serverMeta)}`
+    return `${head}${tail(JSON.stringify(result))}`
   }
 }
 

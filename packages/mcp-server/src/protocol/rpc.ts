@@ -1,5 +1,5 @@
-import { isRecord } from '@polyvac/core/plugin'
-import { CODES, type CodeName } from '@polyvac/mcp-protocol'
+import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
+import { CODES, type ClientCapabilities, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of an upstream server that the caller caused. */
 const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability']
@@ -17,8 +17,8 @@ export class RpcError extends Error {
     this.code = CODES[code]
   }
 
-  /** The error that answers a caller for an upstream server's error. What this process sent wrong is an internal error. */
-  static fromUpstream ({ code, message, data }: { readonly code: number, readonly message: string, readonly data?: unknown }): RpcError {
+  /** A caller's error for an upstream server's. What this process sent wrong is an internal error. */
+  static fromUpstream ({ code, message, data }: ErrorObject): RpcError {
     const name = CAUSED_BY_CALLER.find(name => CODES[name] === code) ?? 'internalError'
     return new RpcError(name, message, data, name === 'missingCapability' ? 400 : undefined)
   }
@@ -29,14 +29,43 @@ export function refusal (message: string, status = 400, code: CodeName = 'invali
   return new RpcError(code, message, undefined, status)
 }
 
+/** An error for a header that does not repeat the body: -32020, with status 400. */
+export function headerMismatch (message: string): RpcError {
+  return refusal(message, 400, 'headerMismatch')
+}
+
+/** An error for a client that lacks capabilities: -32021, with status 400. */
+export function missingCapability (message: string, requiredCapabilities: ClientCapabilities): RpcError {
+  return new RpcError('missingCapability', message, { requiredCapabilities }, 400)
+}
+
+/** An error for a method that does not exist, or not for this call: -32601, by default with status 200. */
+export function methodNotFound (message: string, status?: number): RpcError {
+  return new RpcError('methodNotFound', message, undefined, status)
+}
+
+export function unknownMethod (method: string, status?: number): RpcError {
+  return methodNotFound(`unknown method: ${quoteName(method)}`, status)
+}
+
+/** An error for parameters that the method does not accept: -32602, with status 200. */
+export function invalidParams (message: string): RpcError {
+  return new RpcError('invalidParams', message)
+}
+
+/** An error for a name that does not exist: -32602, with the nearest of the names that do. */
+export function unknownName (kind: string, name: string, names: readonly string[]): RpcError {
+  return invalidParams(`unknown ${kind}: ${quoteName(name)}; ${suggestion(name, names, `the ${kind}s`)}`)
+}
+
 /** An error for a bound that is reached for the moment: status 503. */
 export function overload (message: string): RpcError {
   return refusal(message, 503, 'internalError')
 }
 
-export interface Request { readonly jsonrpc: '2.0', readonly id: RequestId, readonly method: string, readonly params?: Params | undefined }
-export interface Notification { readonly jsonrpc: '2.0', readonly method: string, readonly params?: Params | undefined }
-export interface Response { readonly jsonrpc: '2.0', readonly id: RequestId, readonly result?: Params, readonly error?: ErrorObject }
+export interface Notification { readonly method: string, readonly params?: Params | undefined }
+export interface Request extends Notification { readonly id: RequestId }
+export interface Response { readonly id: RequestId, readonly result?: Params, readonly error?: ErrorObject }
 export interface ErrorObject { readonly code: number, readonly message: string, readonly data?: unknown }
 export type Params = Readonly<Record<string, unknown>>
 
@@ -56,7 +85,7 @@ export function isNumberId (value: unknown): value is number {
 
 /** The kind of message that a JSON value is. @throws RpcError -32600 for any other value */
 export function messageKind (value: unknown): 'request' | 'notification' | 'response' {
-  if (!isRecord(value) || value.jsonrpc !== '2.0') throw refusal('the body is not a JSON-RPC 2.0 message: `jsonrpc` must be "2.0"')
+  if (!isRecord(value) || value.jsonrpc !== '2.0') throw refusal('a JSON-RPC 2.0 message has `jsonrpc`, which is "2.0"')
   const { id, method, params } = value
   if (id !== undefined && typeof id !== 'string' && !isNumberId(id)) {
     throw refusal('`id` must be a string, or a number of at most 2^53 - 1')

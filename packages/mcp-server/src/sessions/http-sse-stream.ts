@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
 
 /**
- * The only stream of a session over HTTP+SSE (2024-11-05). It carries all messages to the client, also the responses to its
- * POSTs. It cannot be resumed: the session ends with it.
+ * The only stream of a session over HTTP+SSE (2024-11-05). It carries all messages to the client, also the responses to
+ * its POSTs. It cannot be resumed: the session ends with it.
  */
 export class HttpSseStream implements MessageStream {
   readonly reply: FastifyReply

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
 import type { EventStore } from './event-store.js'
 
-/** A stream of a session. Its messages are numbered and kept: a client can resume it over another connection (`Last-Event-ID`). */
+/** A stream of a session. Its messages are kept, so that a client can resume it (`Last-Event-ID`). */
 export class ResumableStream implements MessageStream {
   readonly #store: EventStore
   readonly #key: string
@@ -34,7 +34,8 @@ export class ResumableStream implements MessageStream {
     body.once('close', () => { if (this.#body === body) this.#body = undefined })
     if (after === undefined && this.#primes) body.prime(this.#eventId(this.#seq))
     else body.comment('open')
-    for (const { seq, text } of after === undefined ? [] : this.#store.after(this.#key, after) ?? []) body.event('message', text, this.#eventId(seq))
+    const missed = after === undefined ? undefined : this.#store.after(this.#key, after)
+    for (const { seq, text } of missed ?? []) body.event('message', text, this.#eventId(seq))
     if (this.#ended) body.finish()
   }
 

@@ -7,13 +7,8 @@ import type { EventStore } from './event-store.js'
 import type { HttpSseStream } from './http-sse-stream.js'
 import { ResumableStream } from './resumable-stream.js'
 
-export interface SessionOptions {
-  readonly owner: string | undefined
-  readonly revision: LegacyRevision
-  readonly capabilities: ClientCapabilities
-  readonly store: EventStore
-  readonly limits: Limits
-}
+export type SessionOptions =
+  Pick<Session, 'owner' | 'revision' | 'capabilities'> & { store: EventStore, limits: Limits }
 
 /** What a session knows of a call. */
 export interface SessionCall {
@@ -79,7 +74,7 @@ export class Session {
     return this.#streams.get(id)
   }
 
-  /** Sends a notification that belongs to no call, once a GET has opened the stream for it. A reader that is far behind is disconnected. */
+  /** Sends a notification on the standalone stream, if it is open. A reader that is far behind is disconnected. */
   notify (method: string, params?: Params): void {
     const stream = this.httpSse ?? this.#standalone
     stream?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
@@ -89,7 +84,7 @@ export class Session {
   /** Adds a call; give its node to `removeCall` when it is over. @throws RpcError with status 503 */
   addCall (call: SessionCall): LinkedNode<SessionCall> {
     const { maxSessionCalls } = this.#limits
-    if (this.calls.size >= maxSessionCalls) throw overload(`${maxSessionCalls} calls of this session are in progress; wait for one of them`)
+    if (this.calls.size >= maxSessionCalls) throw overload(`${maxSessionCalls} calls of this session are in progress`)
     return this.calls.add(call)
   }
 

@@ -13,7 +13,8 @@ export class Sessions {
 
   constructor (limits: Limits) {
     this.#limits = limits
-    this.store = new EventStore({ perStream: limits.maxStreamEvents, events: limits.maxEvents, chars: limits.maxEventChars })
+    const { maxStreamEvents: perStream, maxEvents: events, maxEventChars: chars } = limits
+    this.store = new EventStore({ perStream, events, chars })
     this.#sweep = setInterval(() => this.#endExpired(), Math.min(limits.sessionTtlMs, 30_000))
     this.#sweep.unref()
   }
@@ -26,7 +27,7 @@ export class Sessions {
       for (const session of this.#all.values()) {
         if (session.isIdle && (oldest === undefined || session.lastUsed < oldest.lastUsed)) oldest = session
       }
-      if (oldest === undefined) throw overload(`${maxSessions} sessions are in use, which is the limit; try again shortly`)
+      if (oldest === undefined) throw overload(`all ${maxSessions} sessions are in use; try again shortly`)
       this.end(oldest)
     }
     const session = new Session({ ...options, store: this.store, limits: this.#limits })

@@ -6,14 +6,15 @@ import { HandlerContext } from './handler-context.js'
 import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
 
 /** A tool that the application implements. */
-export interface LocalTool<Input extends TObject = TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+export interface LocalTool<Input extends TObject = TObject>
+  extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
   /** The arguments, as a TypeBox object. The handler gets arguments that fit it. */
   readonly inputSchema: Input
   /** The value that the handler returns, for clients that read structured results. */
   readonly outputSchema?: TSchema | undefined
   /**
-   * Returns text, or the value that `outputSchema` describes, or a whole result with `content`. The text of a thrown error
-   * goes to the caller if the error has a `statusCode` below 500, and to the log alone otherwise.
+   * Returns text, or the value that `outputSchema` describes, or a whole result with `content`. The text of a thrown
+   * error goes to the caller if the error has a `statusCode` below 500, and to the log alone otherwise.
    */
   readonly handler: (args: Static<Input>, context: CallContext) => unknown
 }
@@ -45,11 +46,13 @@ export function defineTools<Inputs extends readonly TObject[] | []> (
   for (const { handler, ...definition } of tools as unknown as readonly LocalTool[]) {
     const { name, outputSchema } = definition
     if (!NAME.test(name) || name.length > MAX_TOOL_NAME) {
-      throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`)
+      const permitted = `use 1 to ${MAX_TOOL_NAME} letters, digits, "_", "-" or "."`
+      throw new McpServerOptionsError(`a tool cannot be named ${JSON.stringify(name)}; ${permitted}`)
     }
     if (byName.has(name)) throw new McpServerOptionsError(`two tools are named ${JSON.stringify(name)}; rename one`)
-    if (typeof handler !== 'function') throw new McpServerOptionsError(`the tool ${name} has no handler; set a function (args, context)`)
-    byName.set(name, { definition, handler, output: outputSchema === undefined ? undefined : TypeCompiler.Compile(outputSchema) })
+    if (typeof handler !== 'function') throw new McpServerOptionsError(`the tool ${name} has no handler function`)
+    const output = outputSchema === undefined ? undefined : TypeCompiler.Compile(outputSchema)
+    byName.set(name, { definition, handler, output })
   }
   const definitions = [...byName.values()].map(({ definition }) => definition)
   return {
@@ -67,12 +70,13 @@ function toResult (outcome: unknown, { definition: { name }, output }: Tool): To
   if (output !== undefined) {
     if (!output.Check(outcome)) {
       const problems = problemsOf(output, outcome, 'value').map(({ path, message }) => `${path} ${message}`).join('; ')
-      throw new TypeError(`the handler of the tool ${name} returned a value that its outputSchema does not describe: ${problems}`)
+      throw new TypeError(`the tool ${name} returned a value that its outputSchema does not describe: ${problems}`)
     }
-    return { content: [{ type: 'text', text: typeof outcome === 'string' ? outcome : JSON.stringify(outcome) }], structuredContent: outcome }
+    const text = typeof outcome === 'string' ? outcome : JSON.stringify(outcome)
+    return { content: [{ type: 'text', text }], structuredContent: outcome }
   }
   if (typeof outcome === 'string') return { content: [{ type: 'text', text: outcome }] }
-  throw new TypeError(`the handler of the tool ${name} returned neither text nor a result with \`content\`; set an \`outputSchema\` to return values`)
+  throw new TypeError(`the tool ${name} without an outputSchema returned neither text nor a result with \`content\``)
 }
 
 function isResult (outcome: unknown): outcome is ToolResult {

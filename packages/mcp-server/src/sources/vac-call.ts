@@ -4,7 +4,7 @@ import {
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import { randomUUID } from 'node:crypto'
-import type { CallContext, ToolResult } from '../tool-source.js'
+import type { CallContext, ToolResult as Result } from '../tool-source.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
 import { sourceLinks } from './vac-uri.js'
 
@@ -14,7 +14,7 @@ export const MAX_REPLIES = 10
 type Args = Readonly<Record<string, unknown>>
 
 /** Calls a skill of a VAC. A failure of the interpreter is a result with `isError`: code, reason and remedy. */
-export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<Result> {
   const started = performance.now()
   let outcome = 'ended'
   try {
@@ -30,11 +30,14 @@ export async function callSkill (skill: Skill, args: Args, context: CallContext,
 }
 
 /** Asks the VAC, and again with the caller's reply whenever it asks back. */
-async function converse (skill: Skill, args: QueryInput & StreamInput, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+async function converse (
+  skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number
+): Promise<Result> {
   const { signal, log, principal } = context
   const { question, history, extra } = questionOf(args)
   const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
-  const call = { extra, signal, timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000, log, principal, protocol: 'mcp' as const }
+  const timeoutMs = timeout === undefined ? defaultMs : timeout * 1000
+  const call = { extra, signal, timeoutMs, log, principal, protocol: 'mcp' as const }
   const run = skill.kind === 'stream' ? streamer(skill, context) : (call: VacCall) => skill.vac.ask(call)
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
@@ -43,9 +46,10 @@ async function converse (skill: Skill, args: QueryInput & StreamInput, context: 
       if (reply === undefined) return declined(skill, turns)
       turns = [...turns, { role: 'user', content: reply }]
     }
+    const last = turns.at(-1)?.content ?? question
     let answer: Answer
     try {
-      answer = await run({ ...call, question: turns.at(-1)?.content ?? question, history: [...history, ...turns.slice(0, -1)] })
+      answer = await run({ ...call, question: last, history: [...history, ...turns.slice(0, -1)] })
     } catch (err) {
       return failure(err, skill, context)
     }
@@ -79,7 +83,7 @@ const NEXT_STEP = {
 } as const
 
 /** The result for an answer. It contains the question of a VAC that asks back if the caller cannot be asked now. */
-function resultOf ({ kind, vac }: Skill, answer: Answer): ToolResult {
+function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
   const asked = askedBack(answer)
   const lines = sourceLines(answer)
   const text = [
@@ -93,7 +97,9 @@ function resultOf ({ kind, vac }: Skill, answer: Answer): ToolResult {
   }
 }
 
-async function search (skill: Skill, args: MemorySearchInput, context: CallContext, timeoutMs: number): Promise<ToolResult> {
+async function search (
+  skill: Skill, args: MemorySearchInput, context: CallContext, timeoutMs: number
+): Promise<Result> {
   let found: MemorySearchResult
   try {
     found = await searchMemory(skill.vac, args, { signal: context.signal, timeoutMs })
@@ -108,19 +114,19 @@ async function search (skill: Skill, args: MemorySearchInput, context: CallConte
   return { content: [{ type: 'text', text }, ...sourceLinks(skill.vac, documents)], structuredContent: found }
 }
 
-function declined ({ vac }: Skill, turns: readonly ChatTurn[]): ToolResult {
-  const asked = turns.at(-1)?.content ?? ''
-  return failed({ code: 'MCP_INPUT_DECLINED', message: `the VAC ${JSON.stringify(vac.name)} needs an answer to go on; it asked: ${asked}` })
+function declined ({ vac }: Skill, turns: readonly ChatTurn[]): Result {
+  const message = `the VAC ${JSON.stringify(vac.name)} needs an answer; it asked: ${turns.at(-1)?.content ?? ''}`
+  return failed({ code: 'MCP_INPUT_DECLINED', message })
 }
 
 /** @throws err if the caller aborted the call: it does not wait for a result */
-function failure (err: unknown, { vac }: Skill, context: CallContext): ToolResult {
+function failure (err: unknown, { vac }: Skill, context: CallContext): Result {
   if (context.signal.aborted) throw err
   const callId = randomUUID()
   context.log.error({ err, vac: vac.name, callId }, 'a tool call failed')
   return failed({ code: 'VAC_FAILED', ...skillFailure(err, vac.name, `the call id ${callId}`) })
 }
 
-function failed ({ code, message }: { readonly code: string, readonly message: string }): ToolResult {
+function failed ({ code, message }: { readonly code: string, readonly message: string }): Result {
   return { content: [{ type: 'text', text: `${code}: ${message}` }], isError: true }
 }

@@ -12,7 +12,8 @@ export function readTurns ({ state }: CallContext): ChatTurn[] {
 
 /** Whether the caller can be asked the question at the end of an exchange. */
 export function canReply (turns: readonly ChatTurn[], { capabilities }: CallContext): boolean {
-  return missingCapabilities(questionOf(turns), capabilities) === undefined && JSON.stringify(turns).length <= MAX_DIALOGUE_CHARS
+  const isShort = JSON.stringify(turns).length <= MAX_DIALOGUE_CHARS
+  return isShort && missingCapabilities(questionOf(turns), capabilities) === undefined
 }
 
 /** The caller's reply to the question at the end of an exchange; undefined if it declines. */
@@ -24,11 +25,7 @@ export async function askForReply (turns: readonly ChatTurn[], context: CallCont
 }
 
 function questionOf (turns: readonly ChatTurn[]): ServerRequest {
-  return {
-    method: 'elicitation/create',
-    params: {
-      message: turns.at(-1)?.content ?? '',
-      requestedSchema: { type: 'object', properties: { reply: { type: 'string', title: 'Reply', minLength: 1 } }, required: ['reply'] }
-    }
-  }
+  const properties = { reply: { type: 'string', title: 'Reply', minLength: 1 } }
+  const requestedSchema = { type: 'object', properties, required: ['reply'] }
+  return { method: 'elicitation/create', params: { message: turns.at(-1)?.content ?? '', requestedSchema } }
 }

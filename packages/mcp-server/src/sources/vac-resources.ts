@@ -23,15 +23,16 @@ const TEMPLATES: readonly TemplateDefinition[] = [{
 }]
 
 /**
- * A source of VACs as resources: the description of each, `polyvac://vacs/<vac>`, and the documents of those whose memory
- * can read them, `polyvac://vacs/<vac>/documents/<path>`. It does not have tools.
+ * A source of VACs as resources: the description of each, `polyvac://vacs/<vac>`, and the documents of those whose
+ * memory can read them, `polyvac://vacs/<vac>/documents/<path>`. It does not have tools.
  * @throws MCP_SERVER_OPTIONS
  * @example
  * const vacs = createVacs({ vacs: ['docs'], streamInterpreter, memory: { docs: await openFolder({ path: 'docs' }) } })
  * await app.register(mcpServerPlugin, { sources: [vacTools(vacs), vacResources(vacs)] })
  */
 export function vacResources (vacs: Vacs, { names }: Pick<VacToolsOptions, 'names'> = {}): ToolSource {
-  const exposed = exposedVacs(vacs, names, problem => new McpServerOptionsError(`the \`names\` of vacResources ${problem}`))
+  const refused = (problem: string): Error => new McpServerOptionsError(`the \`names\` of vacResources ${problem}`)
+  const exposed = exposedVacs(vacs, names, refused)
   return {
     list: () => [],
     call: name => { throw new TypeError(`vacResources has no tool ${name}`) },
@@ -74,7 +75,9 @@ async function read (exposed: ExposedVacs, uri: string): Promise<ResourceContent
   const { vac: name, document } = readUri(uri) ?? {}
   if (name === undefined || !exposed.has(name)) return undefined
   const vac = exposed.get(name)
-  if (document === undefined) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(vacInfo(vac), null, 2) }] }
+  if (document === undefined) {
+    return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(vacInfo(vac), null, 2) }] }
+  }
   const text = await vac.memory?.read?.(document)
   if (text === undefined) return undefined
   const mimeType = (await documentsOf(vac)).find(({ uri }) => uri === document)?.mimeType
@@ -86,12 +89,14 @@ async function documentsOf ({ memory }: Vac): Promise<readonly MemoryDocument[]>
   return memory?.read === undefined ? [] : await memory.list?.() ?? []
 }
 
-async function complete (exposed: ExposedVacs, template: string, { name, value, given }: CompletionArgument): Promise<Completion> {
+async function complete (exposed: ExposedVacs, template: string, argument: CompletionArgument): Promise<Completion> {
   if (template !== URI_TEMPLATES.info && template !== URI_TEMPLATES.document) return { values: [] }
-  const { vac } = given
+  const { name, value, given: { vac } } = argument
   let all: string[] = []
   if (name === 'vac') all = exposed.list().map(({ name }) => name)
-  else if (name === 'document' && vac !== undefined && exposed.has(vac)) all = (await documentsOf(exposed.get(vac))).map(({ uri }) => uri)
+  else if (name === 'document' && vac !== undefined && exposed.has(vac)) {
+    all = (await documentsOf(exposed.get(vac))).map(({ uri }) => uri)
+  }
   const found = all.filter(candidate => candidate.toLowerCase().includes(value.toLowerCase()))
   return { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES }
 }

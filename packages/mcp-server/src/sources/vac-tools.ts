@@ -1,6 +1,7 @@
 import { VacInfo, type Vacs } from '@polyvac/core'
 import {
-  exposedVacs, findSkill, milliseconds, optional, readOptions, SKILLS, skillsOf, toolName, vacInfo, VacNotFoundError,
+  exposedVacs, findSkill, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
+  VacNotFoundError,
   type ExposedVacs, type OptionRules, type Skill, type SkillKind
 } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
@@ -16,7 +17,7 @@ export interface VacToolsOptions {
 }
 
 export const VAC_TOOLS_OPTIONS = {
-  names: optional('a list of names, or null', value => value === null || (Array.isArray(value) && value.every(name => typeof name === 'string'))),
+  names: optional('a list of names, or null', value => value === null || texts().accepts(value)),
   timeoutMs: milliseconds(120_000)
 } satisfies OptionRules<VacToolsOptions>
 
@@ -29,7 +30,8 @@ const PRESENTATION = {
 
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false }
 const VacList = Type.Object({ vacs: Type.Array(VacInfo) })
-const VacDetails = Type.Object({ ...VacInfo.properties, tools: Type.Array(Type.String(), { description: 'names of its tools' }) })
+const tools = Type.Array(Type.String(), { description: 'names of its tools' })
+const VacDetails = Type.Object({ ...VacInfo.properties, tools })
 
 const LIST: ToolDefinition = {
   name: 'list_available_vacs',
@@ -43,16 +45,19 @@ const LIST: ToolDefinition = {
 const INFO: ToolDefinition = {
   name: 'get_vac_info',
   title: 'Describe an agent',
-  description: 'Describe one agent (VAC): what it is for, its model, whether it has a searchable knowledge base, and its tools',
-  inputSchema: Type.Object({ vector_name: Type.String({ minLength: 1, maxLength: 64, description: 'name of the VAC' }) }),
+  description: 'Describe one agent (VAC): ' +
+    'what it is for, its model, whether it has a searchable knowledge base, and its tools',
+  inputSchema: Type.Object({
+    vector_name: Type.String({ minLength: 1, maxLength: 64, description: 'name of the VAC' })
+  }),
   outputSchema: VacDetails,
   annotations: READ_ONLY
 }
 
 /**
  * A source of VACs as tools: `vac_query_<vac>`, `vac_stream_<vac>` with its text as progress notifications,
- * `vac_memory_search_<vac>` for a VAC with a memory, `list_available_vacs` and `get_vac_info`. A failure of an interpreter
- * is a result with `isError`.
+ * `vac_memory_search_<vac>` for a VAC with a memory, `list_available_vacs` and `get_vac_info`. A failure of an
+ * interpreter is a result with `isError`.
  * @throws MCP_SERVER_OPTIONS
  * @example
  * const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
@@ -70,7 +75,7 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
       if (name === LIST.name) return structured({ vacs: exposed.list().map(vacInfo) })
       if (name === INFO.name) return describe(exposed, String(args.vector_name))
       const skill = findSkill(exposed, name) ?? skillNamed(exposed, name)
-      if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `it is not offered any more; ${LIST.name} lists those that are`)
+      if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
       return callSkill(skill, args, context, timeoutMs)
     },
     onChange: listener => vacs.onReplace(() => { listener(['tools']) })
@@ -81,7 +86,8 @@ function toDefinition ({ kind, name, vac, description }: Skill): ToolDefinition 
   const { verb, annotations, taskSupport } = PRESENTATION[kind]
   const { input, output } = SKILLS[kind]
   const title = `${verb} ${vac.config.display_name ?? vac.name}`
-  return { name: toolName(name), title, description, inputSchema: input, outputSchema: output, annotations, taskSupport }
+  const schemas = { inputSchema: input, outputSchema: output }
+  return { name: toolName(name), title, description, ...schemas, annotations, taskSupport }
 }
 
 /** A skill whose name clients do not accept, by the name of its tool. */

@@ -31,12 +31,15 @@ export function readUri (uri: string): { readonly vac: string, readonly document
 }
 
 /** Links to the sources of an answer, each document once: for `resources/read`, or on the web. */
-export function sourceLinks ({ name: vac, memory }: Vac, documents: readonly SourceDocument[]): Array<Record<string, unknown>> {
+export function sourceLinks (
+  { name: vac, memory }: Vac, documents: readonly SourceDocument[]
+): Array<Record<string, unknown>> {
   const links = new Map<string, Record<string, unknown>>()
   for (const { metadata: { source, url } } of documents) {
-    const readable = memory?.read !== undefined && typeof source === 'string' ? documentUri(vac, source) : undefined
+    const path = typeof source === 'string' ? source : undefined
+    const readable = memory?.read !== undefined && path !== undefined ? documentUri(vac, path) : undefined
     const uri = webAddress(url) ?? webAddress(source) ?? readable
-    if (uri !== undefined && !links.has(uri)) links.set(uri, { type: 'resource_link', uri, name: typeof source === 'string' ? source : uri })
+    if (uri !== undefined && !links.has(uri)) links.set(uri, { type: 'resource_link', uri, name: path ?? uri })
   }
   return [...links.values()]
 }

@@ -8,13 +8,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isModernMessage } from '../eras/modern.js'
 import { errorText, isNumberId, type ErrorObject, type RequestId } from '../protocol/rpc.js'
 
-/** Longest line that is read, in bytes: a client that never ends a line would fill the memory. Equals the plugin's `bodyLimit`. */
+/** Longest line that is read, in bytes. Equals the default of the plugin's `bodyLimit`. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Longest time in ms that requests in progress get once the input has ended. */
 const DRAIN_MS = 10_000
 
-/** Pause in ms between a notification and the response: some clients drop a notification that they read with the response. */
+/** Pause in ms between a notification and the response: clients that read both at once drop the former. */
 const GAP_MS = 5
 
 /** Times that one response is resumed. */
@@ -35,8 +35,9 @@ export interface StdioOptions {
 interface OpenRequest { readonly request: ClientRequest, readonly isModern: boolean, isCancelled: boolean }
 
 /**
- * Serves the MCP server of an application over standard input and output, one JSON-RPC message a line, in both eras. The
- * application does not listen. `done` resolves when the input has ended and its messages are answered, or at `close`.
+ * Serves the MCP server of an application over standard input and output, one JSON-RPC message a line, in both eras.
+ * The application does not listen. `done` resolves when the input has ended and its messages are answered, or at
+ * `close`.
  */
 export class StdioServer {
   readonly done: Promise<void>
@@ -53,7 +54,8 @@ export class StdioServer {
   #isClosed = false
   #finish: () => void = () => {}
 
-  constructor (app: FastifyInstance, { input = process.stdin, output = process.stdout, path = '/mcp', headers = {} }: StdioOptions = {}) {
+  constructor (app: FastifyInstance, options: StdioOptions = {}) {
+    const { input = process.stdin, output = process.stdout, path = '/mcp', headers = {} } = options
     this.#app = app
     this.#output = output
     this.#path = path
@@ -62,7 +64,8 @@ export class StdioServer {
     const lines = new LineReader(MAX_LINE_BYTES, {
       line: text => { if (text.trim() !== '') this.#track(this.#forward(text)) },
       oversized: (head, tail, bytes) => {
-        this.#writeError(idOfEdges(head, tail) ?? null, 'invalidRequest', `the message has ${bytes} bytes; send one of at most ${MAX_LINE_BYTES}`)
+        const problem = `the message has ${bytes} bytes; send one of at most ${MAX_LINE_BYTES}`
+        this.#writeError(idOfEdges(head, tail) ?? null, 'invalidRequest', problem)
       }
     })
     input.on('data', (chunk: Buffer) => { lines.push(chunk) })
@@ -106,7 +109,8 @@ export class StdioServer {
     if (method === 'notifications/cancelled' && isRecord(params) && this.#cancel(params.requestId)) return
     const isRequest = id !== undefined && method !== undefined
     const isModern = isModernMessage(message)
-    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...!isModern && this.#session }
+    const accept = 'application/json, text/event-stream'
+    const headers = { accept, 'content-type': 'application/json', ...!isModern && this.#session }
     const { request, response } = this.#send('POST', headers, text)
     const open: OpenRequest = { request, isModern, isCancelled: false }
     if (isRequest) this.#byId.set(id, open)
@@ -137,7 +141,7 @@ export class StdioServer {
     return sent
   }
 
-  /** Disconnects a request of 2026-07-28, which cancels it. Up to 2025-11-25 the notification is forwarded to the session. */
+  /** Cancels a request of 2026-07-28 by disconnecting it; up to 2025-11-25 the session gets the notification. */
   #cancel (id: unknown): boolean {
     const open = this.#byId.get(id)
     if (open?.isModern !== true) return false

@@ -1,10 +1,18 @@
 import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
-import { eraOf, type ClientCapabilities, type Era, type InputResponse, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  eraOf,
+  type ClientCapabilities, type Era, type InputRequests, type InputResponses, type Revision
+} from '@polyvac/mcp-protocol'
 import { askAgain, checkDeclared } from '../calls/ask-again.js'
 import type { CallContext } from '../tool-source.js'
 
-export interface TaskCallOptions {
+export type TaskCallOptions =
+  Pick<TaskCall, 'request' | 'signal' | 'principal' | 'log' | 'capabilities' | 'protocolVersion' | 'state'> &
+  { readonly answers: InputResponses }
+
+/** A call that runs as a task: it has no connection, and its questions wait in the task. */
+export class TaskCall implements CallContext {
   /** Stands for the HTTP request in error texts and logs. */
   readonly request: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
   readonly signal: AbortSignalLike
@@ -12,24 +20,11 @@ export interface TaskCallOptions {
   readonly log: Log
   readonly capabilities: ClientCapabilities
   readonly protocolVersion: Revision
-  readonly answers: Readonly<Record<string, InputResponse>>
-  /** The state of the run before. */
-  readonly state: string | undefined
-}
-
-/** A call that runs as a task: it has no connection, and its questions wait in the task. */
-export class TaskCall implements CallContext {
-  readonly request: TaskCallOptions['request']
-  readonly signal: AbortSignalLike
-  readonly principal: Principal | undefined
-  readonly log: Log
-  readonly capabilities: ClientCapabilities
-  readonly protocolVersion: Revision
-  readonly #answers: Readonly<Record<string, InputResponse>>
+  readonly #answers: InputResponses
   /** The state of the run before, then of this one. */
   state: string | undefined
   /** What the caller has to answer before the next run. */
-  questions: Readonly<Record<string, ServerRequest>> | undefined
+  questions: InputRequests | undefined
 
   constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers, state }: TaskCallOptions) {
     this.request = request
@@ -50,7 +45,7 @@ export class TaskCall implements CallContext {
 
   message (): undefined {}
 
-  async ask<K extends string> (questions: Readonly<Record<K, ServerRequest>>, state?: string): Promise<Record<K, InputResponse>> {
+  async ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>> {
     checkDeclared(Object.values(questions), this.capabilities)
     return askAgain(questions, this.#answers, open => {
       if (state !== undefined) this.state = state

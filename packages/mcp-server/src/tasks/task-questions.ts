@@ -1,5 +1,8 @@
 import { isRecord } from '@polyvac/core/plugin'
-import { isResponseTo, type InputResponse, type ServerRequest } from '@polyvac/mcp-protocol'
+import {
+  isResponseTo,
+  type InputRequests, type InputResponse, type InputResponses, type ServerRequest
+} from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 
 /** The name of the artifact with the questions of one run, a `Turn`. */
@@ -18,7 +21,7 @@ export interface Dialogue {
   /** Those without an answer: clients see these alone. */
   readonly open: ReadonlyMap<string, Question>
   /** The answers by the tool's keys. */
-  readonly answers: Readonly<Record<string, InputResponse>>
+  readonly answers: InputResponses
   /** The state that the tool passed to its last `ask`. */
   readonly state: string | undefined
 }
@@ -47,7 +50,7 @@ export function dialogueOf ({ artifacts, messages }: Pick<TaskRecord, 'artifacts
 }
 
 /** Questions by names that are new to this task: a key that is asked again gets a number. */
-export function nameQuestions (questions: Readonly<Record<string, ServerRequest>>, { asked }: Dialogue): Record<string, Question> {
+export function nameQuestions (questions: InputRequests, { asked }: Dialogue): Record<string, Question> {
   const named: Record<string, Question> = {}
   for (const [key, question] of Object.entries(questions)) {
     let id = key

@@ -1,4 +1,4 @@
-import { CODES, type Revision, type ServerRequest } from '@polyvac/mcp-protocol'
+import { CODES, type InputRequests, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import { projectResult } from '../protocol/projection.js'
 import type { ErrorObject } from '../protocol/rpc.js'
@@ -32,7 +32,8 @@ export function detailedTaskOf (task: TaskRecord, times: TaskTimes, revision: Re
   const detailed = taskOf(task, times)
   switch (detailed.status as TaskStatus) {
     case 'input_required': return { ...detailed, inputRequests: questionsOf(task) }
-    case 'completed': return { ...detailed, result: { resultType: 'complete', ...projectResult(resultOf(task), revision) } }
+    case 'completed':
+      return { ...detailed, result: { resultType: 'complete', ...projectResult(resultOf(task), revision) } }
     case 'failed': return { ...detailed, error: errorOf(task) }
     default: return detailed
   }
@@ -43,8 +44,9 @@ export function legacyTaskOf (task: TaskRecord, { ttlMs, pollMs }: TaskTimes): R
   return { ...commonOf(task), ttl: ttlMs, pollInterval: pollMs }
 }
 
-export function questionsOf (task: TaskRecord): Record<string, ServerRequest> {
-  return Object.fromEntries([...dialogueOf(task).open].map(([id, { question: { method, params = {} } }]) => [id, { method, params }]))
+export function questionsOf (task: TaskRecord): InputRequests {
+  const { open } = dialogueOf(task)
+  return Object.fromEntries([...open].map(([id, { question: { method, params = {} } }]) => [id, { method, params }]))
 }
 
 export function resultOf ({ artifacts }: TaskRecord): ToolResult {
@@ -54,7 +56,8 @@ export function resultOf ({ artifacts }: TaskRecord): ToolResult {
 /** The JSON-RPC error of a task that failed. The task keeps JSON-RPC codes as text. */
 export function errorOf ({ error }: TaskRecord): ErrorObject {
   const code = Number(error?.code)
-  return { code: Number.isInteger(code) && code !== 0 ? code : CODES.internalError, message: error?.message ?? 'the task failed' }
+  const isCode = Number.isInteger(code) && code !== 0
+  return { code: isCode ? code : CODES.internalError, message: error?.message ?? 'the task failed' }
 }
 
 function commonOf (task: TaskRecord): Record<string, unknown> {

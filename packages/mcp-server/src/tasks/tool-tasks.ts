@@ -7,7 +7,7 @@ import { protocolError } from '../calls/failures.js'
 import { runTool } from '../calls/run-tool.js'
 import type { Registry } from '../lists/registry.js'
 import type { Limits } from '../options.js'
-import { overload, RpcError, type Params } from '../protocol/rpc.js'
+import { invalidParams, overload, type Params } from '../protocol/rpc.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
@@ -28,11 +28,11 @@ const SKILL = 'tools/call'
 /** The queue of these tasks: workers of other queues of the store do not take them. */
 const QUEUE = 'mcp'
 
-/** Prefix of the owners of these tasks: other protocols over the same store, with the same callers, do not list them. */
+/** Prefix of the owners of these tasks: other protocols over the same store do not list them. */
 const OWNER = ' mcp '
 
 /** The owner of the tasks of unknown callers. Their ids cannot be guessed. */
-const ANONYMOUS = ' nobody'
+const ANONYMOUS = ' anonymous'
 
 /** Longest owner that a store takes, in characters. */
 const MAX_OWNER = 256
@@ -49,24 +49,21 @@ export interface ToolTasksOptions {
 
 /** Calls that run as tasks, in their own queue of a store. */
 export class ToolTasks {
-  readonly #registry: Registry
-  readonly #limits: Limits
-  readonly #log: Log
+  readonly #options: ToolTasksOptions
   readonly #store: TaskStore
   readonly times: TaskTimes
   #worker: TaskWorker | undefined
 
-  constructor ({ registry, limits, log, store }: ToolTasksOptions) {
-    this.#registry = registry
-    this.#limits = limits
-    this.#log = log
-    this.#store = store
-    this.times = { ttlMs: limits.taskTtlMs, pollMs: limits.taskPollMs }
+  constructor (options: ToolTasksOptions) {
+    this.#options = options
+    this.#store = options.store
+    this.times = { ttlMs: options.limits.taskTtlMs, pollMs: options.limits.taskPollMs }
   }
 
   start (): void {
-    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#limits
-    this.#worker = this.#store.work((task, context) => this.#run(task, context), { concurrency, timeoutMs, inputMs, queue: QUEUE })
+    const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#options.limits
+    const options = { concurrency, timeoutMs, inputMs, queue: QUEUE }
+    this.#worker = this.#store.work((task, context) => this.#run(task, context), options)
   }
 
   async stop (): Promise<void> {
@@ -83,7 +80,7 @@ export class ToolTasks {
   /** @throws RpcError -32602 if the caller has no such task */
   async get (call: Call, taskId: unknown): Promise<TaskRecord> {
     const task = typeof taskId === 'string' ? await this.#store.get(ownerOf(call), taskId) : null
-    if (task === null) throw new RpcError('invalidParams', NO_TASK)
+    if (task === null) throw invalidParams(NO_TASK)
     return task
   }
 
@@ -92,15 +89,15 @@ export class ToolTasks {
   }
 
   /** @throws RpcError -32602 for a cursor that this list did not issue */
-  async list (call: Call, cursor: unknown): Promise<{ readonly tasks: readonly TaskRecord[], readonly nextCursor?: string | undefined }> {
-    if (cursor !== undefined && typeof cursor !== 'string') throw new RpcError('invalidParams', '`cursor` must be a string')
+  async list (call: Call, cursor: unknown): ReturnType<TaskStore['list']> {
+    if (cursor !== undefined && typeof cursor !== 'string') throw invalidParams('`cursor` must be a string')
     // unknown callers share one owner: without their ids, tasks of others are not shown
     if (call.principal === undefined && call.sessionId === undefined) return { tasks: [] }
     try {
       return await this.#store.list(ownerOf(call), { cursor })
     } catch (err) {
       if ((err as { code?: unknown }).code !== 'TASK_INVALID_CURSOR') throw err
-      throw new RpcError('invalidParams', 'the cursor does not belong to this list; begin again without one')
+      throw invalidParams('the list does not have this cursor; begin without one')
     }
   }
 
@@ -108,18 +105,19 @@ export class ToolTasks {
   async cancel (call: Call, taskId: unknown): Promise<{ readonly task: TaskRecord, readonly isCancelled: boolean }> {
     await this.get(call, taskId)
     const { outcome, task } = await this.#store.cancel(ownerOf(call), taskId as string)
-    if (task === null) throw new RpcError('invalidParams', NO_TASK)
+    if (task === null) throw invalidParams(NO_TASK)
     return { task, isCancelled: outcome === 'canceled' }
   }
 
-  /** Stores answers to open questions; other answers are ignored. @throws RpcError -32602 for an answer of the wrong form */
+  /** Stores answers to open questions; others are ignored. @throws RpcError -32602 for one of the wrong form */
   async provideInput (call: Call, taskId: unknown, given: Params): Promise<void> {
     for (;;) {
       const task = await this.get(call, taskId)
       const { fit, unfit } = sortAnswers(given, dialogueOf(task))
-      if (unfit.length > 0) throw new RpcError('invalidParams', `the answer to ${unfit.join(', ')} has the wrong form`)
+      if (unfit.length > 0) throw invalidParams(`the answer to ${unfit.join(', ')} has the wrong form`)
       if (Object.keys(fit).length === 0 || task.completedAt !== null) return
-      const { outcome } = await this.#store.provideInput(ownerOf(call), task.id, { parts: [{ type: 'text', text: JSON.stringify(fit) }] })
+      const message = { parts: [{ type: 'text' as const, text: JSON.stringify(fit) }] }
+      const { outcome } = await this.#store.provideInput(ownerOf(call), task.id, message)
       if (outcome !== 'not-waiting') return
       // it runs for a moment, to wait for the answers that are still missing
       await this.#waitForInput(call, task, ASK_AGAIN_MS)
@@ -138,7 +136,8 @@ export class ToolTasks {
   /** Reports each change of the state of a task, until the task or the call ends. */
   async follow (call: Call, taskId: string, onChange: (task: TaskRecord) => void): Promise<void> {
     const task = await this.get(call, taskId)
-    for await (const { state } of this.#store.events(ownerOf(call), task.id, { after: task.seq, signal: call.signal })) {
+    const events = this.#store.events(ownerOf(call), task.id, { after: task.seq, signal: call.signal })
+    for await (const { state } of events) {
       if (state !== undefined) onChange(await this.get(call, taskId))
     }
   }
@@ -154,6 +153,7 @@ export class ToolTasks {
   }
 
   async #run (task: TaskRecord, { signal, emit }: TaskContext): Promise<void> {
+    const { registry, log } = this.#options
     const dialogue = dialogueOf(task)
     if (dialogue.open.size > 0) {
       // some of its questions are answered; it waits for the others
@@ -163,11 +163,11 @@ export class ToolTasks {
     const { name, arguments: args, capabilities, protocolVersion, principal } = task.input as TaskInput
     const { answers, state } = dialogue
     const request = { id: task.id, headers: {} }
-    const call = new TaskCall({ request, signal, principal, log: this.#log, capabilities, protocolVersion, answers, state })
+    const call = new TaskCall({ request, signal, principal, log, capabilities, protocolVersion, answers, state })
     let update: TaskUpdate
     try {
-      const entry = (await this.#registry.catalog('tools')).get(name)
-      if (entry === undefined) throw new RpcError('invalidParams', `the tool ${name} is not offered any more`)
+      const entry = (await registry.catalog('tools')).get(name)
+      if (entry === undefined) throw invalidParams(`the tool ${name} is not offered any more`)
       const content = await runTool(entry, args, call)
       // the abort made it fail, not the tool: the next worker runs it again
       if (signal.aborted && content.isError === true) throw signal.reason
@@ -188,6 +188,7 @@ export class ToolTasks {
 
 /** The owner of a caller's tasks: its principal, or its session, or none that is known. */
 function ownerOf (call: Call): string {
-  const owner = OWNER + (call.principal?.owner ?? (call.sessionId === undefined ? ANONYMOUS : ` session ${call.sessionId}`))
+  const { principal, sessionId } = call
+  const owner = OWNER + (principal?.owner ?? (sessionId === undefined ? ANONYMOUS : ` session ${sessionId}`))
   return owner.length <= MAX_OWNER ? owner : `${OWNER}${createHash('sha256').update(owner).digest('hex')}`
 }
