@@ -6,6 +6,8 @@ import { createVacs, workerInterpreter, type Interpreter } from '@polyvac/core'
 import type { OptionRule } from '@polyvac/core/plugin'
 import { documentsInterpreter, openaiInterpreter, openFolder } from '@polyvac/documents'
 import { createHost } from '@polyvac/host'
+import { createGateway, mcpGatewayPlugin } from '@polyvac/mcp-gateway'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { deltaWriter, type TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
@@ -18,6 +20,10 @@ import { WORKER_OPTIONS } from '../packages/core/src/worker-interpreter.js'
 import { DOCUMENTS_OPTIONS } from '../packages/documents/src/documents-interpreter.js'
 import { FOLDER_OPTIONS } from '../packages/documents/src/folder-options.js'
 import { OPENAI_OPTIONS } from '../packages/documents/src/openai-interpreter.js'
+import { GATEWAY_RULES } from '../packages/mcp-gateway/src/options.js'
+import { PLUGIN_RULES } from '../packages/mcp-gateway/src/plugin-options.js'
+import { LIMITS as MCP_LIMITS, OPTIONS as MCP_OPTIONS } from '../packages/mcp-server/src/options.js'
+import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.js'
 import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
 import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
 import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
@@ -45,7 +51,12 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })],
   ['a2aPlugin', A2A_OPTIONS, async options => { await register(a2aPlugin, { vacs, tasks: await openStore(), ...options }) }],
   ['a2aPlugin: push', PUSH_OPTIONS, async push => { await register(a2aPlugin, { vacs, tasks: await openStore(), push }) }],
-  ['a2aGrpc', GRPC_OPTIONS, async options => { await a2aGrpc(Fastify(), options) }]
+  ['a2aGrpc', GRPC_OPTIONS, async options => { await a2aGrpc(Fastify(), options) }],
+  ['createGateway', GATEWAY_RULES, options => createGateway({ servers: [], ...options })],
+  ['mcpGatewayPlugin', PLUGIN_RULES, options => register(mcpGatewayPlugin, { servers: [], ...options })],
+  ['vacTools', VAC_TOOLS_OPTIONS, options => vacTools(vacs, options)],
+  ['mcpServerPlugin', MCP_OPTIONS, options => register(mcpServerPlugin, { sources: [], ...options })],
+  ['mcpServerPlugin: limits', MCP_LIMITS, limits => register(mcpServerPlugin, { sources: [], limits })]
 ]
 
 /** Registers a plugin in a new application. */
@@ -75,8 +86,8 @@ async function openStore (): Promise<TaskStore> {
 tap.teardown(async () => { await opened?.close() })
 
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Times that no timer waits for: ages of tasks and of their webhooks. */
-const AGES = ['ttlMs', 'deadAfterMs', 'inputMs']
+/** Times for which no timer waits: ages, and times that are reported to clients. */
+const AGES = ['ttlMs', 'deadAfterMs', 'inputMs', 'sessionTtlMs', 'stateTtlMs', 'taskInputMs', 'taskTtlMs', 'taskPollMs', 'listTtlMs']
 
 /** What no number option of a range may take. */
 function badNumbers ({ min, max, integer }: NonNullable<OptionRule['range']>): unknown[] {
@@ -97,7 +108,7 @@ for (const [name, table, read] of TABLES) {
     }
     // the tables of @polyvac/tasks hold numbers alone
     if (Object.values(table).some(({ expected }) => expected === undefined)) return
-    const long = Object.keys(table).find(option => option.length > 5) ?? ''
+    const long = Object.keys(table).find(option => option.length > 4) ?? ''
     await t.rejects(async () => { await read({ [`${long}x`]: 1 }) }, { message: new RegExp(`no option "[^"]*${long}x"; did you mean "${long}"`) })
   })
 }

@@ -3,14 +3,14 @@ import { UsageError } from './errors.js'
 
 export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'tools', 'call'] as const
 
-/** Commands whose words are not the name of a folder, unless they are written as a path; and the most words they take. */
+/** Commands whose words are a folder only when written as a path, with the maximum number of words. */
 const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
 export type Command = typeof COMMANDS[number]
 
-/** What was asked for on the command line, with the environment's say. */
+/** The command line, with the defaults of the environment. */
 export interface Arguments {
   readonly command: Command | 'help' | 'version'
-  /** What follows the command, less the folder or file. */
+  /** The words after the command, without the folder or file. */
   readonly words: readonly string[]
   /** The folder or configuration file named by position. */
   readonly target: string | undefined
@@ -23,7 +23,7 @@ export interface Arguments {
   readonly logLevel: string | undefined
   readonly pretty: boolean | undefined
   readonly json: boolean
-  /** Seconds that answers in progress get at a stop. */
+  /** Seconds for answers in progress when the service stops. */
   readonly grace: number
 }
 
@@ -46,17 +46,17 @@ export const DEFAULTS = { port: 8080, host: '127.0.0.1', graceSeconds: 10 } as c
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wire, A2A and MCP
+export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API, A2A and MCP
 
-  polyvac [start] [folder | config]     serve a folder of documents, or what a configuration file says
+  polyvac [start] [folder | config]     serve a folder of documents, or the VACs of a configuration file
   polyvac mcp [folder | config]         the same agents as an MCP server on standard input and output, for desktop clients
   polyvac ask [folder | config] [vac] "question"
-                                        ask once, here, without a server
+                                        ask once, without a server
   polyvac tools [folder | config] [server]
                                         list the tools of the MCP servers that the configuration names
   polyvac call [folder | config] server tool '{"argument":"value"}'
                                         call one of them
-  polyvac check [folder | config]       read the configuration and tell all that is wrong with it
+  polyvac check [folder | config]       read the configuration and print all problems
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
 
@@ -65,26 +65,28 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible wir
       --host address          address to bind (default: HOST, then ${DEFAULTS.host})
       --public-url url        address under which callers reach the service (default: PUBLIC_URL)
   -w, --watch                 also follow changes of interpreter modules
-      --allow-unauthenticated bind an address that other machines reach, though nobody is asked who they are
+      --allow-unauthenticated bind an address that other machines reach, without authentication of callers
       --log-level level       ${LOG_LEVELS.join(', ')}
       --pretty, --json        log lines for people, or for programs; with ask and tools: the result as JSON
-      --grace seconds         time for answers in progress at a stop (default: ${DEFAULTS.graceSeconds})
+      --grace seconds         time for answers in progress when the service stops (default: ${DEFAULTS.graceSeconds})
 `
 
-/** @throws USAGE naming the word that is not understood */
+/** @throws USAGE naming the invalid argument */
 export function readArguments (argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Arguments {
   const { values, positionals } = parse(argv)
   const named = (COMMANDS as readonly string[]).includes(positionals[0] ?? '')
   const command = named ? positionals[0] as Command : 'start'
   const rest = named ? positionals.slice(1) : positionals
-  const { [command]: most = 0 } = WITH_WORDS
-  // after `ask` the only word is a question, even if it looks like a path
-  const target = most === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)) ? rest[0] : undefined
+  const { [command]: maxWords = 0 } = WITH_WORDS
+  // after `ask` a single word is the question, even if it looks like a path
+  const target = maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)) ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
-  if (words.length > most) throw new UsageError(`${JSON.stringify(words[most])} is one word too many for polyvac ${command}`)
+  if (words.length > maxWords) throw new UsageError(`${JSON.stringify(words[maxWords])} is one word too many for polyvac ${command}`)
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
-  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) throw new UsageError(`--log-level ${logLevel} is none of ${LOG_LEVELS.join(', ')}`)
-  if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is no http(s) URL`)
+  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) {
+    throw new UsageError(`--log-level ${logLevel} is not one of ${LOG_LEVELS.join(', ')}`)
+  }
+  if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is not an http(s) URL`)
   return {
     command: values.help === true ? 'help' : values.version === true ? 'version' : command,
     words,
@@ -106,14 +108,14 @@ function parse (argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
   } catch (err) {
-    throw new UsageError((err as Error).message.split('. ')[0] ?? 'the arguments are not understood')
+    throw new UsageError((err as Error).message.split('. ')[0] ?? 'the arguments are invalid')
   }
 }
 
 function wholeNumber (name: string, text: string | undefined, fallback: number, max: number): number {
   if (text === undefined || text === '') return fallback
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value > max) throw new UsageError(`${name} ${text} is no whole number from 0 to ${max}`)
+  if (!/^\d+$/.test(text) || value > max) throw new UsageError(`${name} ${text} is not a whole number from 0 to ${max}`)
   return value
 }
 

@@ -1,19 +1,24 @@
-import { loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts, type VacsOptions } from '@polyvac/core'
+import {
+  loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts,
+  type VacsOptions
+} from '@polyvac/core'
 import { isModulePath, moduleUrl } from '@polyvac/core/plugin'
-import { combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory } from '@polyvac/documents'
+import {
+  combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory
+} from '@polyvac/documents'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
 import { BUILT_IN, type HostOptions, type Settings } from './host-options.js'
 
-/** What one set of settings needs at run time: the registry's options, and what must be closed with it. */
+/** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
 export interface Assembly {
   readonly vacsOptions: VacsOptions
   /** The folder memories by VAC, for readiness and the banner. */
   readonly folders: ReadonlyMap<string, readonly FolderMemory[]>
-  /** Closes what `next` does not take over. */
+  /** Closes everything that `next` does not take over. */
   close (next?: Assembly): Promise<void>
-  /** @internal what is open, by what it was opened from */
+  /** @internal open objects by what they were opened from */
   readonly open: ReadonlyMap<string, Closable>
 }
 
@@ -21,13 +26,13 @@ interface Closable { close?: () => Promise<void> | void }
 
 type Options = Pick<HostOptions, 'watchDocuments' | 'onIndexing'> & {
   readonly log: Log
-  /** The port this service listens on: not a language model's. */
+  /** The port of this service, which is not one of a language model. */
   readonly ownPort: () => number | undefined
 }
 
 /**
- * Builds what the VACs of these settings are made of: memories, interpreters, worker threads. Folders that `previous`
- * has open are taken over, so that a reload does not index them anew. Fails whole: nothing half open stays behind.
+ * Opens the memories, interpreters and worker threads of the VACs of these settings. It takes over open folders of
+ * `previous`, so that a reload does not index them again. On an error it closes what it has opened.
  */
 export async function assemble (settings: Settings, options: Options, previous?: Assembly): Promise<Assembly> {
   const { ownPort } = options
@@ -35,18 +40,18 @@ export async function assemble (settings: Settings, options: Options, previous?:
   const folders = new Map<string, FolderMemory[]>()
   const taken = new Set<string>()
 
-  /** Opens a thing once, however many VACs name it. */
+  /** Opens an object once for all VACs that name it. */
   async function once<T extends Closable> (key: string, make: () => Promise<T>): Promise<T> {
-    const known = open.get(key) ?? previous?.open.get(key)
+    const existing = open.get(key) ?? previous?.open.get(key)
     if (previous?.open.has(key) === true) taken.add(key)
-    const thing = known ?? await make()
+    const thing = existing ?? await make()
     open.set(key, thing)
     return thing as T
   }
 
   async function interpretersOf (name: string): Promise<Interpreters> {
     if (settings.switches.async_stream === false) {
-      // by its address, which a changed file has anew
+      // by its URL, which changes with the file
       return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder))
     }
     return await loadInterpreters(name, settings.folder)
@@ -54,7 +59,9 @@ export async function assemble (settings: Settings, options: Options, previous?:
 
   async function memoryOf (vac: string, entry: MemoryEntry): Promise<Memory> {
     const { log } = options
-    if (entry.vectorstore !== 'folder') return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log))
+    if (entry.vectorstore !== 'folder') {
+      return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log))
+    }
     const { path = '.', k, extensions, ignore } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
     const folder = resolve(settings.folder, path)
     const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore])}`, async () => await openFolder({
@@ -90,12 +97,14 @@ export async function assemble (settings: Settings, options: Options, previous?:
     return { streamInterpreter: own.stream_interpreter, vacInterpreter: await staticOf(config) ?? own.vac_interpreter, memory }
   }
 
-  /** The static interpreter of all; a VAC with an interpreter of its own answers by that one alone. */
+  /** The shared static interpreter; a VAC with its own interpreter answers only with that one. */
   async function staticOf (config?: VacConfig): Promise<VacParts['vacInterpreter']> {
-    const { vacInterpreter: given } = settings
-    if (given === undefined || typeof given === 'function') return config?.interpreter === undefined ? given : undefined
+    const { vacInterpreter } = settings
+    if (vacInterpreter === undefined || typeof vacInterpreter === 'function') {
+      return config?.interpreter === undefined ? vacInterpreter : undefined
+    }
     if (config?.interpreter !== undefined) return undefined
-    const { vac_interpreter: named, stream_interpreter: only } = await interpretersOf(given)
+    const { vac_interpreter: named, stream_interpreter: only } = await interpretersOf(vacInterpreter)
     return named ?? only
   }
 
@@ -112,21 +121,26 @@ export async function assemble (settings: Settings, options: Options, previous?:
   }
 }
 
-/** A module that exports `createMemory(entry, { folder, log })`, or has it as its default export. */
+/**
+ * Loads a memory from a module that exports `createMemory(entry, { folder, log })`, by name or as its default export.
+ */
 async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promise<Memory> {
   const { vectorstore } = entry
   const where = JSON.stringify(vectorstore)
-  if (!isModulePath(vectorstore)) throw new MemoryModuleError(where, `there is no such vectorstore; known: ${BUILT_IN.vectorstores.join(', ')}, or a module path`)
+  if (!isModulePath(vectorstore)) {
+    throw new MemoryModuleError(where, `there is no such vectorstore; known: ${BUILT_IN.vectorstores.join(', ')}, or a module path`)
+  }
   let loaded: { createMemory?: unknown, default?: unknown }
   try {
     const url = /^\.{0,2}[/\\]/.test(vectorstore) ? pathToFileURL(resolve(folder, vectorstore)).href : vectorstore
     loaded = await import(url) as typeof loaded
   } catch (err) {
-    throw Object.assign(new MemoryModuleError(where, `loading it failed: ${(err as Error).message.split('\n')[0]}`), { cause: err })
+    const reason = `loading it failed: ${(err as Error).message.split('\n')[0]}`
+    throw Object.assign(new MemoryModuleError(where, reason), { cause: err })
   }
   const create = loaded.createMemory ?? loaded.default
-  if (typeof create !== 'function') throw new MemoryModuleError(where, 'it exports no function createMemory(entry, { folder, log })')
+  if (typeof create !== 'function') throw new MemoryModuleError(where, 'it does not export a function createMemory(entry, { folder, log })')
   const memory = await (create as (entry: MemoryEntry, context: object) => Promise<Memory>)(entry, { folder, log })
-  if (typeof (memory as Memory | undefined)?.search !== 'function') throw new MemoryModuleError(where, 'what it makes has no search()')
+  if (typeof (memory as Memory | undefined)?.search !== 'function') throw new MemoryModuleError(where, 'its memory has no search()')
   return memory
 }

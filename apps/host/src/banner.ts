@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { gatewayProblems } from './gateway.js'
 import type { Config } from '@polyvac/core'
 
-/** The start-up banner: what runs and where, every line ready to be pasted. */
+/** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
   const { vacs, assembly, protocols, gateway } = app.polyvac
   const first = vacs.names[0] ?? 'docs'
@@ -29,7 +29,7 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
   return `${lines.map(([label, text]) => `  ${label.padEnd(8)} ${text}`).join('\n')}\n`
 }
 
-/** What is indexed, once it is. */
+/** The indexed documents of each VAC. */
 export function documentsLine (app: FastifyInstance): string {
   const { vacs, assembly } = app.polyvac
   return vacs.names.flatMap(name => documents(assembly, name).map(text => `  ${'indexed'.padEnd(8)} ${name}: ${text}\n`)).join('')

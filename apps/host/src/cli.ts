@@ -1,6 +1,6 @@
 import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
 
-/** Loaded by need: `--help` should not wait for a server. */
+/** Loaded lazily, so that `--help` does not load the server. */
 const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>>> = {
   start: async () => (await import('./commands/start.js')).start,
   mcp: async () => (await import('./commands/mcp.js')).mcp,
@@ -18,7 +18,7 @@ try {
   else if (args.command === 'version') process.stdout.write(`${(await import('./create-host.js')).version}\n`)
   else await (await commands[args.command]())(args)
 } catch (err) {
-  // a coded error is for people; any other is a fault of this program, and its stack helps to mend it
+  // coded errors have texts for people; any other is a bug, which needs the stack
   const { code, message, stack } = err as NodeJS.ErrnoException
   process.stderr.write(code === undefined ? `${stack ?? String(err)}\n` : `polyvac: ${message}\n`)
   process.exitCode = code === 'USAGE' ? 2 : 1

@@ -18,51 +18,54 @@ import { openTasks, type HostTasks } from './task-store.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The host's VACs, and how to change and end it. */
+    /** The host's VACs and configuration, and its reload and drain. */
     readonly polyvac: PolyvacHost
   }
 }
 
 export interface PolyvacHost {
   readonly vacs: Vacs
-  /** The configuration in force; undefined where all came from code. */
+  /** The current configuration; undefined where all options came from code. */
   readonly config: Config | undefined
-  /** What the VACs are made of. */
+  /** Memories and interpreters of the VACs. */
   readonly assembly: Assembly
   /** Packages of the protocols that are loaded. */
   readonly protocols: readonly string[]
   /** The external MCP servers; undefined where none are configured. */
   readonly gateway: Gateway | undefined
-  /** Takes over a new configuration; on any error the old one stays in force and the error is thrown. */
+  /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
-  /** Turns new calls away with 503 and waits for those in progress, at most `ms`. */
+  /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
 
-/** Time to receive a whole request, in ms: one that trickles in for ever would hold its connection for ever. */
+/** Time to receive a whole request, in ms: a slow request must not hold its connection for ever. */
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** Longest part of a path, in UTF-16 units: any VAC's name, and enough to tell a longer one that it is unknown. */
+/** Longest part of a path, in UTF-16 units: longer than any name of a VAC, so that unknown names get their error. */
 const MAX_PARAM_LENGTH = 512
 
 export const version = packageVersion(import.meta.url)
 
 /**
- * Builds the host: one Fastify app with the plugins that the switches name, not yet listening. It registers nothing
- * that a program could not register itself: `app.register(vacPlugin, { vacs })` and so on, in this order.
- * @throws CONFIG_INVALID, INTERPRETER_MODULE, VAC_WITHOUT_MEMORY, DOCUMENTS_FOLDER_NOT_FOUND and others that name the remedy
+ * Creates the host: one Fastify app with the plugins of the switches, which does not listen yet. A program can register
+ * the same plugins itself: `app.register(vacPlugin, { vacs })` and so on, in this order.
+ * @throws HOST_OPTIONS, CONFIG_INVALID, INTERPRETER_MODULE, VAC_WITHOUT_MEMORY, DOCUMENTS_FOLDER_NOT_FOUND and others
+ * @example
+ * const app = await createHost({ vacs: ['demo'], stream_interpreter: './agent.mjs', enable_a2a_agent: true })
+ * await app.listen({ port: 8080 })
  */
-export async function createHost (given: HostOptions = {}): Promise<FastifyInstance> {
-  const options = readOptions(HOST_OPTIONS, given, HostOptionsError, 'createHost')
+export async function createHost (hostOptions: HostOptions = {}): Promise<FastifyInstance> {
+  const options = readOptions(HOST_OPTIONS, hostOptions, HostOptionsError, 'createHost')
   let config = await configOf(options)
   let settings = toSettings(options, config)
-  // the plugins leave a line for each call, which says more
+  // the plugins log a line for each call with more details
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // the plugins have ended their answers by then; what is left are spare sockets, such as browsers open
+    // the plugins have ended their answers by then; only idle sockets are left, such as those of browsers
     forceCloseConnections: true,
-    // unlike a count, unique over restarts: the id that leads to the log
+    // unique over restarts, unlike a counter: the id to look for in the log
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: sendFailure,
@@ -70,7 +73,9 @@ export async function createHost (given: HostOptions = {}): Promise<FastifyInsta
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
-  const parts = { watchDocuments: options.watchDocuments, onIndexing: options.onIndexing, log, ownPort: () => (app.server.address() as AddressInfo | null)?.port }
+  const { watchDocuments, onIndexing, authenticate, protectedResource } = options
+  const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
+  const parts = { watchDocuments, onIndexing, log, ownPort }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
   let assembly = await assemble(settings, parts)
   let draining = false
@@ -88,7 +93,7 @@ export async function createHost (given: HostOptions = {}): Promise<FastifyInsta
     const opened = gateway = await openGateway(settings, config?.variables ?? [], log)
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, callTool: toolCaller(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
-    // callers are answered before what answers them ends
+    // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
       vacs,
@@ -103,7 +108,7 @@ export async function createHost (given: HostOptions = {}): Promise<FastifyInsta
         while (vacs.running > 0 && Date.now() < end) await delay(20)
       }
     } satisfies PolyvacHost)
-    // once the body is read, so that each wire refuses in its own shape
+    // after the body is read, so that each protocol refuses in its format
     app.addHook('preValidation', async (request, reply) => {
       if (!draining || request.method !== 'POST') return
       reply.header('connection', 'close').header('retry-after', 1)
@@ -111,19 +116,23 @@ export async function createHost (given: HostOptions = {}): Promise<FastifyInsta
     })
     app.setErrorHandler(sendFailure)
     app.setNotFoundHandler((request, reply) => {
-      reply.code(404).send({ error: { code: 'NOT_FOUND', message: `there is nothing at ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists what there is`, requestId: request.id } })
+      const message = `there is no route ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists the routes`
+      reply.code(404).send({ error: { code: 'NOT_FOUND', message, requestId: request.id } })
     })
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
-    registerReadiness(app, { assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing })
-    await app.register(vacPlugin, { vacs, authenticate: options.authenticate })
+    registerReadiness(app, {
+      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
+    })
+    await app.register(vacPlugin, { vacs, authenticate })
     protocols = await registerProtocols(app, {
       vacs,
       settings,
-      authenticate: options.authenticate,
-      protectedResource: options.protectedResource,
+      authenticate,
+      protectedResource,
       async tasks () {
-        // a program that names no file gets none written into its working directory, where another one's tasks may be
+        // without a configuration file, no file is written into the working directory, which may have another program's
+        // tasks
         tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log)
         return tasks
       },
@@ -151,13 +160,15 @@ export async function createHost (given: HostOptions = {}): Promise<FastifyInsta
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
-    // what answers in progress are made of is closed when the last of them has ended
-    const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => { log.error({ err }, 'the old configuration was not closed cleanly') })
+    // the old memories and interpreters are closed when the last answer that uses them has ended
+    const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
+      log.error({ err }, 'the old configuration was not closed cleanly')
+    })
     retired.add(retiring)
     retiring.finally(() => { retired.delete(retiring) })
   }
 
-  /** Routes cannot change while the app listens. */
+  /** Logs changed switches that need a restart: routes cannot change while the app listens. */
   function warnOfSwitches (before: object, after: object): void {
     const followed = gateway === undefined ? [] : ['mcp_servers']
     const changed = Object.keys({ ...before, ...after })
@@ -183,7 +194,7 @@ function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply
   reply.code(status).send(body)
 }
 
-/** What is not HTTP gets an answer in the shape of every error, and is hung up on. */
+/** Answers a request that cannot be parsed with an ordinary error body, and closes the connection. */
 function refuseConnection (err: Error & { code?: string }, socket: Socket): void {
   if (err.code === 'ECONNRESET' || !socket.writable) return
   const status = { HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large', ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout' }[err.code ?? ''] ?? '400 Bad Request'

@@ -6,18 +6,18 @@ export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
-  'async_stream: false runs interpreters in worker threads, where functions cannot go; give stream_interpreter as a module path', 500)
+  'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',
-  '%s is reachable from other machines and nobody is asked who they are; bind 127.0.0.1, put an authenticating proxy in front, or say --allow-unauthenticated', 500)
+  '%s is reachable from other machines, and callers are not authenticated; bind 127.0.0.1, use an authenticating proxy, or set --allow-unauthenticated', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',
-  'port %s is in use; stop what holds it, or choose another with --port (0 picks a free one)', 500)
+  'port %s is in use; stop the process that uses it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
-export const UsageError = createError<[string]>('USAGE', '%s; `polyvac --help` shows the ways to call it', 500)
+export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
   '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
-  'a2a_vac_names names %s, which is no VAC; configured: %s', 500)
+  'a2a_vac_names names %s, which is not a VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',
-  'tasks cannot be kept in %s: %s; name another file with service.tasks.path, or say service.tasks.store: memory', 500)
+  'tasks cannot be kept in %s: %s; name another file with service.tasks.path, or set service.tasks.store: memory', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)

@@ -4,12 +4,12 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from './host-options.js'
 import { isOn, loadPlugin } from './protocols.js'
 
-/** Variables that hold what is this service's own, whatever its configuration reads. */
+/** Environment variables with secrets of this service, also where its configuration does not refer to them. */
 const OWN_SECRETS = ['DATABASE_URL', 'PGPASSWORD']
 
 /**
  * The MCP servers of `mcp_servers`, not started yet; undefined where there are none, or the package is not installed.
- * @param variables names of what the configuration read from the environment: no server inherits them unless it names them
+ * @param variables names of the variables that the configuration refers to: servers inherit only those that they name
  * @throws MCP_GATEWAY_OPTIONS
  */
 export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger): Promise<Gateway | undefined> {
@@ -24,7 +24,7 @@ export function serversOf (servers: ServiceConfig['mcp_servers']): readonly McpS
   return servers ?? []
 }
 
-/** What interpreters get as `extra.callTool`. Servers start with the service, and where there is none with the first call. */
+/** `extra.callTool` of interpreters. MCP servers start with the service, or at the first call where nothing listens. */
 export function toolCaller (gateway: Gateway | undefined): CallTool | undefined {
   return gateway === undefined
     ? undefined
@@ -36,7 +36,7 @@ export function toolCaller (gateway: Gateway | undefined): CallTool | undefined 
 
 const STATES = { starting: 'is starting', ready: 'is ready', waiting: 'waits for its next start', failed: 'has failed', stopped: 'is stopped' } as const
 
-/** What is wrong with the servers, one line each, for people. */
+/** The problems of the servers, one line each, for people. */
 export function gatewayProblems (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
   return (gateway?.status() ?? []).flatMap(({ name, state, error, missingEnv }) => {
     const missing = missingEnv === undefined ? undefined : `${missingEnv.join(', ')} ${missingEnv.length === 1 ? 'is' : 'are'} not set`

@@ -4,7 +4,7 @@ import type { ProtectedResource } from '@polyvac/mcp-server'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyServerOptions } from 'fastify'
 
-/** What the documents packages tells of its progress, with the VAC it is for. */
+/** The progress of indexing, with the name of the VAC. */
 export interface IndexingProgress {
   readonly vac: string
   readonly files: number
@@ -13,42 +13,53 @@ export interface IndexingProgress {
 }
 
 /**
- * Options of `createHost`: the switches of the service description by their own names, and the few things a program
- * adds. A switch given here outranks the configuration file's.
+ * Options of `createHost`: the switches of the service description under their names there, and options of programs. A
+ * switch here takes precedence over the one of the configuration file.
  */
 export interface HostOptions {
   /** A function, a built-in name (`documents`, `openai`, `echo`) or a module path. Default: `documents`. */
   readonly stream_interpreter?: Interpreter | string | undefined
   /** A function or a module path. Without it the static call collects the stream. */
   readonly vac_interpreter?: Interpreter | string | undefined
+  /** Register the A2A endpoints. Default false. */
   readonly enable_a2a_agent?: boolean | undefined
   /** Null or absent: all; an empty array: none. */
   readonly a2a_vac_names?: readonly string[] | null | undefined
-  /** More of A2A 1.0 and 0.3: `{ default_vac, input_modes, strict_card, grpc: { port, host, url } }`. */
+  /** Options of A2A 1.0 and 0.3: `{ default_vac, input_modes, strict_card, grpc: { port, host, url } }`. */
   readonly a2a?: ServiceConfig['a2a'] | undefined
+  /** Offer an MCP server at /mcp. Default false. */
   readonly enable_mcp_server?: boolean | undefined
+  /** External MCP servers: a list, or the `mcpServers` map of other tools. */
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
-  /** `none`: MCP servers see the safe list of variables and what their entry names. Default `all`. */
+  /** `none`: MCP servers inherit only the safe list of variables and those that their entry names. Default `all`. */
   readonly mcp_inherit_env?: 'all' | 'none' | undefined
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
+  /** Address under which callers reach the service. */
   readonly public_url?: string | undefined
-  /** Where the tasks of A2A and MCP are kept: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the configuration file; in memory where there is none. */
+  /**
+   * The store of the tasks of A2A and MCP: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the
+   * configuration file; in memory where there is none.
+   */
   readonly tasks?: ServiceConfig['tasks'] | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
   readonly push?: ServiceConfig['push'] | undefined
   /** The VACs, by name; instead of a configuration file. */
   readonly vacs?: readonly string[] | Readonly<Record<string, VacConfig>> | undefined
-  /** A configuration file, or one that is read already. Default, where no `vacs` are given: `vac_config.yaml`. */
+  /** A configuration file, or the result of `readConfig`. Default, where no `vacs` are set: `vac_config.yaml`. */
   readonly config?: string | Config | undefined
   /** Names the caller; undefined refuses the request with 401. */
   readonly authenticate?: Authenticate | undefined
-  /** With `authenticate`: how MCP clients get a token, told at /.well-known/oauth-protected-resource and with each 401 (RFC 9728). */
+  /**
+   * With `authenticate`: how MCP clients get a token, published at /.well-known/oauth-protected-resource and named in
+   * each 401 (RFC 9728).
+   */
   readonly protectedResource?: ProtectedResource | undefined
   /** Options of the Fastify instance. */
   readonly server?: FastifyServerOptions | undefined
   /** Follow changes of document folders. Default true. */
   readonly watchDocuments?: boolean | undefined
+  /** Called while document folders are indexed. */
   readonly onIndexing?: ((progress: IndexingProgress) => void) | undefined
 }
 
@@ -83,7 +94,7 @@ function switchRule (name: keyof ServiceConfig): OptionRule<undefined> {
   return optional(`what \`service.${name}\` of the configuration file takes`, value => Value.Check(ServiceConfig.properties[name], value))
 }
 
-/** The host's options with the file's switches filled in. */
+/** The options, joined with the switches of the configuration file. */
 export interface Settings {
   readonly vacs: Readonly<Record<string, VacConfig>>
   readonly folder: string
@@ -92,10 +103,10 @@ export interface Settings {
   readonly vacInterpreter: Interpreter | string | undefined
 }
 
-/** Built-in names, for checks and messages. */
+/** Built-in names of interpreters and vectorstores. */
 export const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] } as const
 
-/** Joins options and configuration file; options given in code win. */
+/** Joins options and configuration file; options in code take precedence. */
 export function toSettings (options: HostOptions, config: Config | undefined): Settings {
   const { stream_interpreter: stream = 'documents', vac_interpreter: once, ...file } = config?.service ?? {}
   const code = Object.fromEntries(Object.entries({
@@ -110,10 +121,11 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     tasks: options.tasks,
     push: options.push
   }).filter(([, value]) => value !== undefined)) as Settings['switches']
-  const named = options.vacs
-  const vacs: Readonly<Record<string, VacConfig>> = named === undefined
+  type Vacs = Readonly<Record<string, VacConfig>>
+  const { vacs: own } = options
+  const vacs: Vacs = own === undefined
     ? config?.vac ?? {}
-    : Array.isArray(named) ? Object.fromEntries(named.map((name: string) => [name, {}])) : named as Readonly<Record<string, VacConfig>>
+    : Array.isArray(own) ? Object.fromEntries(own.map((name: string) => [name, {}])) : own as Vacs
   return {
     vacs,
     folder: config?.folder ?? process.cwd(),

@@ -1,3 +1,4 @@
+// The public API of @polyvac/host: every export here is public and follows semantic versioning.
 export { createHost, version } from './create-host.js'
 export type { PolyvacHost } from './create-host.js'
 export type { HostOptions, IndexingProgress } from './host-options.js'

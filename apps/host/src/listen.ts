@@ -2,14 +2,14 @@ import { isIP } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { CannotListenError, PortInUseError, PublicBindError } from './errors.js'
 
-/** Whether only this machine reaches an address. A name that is not `localhost` may be anything. */
+/** Whether only this machine reaches an address. A host name other than `localhost` may be any address. */
 export function isLoopback (host: string): boolean {
   if (host === 'localhost') return true
   return isIP(host) === 4 ? host.startsWith('127.') : ['::1', '[::1]', '::ffff:127.0.0.1'].includes(host)
 }
 
 /**
- * An address that other machines reach is refused where callers are not authenticated.
+ * Refuses an address that other machines reach where callers are not authenticated.
  * @throws PUBLIC_BIND_UNAUTHENTICATED
  */
 export function checkAddress (host: string, callers: { authenticated: boolean, allowUnauthenticated: boolean }): void {
@@ -17,7 +17,7 @@ export function checkAddress (host: string, callers: { authenticated: boolean, a
 }
 
 /**
- * Listens, and says where.
+ * Listens, and returns the address.
  * @throws PORT_IN_USE, CANNOT_LISTEN
  */
 export async function listen (app: FastifyInstance, { host, port }: { host: string, port: number }): Promise<string> {
@@ -25,10 +25,14 @@ export async function listen (app: FastifyInstance, { host, port }: { host: stri
     return await app.listen({ host, port })
   } catch (err) {
     const { code, message, syscall } = err as NodeJS.ErrnoException
-    // of a part that did not get ready
+    // an error of a plugin during start-up
     if (code === undefined || syscall === undefined) throw err
     if (code === 'EADDRINUSE') throw new PortInUseError(`${host}:${port}`)
-    const reason = { EACCES: 'this user may not bind that port; choose one above 1023', EADDRNOTAVAIL: 'this machine has no such address', ENOTFOUND: 'no such host name' }[code]
+    const reason = {
+      EACCES: 'this user may not bind that port; choose one above 1023',
+      EADDRNOTAVAIL: 'this machine has no such address',
+      ENOTFOUND: 'no such host name'
+    }[code]
     throw Object.assign(new CannotListenError(`${host}:${port}`, reason ?? message), { cause: err })
   }
 }

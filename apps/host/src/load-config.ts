@@ -7,9 +7,9 @@ import type { Arguments } from './arguments.js'
 const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
 /**
- * Finds and reads the configuration: `--config`; a file named by position; a named folder's own file, or, where it has
- * none, that folder as the documents of one VAC; else `VAC_CONFIG_FOLDER`, or the working directory. A `.env` beside
- * the file is loaded first; what is set already stays.
+ * Finds and reads the configuration: `--config`; a file named by position; the file of a named folder, or, where it has
+ * none, that folder as the documents of one VAC; otherwise `VAC_CONFIG_FOLDER`, or the working directory. It first
+ * loads a `.env` beside the file, which does not overwrite variables that are set.
  * @throws CONFIG_INVALID
  */
 export async function loadConfig ({ config, target }: Pick<Arguments, 'config' | 'target'>, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
@@ -17,13 +17,18 @@ export async function loadConfig ({ config, target }: Pick<Arguments, 'config' |
   if (target !== undefined) {
     const path = resolve(target)
     const stats = statSync(path, { throwIfNoEntry: false })
-    if (stats === undefined) return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
+    if (stats === undefined) {
+      return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
+    }
     if (stats.isFile()) return await read(path, env)
     return await read(findIn(path), env) ?? folderConfig(path)
   }
   const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
   const file = findIn(folder)
-  if (file === undefined) return fail(join(folder, FILE_NAMES[0]!), 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`')
+  if (file === undefined) {
+    const message = 'there is no such file; name a folder of documents (polyvac ./docs), or write one with `polyvac init`'
+    return fail(join(folder, FILE_NAMES[0]!), message)
+  }
   return await read(file, env)
 }
 
@@ -40,17 +45,24 @@ async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<
   return await readConfig(file, { ...BUILT_IN, env })
 }
 
-/** A folder without a configuration: one VAC named after it, with everything switched on that needs no more. */
+/** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */
 export function folderConfig (folder: string): Config {
-  const shown = basename(folder) || 'docs'
-  const name = shown.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
-  // nothing is written into somebody's documents, nor where it cannot be
+  const title = basename(folder) || 'docs'
+  const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
+  // the tasks are kept beside the documents, or in memory where that folder cannot be written
   const state = join(dirname(folder), '.polyvac')
   const tasks = isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
   const text = JSON.stringify({
     kind: 'vacConfig',
     service: { stream_interpreter: 'documents', enable_a2a_agent: true, enable_mcp_server: true, tasks },
-    vac: { [name]: { display_name: shown, description: `Answers from the documents in ${shown}`, agent: 'documents', memory: [{ [name]: { vectorstore: 'folder', path: folder } }] } }
+    vac: {
+      [name]: {
+        display_name: title,
+        description: `Answers from the documents in ${title}`,
+        agent: 'documents',
+        memory: [{ [name]: { vectorstore: 'folder', path: folder } }]
+      }
+    }
   })
   return parseConfig(text.replaceAll('$', '$$$$'), join(folder, FILE_NAMES[0]!), BUILT_IN)
 }

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify'
 
 type Json = Record<string, unknown>
 
-/** Collects the routes that follow, and serves them as OpenAPI 3.1 at GET /openapi.json. */
+/** Collects the routes that are registered after it, and serves them as OpenAPI 3.1 at GET /openapi.json. */
 export async function registerOpenApi (app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible wire, A2A and MCP' }
+      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible API, A2A and MCP' }
     }
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => openApiOf(app))
@@ -20,8 +20,8 @@ export function openApiOf (app: FastifyInstance): Json {
 }
 
 /**
- * Schemas that have a name, their `title`, stand once under components and are referred to; the same shape ten times
- * over would give generated clients ten types.
+ * Moves schemas with a `title` to `components` and refers to them there: generated clients then have one type for each,
+ * not one for each use.
  */
 export function hoistSchemas (document: Json): Json {
   const schemas: Json = {}

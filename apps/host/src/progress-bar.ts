@@ -1,12 +1,12 @@
 import type { IndexingProgress } from './host-options.js'
 
 const WIDTH = 30
-/** Work shorter than this, in ms, shows no bar. */
+/** Shortest work with a bar, in ms. */
 const PATIENCE_MS = 400
-/** Least time between two pictures, in ms. */
+/** Shortest time between two redraws, in ms. */
 const REDRAW_MS = 80
 
-/** A progress bar on a terminal for the indexing of folders; elsewhere it draws nothing. */
+/** A progress bar for the indexing of folders. It draws only on a terminal. */
 export class ProgressBar {
   readonly #start = Date.now()
   #drawnAt = 0

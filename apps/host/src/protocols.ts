@@ -1,16 +1,16 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
 import type { HostTasks } from './task-store.js'
 
-/** What the host has for its protocols. */
+/** What the host passes to its protocols. */
 export interface ProtocolParts {
   readonly vacs: Vacs
   readonly settings: Settings
   readonly authenticate: HostOptions['authenticate']
   readonly protectedResource?: HostOptions['protectedResource']
-  /** The task engine, opened by the first protocol that asks for it. */
+  /** Opens the task engine at the first call. */
   readonly tasks: () => Promise<HostTasks>
   /** The external MCP servers; undefined where there are none. */
   readonly gateway?: Gateway | undefined
@@ -18,29 +18,32 @@ export interface ProtocolParts {
 
 type Module = Record<string, unknown> & { readonly default: FastifyPluginAsync<Record<string, unknown>> }
 
-/** A protocol plugin that the host loads only when its switch is on. */
+/** A protocol plugin, which the host loads when its switch is on. */
 interface Protocol {
   readonly package: string
   readonly switch: 'enable_a2a_agent' | 'enable_mcp_server' | 'mcp_servers'
-  /** Answered with 501 by the host where the plugin is not there (contract, section 3). */
+  /** The host answers these with 501 where the plugin is not registered (contract, section 3). */
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
   readonly error: { readonly code: string, readonly message: string }
   /** The plugin's options. */
   readonly options: (parts: ProtocolParts, module: Module, log: FastifyBaseLogger) => Promise<Record<string, unknown>>
-  /** What comes beside the plugin, once it is registered. */
+  /** Called after the plugin is registered. */
   readonly beside?: (app: FastifyInstance, parts: ProtocolParts, load: LoadPlugin) => Promise<void>
 }
 
 type GrpcConfig = NonNullable<NonNullable<Settings['switches']['a2a']>['grpc']>
 
-/** Where gRPC listens, if nothing else is said. */
+/** The default address of gRPC. */
 export const GRPC_HOST = '127.0.0.1'
 
-const TASKS = ['send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get', 'pushNotification/delete']
+const TASKS = [
+  'send', 'sendSubscribe', 'resubscribe', 'get', 'list', 'cancel', 'pushNotification/set', 'pushNotification/get',
+  'pushNotification/delete'
+]
 
 const CARDS = ['/.well-known/agent.json', '/.well-known/agent-card.json', '/a2a/vacs/:vac/.well-known/agent-card.json', '/.well-known/ai-catalog.json']
 
-/** The protocols beside the direct endpoints, in the order they are registered. */
+/** The protocols beside the direct endpoints, in the order of registration. */
 export const PROTOCOLS: readonly Protocol[] = [
   {
     package: '@polyvac/a2a',
@@ -64,7 +67,8 @@ export const PROTOCOLS: readonly Protocol[] = [
     package: '@polyvac/mcp-gateway',
     switch: 'mcp_servers',
     routes: [
-      ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'], ['POST', '/mcp/resources/read']
+      ['GET', '/mcp/tools'], ['GET', '/mcp/tools/:server_name'], ['POST', '/mcp/call'], ['GET', '/mcp/resources'],
+      ['POST', '/mcp/resources/read']
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
     options: async ({ gateway, authenticate }) => ({ gateway, authenticate })
@@ -78,15 +82,15 @@ export const loadPlugin: LoadPlugin = async name => {
   try {
     return await import(name) as Module
   } catch (err) {
-    // only this package's own absence: a package of its that is missing is a broken installation
+    // only where this package is missing: a missing dependency of it is a broken installation
     if ((err as Error).message.startsWith(`Cannot find package '${name}'`)) return undefined
     throw err
   }
 }
 
 /**
- * Registers the protocols whose switch is on. One whose package is missing is an error in the log, and its routes
- * answer as if it were off: the rest of the service runs on. Returns the packages that are loaded.
+ * Registers the protocols whose switch is on. A missing package is logged as an error, and its routes answer as if the
+ * switch were off; the rest of the service works. Returns the loaded packages.
  */
 export async function registerProtocols (app: FastifyInstance, parts: ProtocolParts, load = loadPlugin): Promise<string[]> {
   const loaded: string[] = []
@@ -105,11 +109,12 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
   return loaded
 }
 
-/** Options of `@polyvac/a2a`. Its signing keys stay where the tasks are, so that a restart does not change them. */
+/** Options of `@polyvac/a2a`. Its signing keys are kept beside the tasks, so that a restart does not change them. */
 async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
   const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
   const { store, keysFile } = await tasks()
-  const keys = keysFile === undefined || push?.enabled === false ? undefined : await (openSigningKeys as (path: string) => Promise<unknown>)(keysFile)
+  const openKeys = openSigningKeys as (path: string) => Promise<unknown>
+  const keys = keysFile === undefined || push?.enabled === false ? undefined : await openKeys(keysFile)
   return {
     vacs,
     tasks: store,
@@ -125,7 +130,7 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
   }
 }
 
-/** Where the cards say that gRPC is. A port that is chosen at start is in none of them. */
+/** The address of gRPC in agent cards; undefined for a port that is chosen at start. */
 function grpcUrl ({ host = GRPC_HOST, port, url }: GrpcConfig): string | undefined {
   return url ?? (port === 0 ? undefined : `${host.includes(':') ? `[${host}]` : host}:${port}`)
 }
@@ -139,12 +144,16 @@ async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, loa
   await (module?.a2aGrpc as (app: FastifyInstance, options: object) => Promise<unknown>)(app, { host, port })
 }
 
-/** Options of `@polyvac/mcp-server`: the VACs and their documents, the tools of the external MCP servers, and tasks in the store that A2A has as well. */
-async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module, log: FastifyBaseLogger): Promise<Record<string, unknown>> {
+/**
+ * Options of `@polyvac/mcp-server`: VACs and their documents, tools of the external MCP servers, and the task store of
+ * A2A.
+ */
+async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
+  log: FastifyBaseLogger): Promise<Record<string, unknown>> {
   const { vacs, settings, authenticate, protectedResource, gateway } = parts
   const { public_url: publicUrl } = settings.switches
-  const of = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
-  const sources = [of(vacTools), of(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
+  const sourceOf = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
+  const sources = [sourceOf(vacTools), sourceOf(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
   const { store, ttlMs } = await tasksIfAny(parts, log) ?? {}
   return {
     sources,
@@ -157,30 +166,34 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
   }
 }
 
-/** The task engine; undefined where there can be none and nobody has named one: the MCP server does without, unlike A2A. */
+/**
+ * The task engine; undefined where it cannot be opened and is not configured: the MCP server works without it, unlike
+ * A2A.
+ */
 async function tasksIfAny ({ tasks, settings: { switches } }: ProtocolParts, log: FastifyBaseLogger): Promise<HostTasks | undefined> {
   if (await loadPlugin('@polyvac/tasks') === undefined) return undefined
   try {
     return await tasks()
   } catch (err) {
     if (switches.tasks != null) throw err
-    log.warn({ reason: (err as Error).message }, 'the tools of the MCP server cannot go on as tasks')
+    log.warn({ reason: (err as Error).message }, 'the tools of the MCP server cannot run as tasks')
     return undefined
   }
 }
 
-/** What a language model is told of the tools as a whole. */
+/** The instructions for language models about the tools. */
 function instructionsOf (vacs: Vacs): string | undefined {
   if (vacs.names.length === 0) return undefined
-  return 'Ask an agent (VAC) with vac_query_<vac>; vac_stream_<vac> shows its answer while it is made. list_available_vacs tells what each is for. Their answers name their sources.'
+  return 'Ask an agent (VAC) with vac_query_<vac>; vac_stream_<vac> shows its answer while it is made. ' +
+    'list_available_vacs describes each of them. Their answers name their sources.'
 }
 
-/** The protocols whose switch is on, and whose package is not among those that are loaded. */
+/** The protocols whose switch is on, and whose package is not loaded. */
 export function missingProtocols ({ switches }: Settings, loaded: readonly string[]): ReadonlyArray<Pick<Protocol, 'package' | 'switch'>> {
   return PROTOCOLS.filter(protocol => isOn(switches[protocol.switch]) && !loaded.includes(protocol.package))
 }
 
-/** Whether a switch asks for its protocol. */
+/** Whether a switch is on. */
 export function isOn (value: unknown): boolean {
   return value === true || (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
 }
@@ -192,6 +205,7 @@ function reportMissing (log: FastifyBaseLogger, protocol: Protocol): void {
 
 function answerDisabled (app: FastifyInstance, { routes, error }: Protocol): void {
   for (const [method, url] of routes) {
-    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, handler: async (_request, reply) => await reply.code(501).send({ error }) })
+    const handler: RouteHandlerMethod = async (_request, reply) => await reply.code(501).send({ error })
+    app.route({ method, url, exposeHeadRoute: false, schema: { hide: true }, handler })
   }
 }

@@ -5,7 +5,7 @@ import type { TaskStore } from '@polyvac/tasks'
 import { gatewayProblems } from './gateway.js'
 import type { Assembly } from './assembly.js'
 
-/** What may keep the host from answering well. */
+/** The state that readiness depends on. */
 export interface Condition {
   readonly assembly: () => Assembly
   readonly isDraining: () => boolean
@@ -21,7 +21,7 @@ const Ready = Type.Object({
   status: Type.String(), reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() }))
 })
 
-/** GET /health: the process lives. GET /ready: it answers well, or the reasons why not. */
+/** GET /health: the process runs. GET /ready: whether it can serve requests, with the reasons why not. */
 export function registerReadiness (app: FastifyInstance, condition: Condition): void {
   app.get('/health', {
     schema: { summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
@@ -32,9 +32,11 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
   }, async (_request, reply) => {
     const reasons = await reasonsOf(condition)
     const isReady = reasons.length === 0
-    // told, but no reason to send callers elsewhere: all else answers, and another process would have the same trouble
+    // reported, but not a reason for 503: everything else works, and another process would have the same problem
     for (const { server, reason } of gatewayProblems(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
-    for (const { switch: part, package: name } of condition.missing()) reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
+    for (const { switch: part, package: name } of condition.missing()) {
+      reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
+    }
     if (!isReady) reply.code(503).header('retry-after', 1)
     return { status: isReady ? 'ready' : 'not ready', reasons }
   })

@@ -7,20 +7,22 @@ import { TasksUnavailableError } from './errors.js'
 const DEFAULT_PATH = '.polyvac/tasks.db'
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The task engine that the host's protocols share, and where their keys are kept. */
+/** The task engine that the host's protocols share, and the file of their keys. */
 export interface HostTasks {
   readonly store: TaskStore
-  /** How long an ended task is kept, in ms; undefined: as long as the store likes. */
+  /** Time for which an ended task is kept, in ms; undefined: the default of the store. */
   readonly ttlMs?: number | undefined
-  /** File of the keys that sign push notifications; undefined where nothing is kept on disk. */
+  /** File of the keys that sign push notifications; undefined where tasks are in memory. */
   readonly keysFile: string | undefined
 }
 
 /**
  * Opens the store that `service.tasks` names; default: a file in `.polyvac` in `folder`.
- * @throws TASKS_UNAVAILABLE; never another store than the one that was named
+ * @throws TASKS_UNAVAILABLE; it never falls back to another store
  */
-export async function openTasks ({ store = 'sqlite', path = DEFAULT_PATH, ttl, max_tasks: maxTasks }: NonNullable<ServiceConfig['tasks']>, folder: string, log: FastifyBaseLogger): Promise<HostTasks> {
+export async function openTasks (tasks: NonNullable<ServiceConfig['tasks']>, folder: string,
+  log: FastifyBaseLogger): Promise<HostTasks> {
+  const { store = 'sqlite', path = DEFAULT_PATH, ttl, max_tasks: maxTasks } = tasks
   const file = store === 'memory' ? ':memory:' : resolve(folder, path)
   try {
     const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')

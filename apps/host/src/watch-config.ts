@@ -1,12 +1,12 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** Editors write a file in several steps; this long after the last one, in ms, it is read. */
+/** Editors write a file in several steps; it is read this long after the last one, in ms. */
 const SETTLE_MS = 100
 
 /**
- * Calls `onChange` after a file was written. The folders are watched, since editors put a new file in the old one's
- * place. Returns the way to end it.
+ * Calls `onChange` after a file was written. It watches the folders, since editors replace the file. Returns the
+ * function that stops it.
  */
 export function watchFiles (files: readonly string[], onChange: () => void, onError: (err: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined

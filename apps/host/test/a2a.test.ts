@@ -23,7 +23,7 @@ const ask = (query: string, vac = 'slow') => ({ skillName: `vac_stream_${vac}`, 
 const numbers = (frames: readonly Frame[]): number[] => frames.map(({ id }) => id)
 const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-test('a task outlives the SIGKILL of its host: the next one completes it, and a follower goes on without a gap', async t => {
+test('a task survives the SIGKILL of its host: the next host completes it, and a subscriber resumes without a gap', async t => {
   const { folder, attempts } = await workspace(t)
   const first = await start(t, folder)
   const seen: Frame[] = []
@@ -49,7 +49,7 @@ test('a task outlives the SIGKILL of its host: the next one completes it, and a 
   t.strictSame(all.map(({ id, data: { messages } }) => [id, messages]), [...seen, ...rest].map(({ id, data: { messages } }) => [id, messages]), 'a replay is what both followers saw')
 })
 
-test('SIGTERM ends a host with a running task: exit 0, and the next start takes the task up', async t => {
+test('SIGTERM ends a host with a running task: exit 0, and the next start continues the task', async t => {
   const { folder, attempts } = await workspace(t)
   const first = await start(t, folder, '--grace', '2')
   const { taskId, state } = await first.call('tasks/send', ask('25 words, 300 ms'))
@@ -186,7 +186,7 @@ test('without enable_a2a_agent every path of the agent answers 501', async t => 
   }
 })
 
-test('a2a_vac_names chooses what is exposed; the direct routes keep all', async t => {
+test('a2a_vac_names limits the VACs of A2A; the direct routes have all', async t => {
   const names = ['vac_query_a', 'vac_stream_a', 'vac_query_b_c', 'vac_stream_b_c']
   t.strictSame(await (await host(t)).skills(), names)
   t.strictSame(await (await host(t, { a2a_vac_names: null })).skills(), names)
@@ -201,7 +201,7 @@ test('a2a_vac_names chooses what is exposed; the direct routes keep all', async 
   await t.rejects(host(t, { a2a_vac_names: ['a', 'd'] }), { code: 'UNKNOWN_A2A_VAC', message: /names d, .*configured: a, b_c/ })
 })
 
-test('`a2a` chooses the default VAC, the media types, the card and the port of gRPC, whose callers are those of `authenticate`', async t => {
+test('`a2a` sets the default VAC, the media types, the card and the port of gRPC, whose callers are authenticated', async t => {
   const free = createServer().listen(0, '127.0.0.1')
   await once(free, 'listening')
   const { port } = free.address() as AddressInfo
@@ -238,7 +238,7 @@ test('`a2a` chooses the default VAC, the media types, the card and the port of g
   await t.rejects(listen(taken, { host: '127.0.0.1', port: 0 }), { code: 'A2A_GRPC_CANNOT_LISTEN' })
 })
 
-test('callers of `authenticate` have tasks of their own; the card is everybody\'s', async t => {
+test('authenticated callers have separate tasks; the card is public', async t => {
   const { app, post, call } = await host(t, {
     stream_interpreter: (question, vectorName, history, { principal }) => `heard ${principal?.owner}`,
     authenticate: ({ headers: { authorization } }) => authorization === undefined ? undefined : { owner: authorization.slice('Bearer '.length) }

@@ -35,7 +35,7 @@ async function workspace (t: { teardown: (end: () => unknown) => void }): Promis
 const post = async (url: string, question: string): Promise<{ answer: string }> =>
   await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify({ user_input: question }) })).json() as { answer: string }
 
-test('start serves, follows the configuration, and stops on SIGTERM when its answers are done', async t => {
+test('start serves, follows the configuration, and stops on SIGTERM after its answers', async t => {
   const folder = await workspace(t)
   const file = join(folder, 'vac_config.yaml')
   await writeFile(join(folder, 'interpreter.mjs'), `export default async function * (question) {
@@ -66,7 +66,7 @@ test('start serves, follows the configuration, and stops on SIGTERM when its ans
   t.strictSame(await ended, { code: 0, signal: null })
 })
 
-test('a stop waits no longer than the grace time', async t => {
+test('a stop waits at most the grace time', async t => {
   const folder = await workspace(t)
   await writeFile(join(folder, 'interpreter.mjs'), 'export default () => { console.error("asked"); return new Promise(() => {}) }')
   const { child, out, ended } = run(['start', '--grace', '2'], folder)
@@ -94,10 +94,10 @@ test('ask answers on the command line, with sources or as JSON', async t => {
 
   const which = run(['ask', 'When?'], folder)
   t.match(await which.ended, { code: 2 })
-  t.match(which.out.stderr, /^polyvac: say which VAC to ask: own, tides/)
+  t.match(which.out.stderr, /^polyvac: name the VAC to ask: own, tides/)
 })
 
-test('check tells all that is wrong, with places, and nothing else', async t => {
+test('check prints all problems with their places, and nothing more', async t => {
   const folder = await workspace(t)
   const good = run(['check'], folder)
   t.match(await good.ended, { code: 0 })
@@ -119,7 +119,7 @@ test('start on a folder of documents needs no configuration', async t => {
   t.strictSame(Object.keys(folderConfig('/tmp/My $HOME docs & more').vac), ['My-HOME-docs-more'])
 })
 
-test('init writes what starts, and keeps what is there', async t => {
+test('init writes a service that starts, and keeps existing files', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-init-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await mkdir(join(folder, 'new'))
@@ -137,7 +137,7 @@ test('openapi prints the document', async t => {
   t.match(JSON.parse(out.stdout), { openapi: '3.1.0' })
 })
 
-test('what cannot be done is told in one line with the remedy, never as a stack', async t => {
+test('failures are printed in one line with the remedy, without a stack', async t => {
   const folder = await workspace(t)
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => { taken.close() })
@@ -149,9 +149,9 @@ test('what cannot be done is told in one line with the remedy, never as a stack'
     [['start', '--host', '192.0.2.1', '--allow-unauthenticated'], 1, /cannot listen on 192\.0\.2\.1.*no such address/],
     [['start', './nowhere'], 1, /nowhere {2}there is no such folder or file/],
     [['start', '--config', 'nowhere.yaml'], 1, /nowhere\.yaml {2}there is no such file/],
-    [['start', '--port', 'eighty'], 2, /--port eighty is no whole number/],
+    [['start', '--port', 'eighty'], 2, /--port eighty is not a whole number/],
     [['start', '--nonsense'], 2, /Unknown option '--nonsense'/],
-    [['start', '--log-level', 'loud'], 2, /--log-level loud is none of/],
+    [['start', '--log-level', 'loud'], 2, /--log-level loud is not one of/],
     [['check', 'a', 'b'], 2, /one word too many/]
   ]
   for (const [args, code, message] of wrong) {

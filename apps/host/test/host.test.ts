@@ -30,7 +30,7 @@ async function host (t: Test, options: (folder: string) => HostOptions = folder 
   return { app, folder }
 }
 
-test('a configuration file becomes a service: module interpreters, a VAC of its own kind, documents', async t => {
+test('a configuration file becomes a service: module interpreters, VACs with different interpreters, documents', async t => {
   const { app } = await host(t)
   t.match(await ask(app, 'own'), { answer: 'static hello', main: true })
   t.match((await app.inject({ method: 'POST', url: '/vac/streaming/own', payload: { user_input: 'hello', stream_only: true } })).body, 'streamed hello')
@@ -40,7 +40,7 @@ test('a configuration file becomes a service: module interpreters, a VAC of its 
   t.strictSame((await app.inject('/vac')).json().vacs.map(({ name, memory }: { name: string, memory: boolean }) => [name, memory]), [['own', false], ['tides', true]])
 })
 
-test('from code the switches have the same names, take functions, and outrank the file', async t => {
+test('in code the switches have the same names, accept functions, and take precedence over the file', async t => {
   const { app } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), stream_interpreter: question => `code ${question}` }))
   t.equal((await ask(app, 'own')).answer, 'code hello', 'neither interpreter of the file is left')
   const { app: bare } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'stream', vac_interpreter: () => 'static' }))
@@ -55,7 +55,7 @@ test('async_stream: false runs interpreter modules in threads', async t => {
   await t.rejects(createHost({ vacs: ['a'], stream_interpreter: () => 'x', async_stream: false }), { code: 'WORKER_FUNCTION', message: /module path/ })
 })
 
-test('memory may be a module of one\'s own, and several stores are searched as one', async t => {
+test('a memory may be a module of the application, and several stores are searched together', async t => {
   const { app } = await host(t, folder => ({
     config: parseConfig('kind: vacConfig\nvac:\n  both:\n    interpreter: echo\n    memory:\n      - a: { vectorstore: ./memory.mjs, shelf: A }\n      - b: { vectorstore: ./memory.mjs, shelf: B }\n      - c: { vectorstore: folder, path: ./docs }\n', join(folder, 'vac_config.yaml'))
   }))
@@ -67,7 +67,7 @@ test('memory may be a module of one\'s own, and several stores are searched as o
   t.equal(await memory?.read?.('../vac_config.yaml'), undefined)
 })
 
-test('protocols that are switched off, or not installed, answer 501 as the contract says', async t => {
+test('protocols that are switched off, or not installed, answer 501', async t => {
   const { app } = await host(t)
   for (const [method, url] of [['GET', '/.well-known/agent.json'], ['POST', '/a2a/tasks/send'], ['POST', '/a2a/tasks/sendSubscribe'], ['POST', '/a2a/tasks/get'], ['POST', '/a2a/tasks/cancel'], ['POST', '/a2a/tasks/pushNotification/set']] as const) {
     const response = await app.inject({ method, url })
@@ -78,7 +78,7 @@ test('protocols that are switched off, or not installed, answer 501 as the contr
   t.equal((await app.inject('/mcp/tools')).statusCode, 404, 'without mcp_servers there is no gateway')
 })
 
-test('a switch that is on loads its plugin by need; one that is missing is an error in the log, and the rest runs on', async t => {
+test('a switch loads its plugin; a missing one is logged as an error, and the rest of the service works', async t => {
   const logged: string[] = []
   const logger = { level: 'error', stream: { write: (line: string) => { logged.push(line) } } }
   const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', server: { logger } }))
@@ -113,7 +113,7 @@ test('a host whose switches are all on starts, whatever is installed', async t =
   t.equal((await ask(app, 'a')).answer, 'x')
 })
 
-test('a foreign name that points at loopback is refused, unless it is the public one', async t => {
+test('another host name that resolves to loopback is refused, unless it is the public one', async t => {
   const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', public_url: 'https://agents.example.org/base' }))
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const status = async (name: string) => await new Promise((resolve, reject) => {
@@ -124,13 +124,13 @@ test('a foreign name that points at loopback is refused, unless it is the public
   }
 })
 
-test('what is not there is 404 in the shape of every error', async t => {
+test('an unknown route is answered with 404 and an ordinary error body', async t => {
   const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x' }))
   const response = await app.inject('/nothing')
   t.match([response.statusCode, response.json()], [404, { error: { code: 'NOT_FOUND', message: /GET \/nothing/, requestId: /./ } }])
 })
 
-test('health is always told, readiness with its reasons', async t => {
+test('health is always reported, readiness with its reasons', async t => {
   const { app } = await host(t)
   t.strictSame((await app.inject('/health')).json(), { status: 'healthy' })
   for (const folder of [...app.polyvac.assembly.folders.values()].flat()) await folder.ready
@@ -155,7 +155,7 @@ test('readiness names documents that are still being indexed', async t => {
   t.equal((await app.inject('/ready')).statusCode, 200)
 })
 
-test('a reload takes over what is good and keeps the old one where it is not', async t => {
+test('a reload applies a valid configuration and keeps the old one where it is invalid', async t => {
   const { app, folder } = await host(t)
   const file = join(folder, 'vac_config.yaml')
   const before = app.polyvac.assembly.folders.get('tides')?.[0]
@@ -182,7 +182,7 @@ test('a reload takes over what is good and keeps the old one where it is not', a
   t.equal((await ask(app, 'own')).answer, 'changed again', 'a changed module is loaded anew')
 })
 
-test('an answer in progress outlives a reload that takes its interpreter away', async t => {
+test('an answer in progress survives a reload that removes its interpreter', async t => {
   const { app, folder } = await host(t, folder => ({ config: join(folder, 'vac_config.yaml'), async_stream: false }))
   // the interpreter runs in a worker thread: files are what it shares with the test
   await writeFile(join(folder, 'interpreter.mjs'), `import { existsSync, writeFileSync } from 'node:fs'
@@ -202,7 +202,7 @@ export default async function * () {
   t.match(await running, { answer: 'begun and ended' })
 })
 
-test('what is no proper request is refused in the shape of every error', async t => {
+test('an invalid request is refused with an ordinary error body', async t => {
   const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x' }))
   const url = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
   const raw = async (text: string): Promise<[number, string]> => await new Promise((resolve, reject) => {
@@ -218,7 +218,7 @@ test('what is no proper request is refused in the shape of every error', async t
   t.match((await app.inject({ method: 'POST', url: `/vac/${'x'.repeat(5_000)}`, payload: { user_input: 'x' } })).json(), { error: { code: 'NOT_FOUND' } })
 })
 
-test('what is wrong at the start is named with its remedy, and nothing stays open', async t => {
+test('a failed start is reported with its remedy, and everything is closed', async t => {
   const wrong: Array<[HostOptions, { code?: string, message?: RegExp }]> = [
     [{ config: '/nowhere/vac_config.yaml' }, { code: 'CONFIG_INVALID', message: /no such file/ }],
     [{ vacs: ['a'] }, { code: 'VAC_WITHOUT_MEMORY', message: /"a" answers from documents but has none; add/ }],
@@ -233,7 +233,7 @@ test('what is wrong at the start is named with its remedy, and nothing stays ope
   for (const [options, error] of wrong) t.match(await createHost(options).then(() => 'started', (err: unknown) => err), error, JSON.stringify(options))
 })
 
-test('the OpenAPI document names every schema once and is what the routes do', async t => {
+test('the OpenAPI document has every schema once and matches the routes', async t => {
   const { app } = await host(t)
   const document = (await app.inject('/openapi.json')).json()
   t.match(document, { openapi: '3.1.0', paths: { '/vac/{vector_name}': { post: {} }, '/vac/streaming/{vector_name}': {}, '/openai/v1/chat/completions': {}, '/health': {} } })
@@ -246,7 +246,7 @@ test('the OpenAPI document names every schema once and is what the routes do', a
   t.strictSame(openApiOf(app), document)
 })
 
-test('the editors\' schema file is the schema that checks', async t => {
+test('the schema file for editors is the schema of the checks', async t => {
   const file = JSON.parse(await readFile(fileURLToPath(new URL('../vac_config.schema.json', import.meta.url)), 'utf8'))
   t.strictSame(file, JSON.parse(JSON.stringify({ $schema: file.$schema, ...VacConfigFile })), 'node scripts/schema.mjs writes it')
 })

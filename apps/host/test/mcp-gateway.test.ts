@@ -39,7 +39,7 @@ test('mcp_servers offers the tools of the configured servers, and interpreters c
   t.ok('/mcp/call' in (await app.inject('/openapi.json')).json().paths)
 })
 
-test('an interpreter calls tools also where the host does not serve', async t => {
+test('an interpreter calls tools also in a host that does not listen', async t => {
   const app = await host(t, {
     mcp_servers: { everything: published('everything') },
     async stream_interpreter (question, name, history, { callTool }) { return { answer: JSON.stringify(await callTool!('everything', 'get-sum', { a: 2, b: 3 })) } }
@@ -55,13 +55,13 @@ test('without mcp_servers there are no routes and no callTool', async t => {
   }
 })
 
-test('callers of the gateway are asked who they are, like those of every protocol', async t => {
+test('callers of the gateway are authenticated, like those of every protocol', async t => {
   const app = await host(t, { mcp_servers: [published('everything')], authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'ada' } })
   t.match((await app.inject('/mcp/tools')).json(), { code: 'UNAUTHENTICATED' })
   t.equal((await app.inject({ url: '/mcp/tools', headers: { authorization: 'x' } })).statusCode, 200)
 })
 
-test('a server whose credential is missing is told of in /mcp/servers, the banner and /ready, and everything else is up', async t => {
+test('a server without its credential is reported in /mcp/servers, the banner and /ready, and everything else works', async t => {
   const yaml = `kind: vacConfig
 service:
   stream_interpreter: echo
@@ -86,7 +86,7 @@ vac:
   t.ok((await app.inject('/mcp/tools')).json().tools.length > 0)
 })
 
-test('what the configuration itself read from the environment reaches no server that does not name it', async t => {
+test('variables that the configuration refers to reach only servers that name them', async t => {
   const env = { SIGNING_KEY: 'of-our-own', HOME: process.env.HOME, PATH: process.env.PATH, PROVIDER_KEY: 'for-servers' }
   // eslint-disable-next-line no-template-curly-in-string
   const yaml = 'kind: vacConfig\nservice: { stream_interpreter: echo, mcp_servers: [SERVER] }\nvac: { demo: { display_name: "${SIGNING_KEY}" } }\n'
@@ -139,7 +139,7 @@ test('polyvac tools and polyvac call use the servers of the configuration', asyn
   t.match(broken.out.stderr, /not JSON/)
 })
 
-test('a server killed by hand is back by itself; another configuration is taken over; nothing is left at the end', async t => {
+test('a killed server is restarted; a reload changes the servers; no process is left at the end', async t => {
   const folder = await workspace(t, JSON.stringify([published('filesystem', '.')]))
   const { child, out, ended } = run(t, ['start'], folder)
   const url = await until(() => /http:\/\/127\.0\.0\.1:\d+(?=\/mcp\/tools)/.exec(out.stdout)?.[0], 'the banner shows the address')

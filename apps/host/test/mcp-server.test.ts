@@ -65,7 +65,7 @@ async function served (t: Test, options: HostOptions): Promise<{ app: Awaited<Re
   return { app, url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp` }
 }
 
-test('published clients of both eras ask the documents, read what the answer rests on, and call a tool of another server', async t => {
+test('published clients of both eras ask the documents, read the sources of the answer, and call a tool of another server', async t => {
   const { app, url } = await served(t, {
     vacs: { docs: { display_name: 'The documentation', memory: [{ docs: { vectorstore: 'folder', path: join(root, 'docs') } }] } },
     mcp_servers: [published('filesystem', join(root, 'docs'))],
@@ -129,7 +129,7 @@ test('progress, failure and cancel of another server pass through in both eras',
   }
 })
 
-test('a gateway alone is served at /mcp, in an app of one\'s own and without any VAC', async t => {
+test('a gateway without VACs is served at /mcp, also in another app', async t => {
   const gateway = createGateway({ servers: [published('everything')] })
   const app = Fastify({ forceCloseConnections: true })
   await app.register(mcpServerPlugin, { sources: [gateway.toolSource()] })
@@ -144,7 +144,7 @@ test('a gateway alone is served at /mcp, in an app of one\'s own and without any
   }
 })
 
-test('a configuration that is replaced changes the tools, and callers are told', async t => {
+test('a reload changes the tools, and callers are notified', async t => {
   const { app, url } = await served(t, { vacs: ['a'], stream_interpreter: 'echo' })
   const { '2025-11-25': caller } = await callers(t, url)
   await app.polyvac.vacs.replace({ vacs: ['b'], streamInterpreter: () => 'new' })
@@ -152,14 +152,14 @@ test('a configuration that is replaced changes the tools, and callers are told',
   t.match(await caller.call('vac_query_b', { query: 'x' }), { structuredContent: { answer: 'new' } })
 })
 
-test('callers of /mcp are asked who they are, like those of every protocol', async t => {
+test('callers of /mcp are authenticated, like those of every protocol', async t => {
   const { app } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'ada' } })
   const post = async (headers: object) => await app.inject({ method: 'POST', url: '/mcp', headers: { ...headers, accept: 'application/json, text/event-stream' }, payload: { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } } })
   t.match(await post({}), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
   t.match((await post({ authorization: 'x' })).json(), { result: { instructions: /vac_query_<vac>/ } })
 })
 
-test('a host that authenticates tells clients where to get a token', async t => {
+test('a host that authenticates publishes where clients get a token', async t => {
   const protectedResource = { authorizationServers: ['https://login.example.com'] }
   const { app } = await served(t, { vacs: ['a'], stream_interpreter: 'echo', authenticate: () => undefined, protectedResource })
   const { statusCode, headers } = await app.inject({ method: 'POST', url: '/mcp', headers: { host: 'localhost', accept: 'application/json, text/event-stream' }, payload: {} })
@@ -188,7 +188,7 @@ async function untilStatus (app: Awaited<ReturnType<typeof createHost>>, taskId:
 
 const byHeader: HostOptions['authenticate'] = ({ headers }) => headers.authorization === undefined ? undefined : { owner: headers.authorization }
 
-test('a VAC runs as a task of callers of both eras, beside tasks of A2A in one store, which does not show it', async t => {
+test('a VAC runs as a task for callers of both eras, beside tasks of A2A in one store, which do not list it', async t => {
   const { app, url } = await served(t, {
     vacs: ['a'],
     enable_a2a_agent: true,
@@ -232,7 +232,7 @@ test('a VAC runs as a task of callers of both eras, beside tasks of A2A in one s
   await t.rejects(ofTasks(app, 'tasks/get', { taskId: sent.result.taskId }, 'ada'), { code: -32602 }, 'nor is one of A2A a task of MCP')
 })
 
-test('a task outlives its host: it is run again by the next one, and fails with a reason where its VAC is gone', async t => {
+test('a task survives its host: the next one runs it again, and it fails with a reason where its VAC is gone', async t => {
   const folder = t.testdir()
   const tasks = { store: 'sqlite', path: join(folder, 'tasks.db'), ttl: '2h' } as const
   const hang: HostOptions['stream_interpreter'] = async (_question, _name, _history, { signal }) => {
@@ -249,13 +249,13 @@ test('a task outlives its host: it is run again by the next one, and fails with 
   t.match(await untilStatus(second.app, goes, 'ada', 'completed', 'failed'), { status: 'failed', statusMessage: /vac_query_goes is not offered any more/ })
 })
 
-test('without a place for tasks the MCP server does without them, unless one was named', async t => {
+test('without a task store the MCP server has no tasks; a configured store that fails is an error', async t => {
   const folder = t.testdir({ 'vac_config.yaml': 'kind: vacConfig\napiVersion: v1\nservice: { stream_interpreter: echo, enable_mcp_server: true }\nvac: { a: {} }\n', '.polyvac': 'a file where a folder should be' })
   const logged: string[] = []
   const config = join(folder, 'vac_config.yaml')
   const app = await createHost({ config, server: { logger: { level: 'warn', stream: { write: (line: string) => { logged.push(line) } } } } })
   t.teardown(() => app.close())
-  t.match(logged, [/cannot go on as tasks/])
+  t.match(logged, [/cannot run as tasks/])
   t.match(await ofTasks(app, 'tools/call', { name: 'vac_query_a', arguments: { query: 'x' } }, 'ada'), { resultType: 'complete' })
   await t.rejects(createHost({ config, tasks: { store: 'sqlite' }, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })
   await t.rejects(createHost({ config, enable_a2a_agent: true, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })

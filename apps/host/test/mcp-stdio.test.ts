@@ -43,7 +43,7 @@ export async function * stream_interpreter (question) {
 
 const initialize = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } })
 
-test('published clients of both eras start the command and call VACs and other servers\' tools, whatever an interpreter prints', async t => {
+test('published clients of both eras start the command and call VACs and tools of other servers, also when an interpreter prints', async t => {
   const made = await folder(t, { 'vac_config.yaml': CONFIG, 'interpreter.mjs': NOISY })
   const me = { name: 'test', version: '1' }
   const command = { command: process.execPath, args: [cli, 'mcp', made], stderr: 'pipe' as const }
@@ -68,7 +68,7 @@ test('published clients of both eras start the command and call VACs and other s
   t.equal(modern.getNegotiatedProtocolVersion?.(), '2026-07-28')
 })
 
-test('a bare folder is served, each line of standard output is protocol, and the command ends with its input', async t => {
+test('a folder without configuration is served, standard output has only protocol lines, and the command ends with its input', async t => {
   const made = await folder(t, { 'hours.md': '# Hours\n\nThe shop opens at nine.\n' })
   const child = spawn(process.execPath, [cli, 'mcp', made], { stdio: ['pipe', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
@@ -83,7 +83,7 @@ test('a bare folder is served, each line of standard output is protocol, and the
   t.match(out, /polyvac-mcp/)
 })
 
-test('SIGTERM ends the command, and what it has started', async t => {
+test('SIGTERM ends the command and its child processes', async t => {
   const made = await folder(t, { 'vac_config.yaml': CONFIG, 'interpreter.mjs': NOISY })
   const child = spawn(process.execPath, [cli, 'mcp', made], { stdio: ['pipe', 'pipe', 'ignore'] })
   child.stdin.write(`${initialize}\n`)
@@ -93,7 +93,7 @@ test('SIGTERM ends the command, and what it has started', async t => {
   t.strictSame([code, signal], [0, null])
 })
 
-test('a configuration with mistakes is told on standard error', async t => {
+test('an invalid configuration is reported on standard error', async t => {
   const child = spawn(process.execPath, [cli, 'mcp', join(tmpdir(), 'polyvac-no-such-folder')], { stdio: ['ignore', 'pipe', 'pipe'] })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => { out += chunk.toString() })

@@ -67,7 +67,7 @@ export interface TaskService {
   follow (method: string, params: object, options?: { after?: number, signal?: AbortSignal }): AsyncGenerator<Frame, void>
 }
 
-/** `polyvac start` in a folder, on a port of its own choice; killed with the test. `url` is empty where it ended at once. */
+/** `polyvac start` in a folder, on a free port; killed with the test. `url` is empty where it ended at once. */
 export async function start (t: Test, folder: string, ...args: string[]): Promise<TaskService> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(?:TAP|PORT$|HOST$|PUBLIC_URL$|LOG_LEVEL$)/.test(key)))
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, `--import=${endWithParent}`, cli, 'start', '--port', '0', ...args],
@@ -121,7 +121,7 @@ export async function start (t: Test, folder: string, ...args: string[]): Promis
   }
 }
 
-/** The words that the interpreter of the workspace says to "n words, …". */
+/** The answer of the interpreter of the workspace to "n words, …". */
 export function words (count: number): string {
   return Array.from({ length: count }, (_, index) => `word${index + 1} `).join('')
 }

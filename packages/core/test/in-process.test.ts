@@ -19,7 +19,7 @@ test('an application answers requests within its process, without a port', async
   t.notOk(isInner({}))
 })
 
-test('an application over HTTP/2 answers requests of its own process, too', async t => {
+test('an application over HTTP/2 answers requests within its process, too', async t => {
   const app = Fastify({ http2: true })
   t.teardown(() => app.close())
   app.get('/ip', async request => ({ ip: request.ip }))

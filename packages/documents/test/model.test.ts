@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import type { InterpreterChunk } from '@polyvac/core'
 import { documentsInterpreter, openaiInterpreter } from '../src/index.js'
 import { Citations } from '../src/citations.js'
@@ -41,7 +42,7 @@ test('a model gets numbered passages, and its text is streamed with correct cita
 for (const fault of ['cut', 'error-event', 'bad-json', 'reset', '500', '429', 'hang', 'empty'] satisfies Fault[]) {
   test(`a model that fails with ${fault} before its first text gives way to the documents`, async t => {
     const server = await fakeOpenai(t, fault)
-    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: 300 })
+    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: fault === 'hang' ? 1_000 : 10_000 })
     const { text, final } = await ask(interpreter, QUESTION, vacFor(server.url))
     t.match(text, /^To cancel a task, post/)
     t.equal(final.answer, text)
@@ -54,7 +55,7 @@ for (const fault of ['cut', 'error-event', 'bad-json', 'reset', '500', '429', 'h
 for (const fault of ['cut-late', 'error-event-late', 'reset-late', 'no-finish-late', 'hang-late'] satisfies Fault[]) {
   test(`a model that fails with ${fault} after its first text fails the answer`, async t => {
     const server = await fakeOpenai(t, fault)
-    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: 300 })
+    const interpreter = documentsInterpreter(await memoryOf(t, GUIDE), { modelTimeoutMs: fault === 'hang-late' ? 1_000 : 10_000 })
     await t.rejects(ask(interpreter, QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED', statusCode: 502 })
     await t.rejects(ask(openaiInterpreter({ timeoutMs: 300 }), QUESTION, vacFor(server.url)), { code: 'DOCUMENTS_MODEL_FAILED' })
     t.equal(server.requests.length, 2)
@@ -69,7 +70,7 @@ for (const fault of ['hang', 'hang-late'] satisfies Fault[]) {
     if (fault === 'hang-late') for (let at = 0; at < 2; at++) await answer.next()
     const next = answer.next()
     next.catch(() => undefined)
-    while (server.requests.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => server.requests.length > 0, 'the request reaches the model server')
     controller.abort(new Error('left'))
     await t.rejects(next, { message: 'left' })
     await server.closed

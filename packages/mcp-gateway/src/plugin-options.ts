@@ -18,7 +18,8 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
   readonly bodyLimit?: number | undefined
 }
 
-const PLUGIN_RULES = {
+/** Types, bounds and defaults of the options. */
+export const PLUGIN_RULES = {
   ...GATEWAY_RULES,
   servers: SERVERS,
   gateway: withMethod('toolSource', 'a gateway made by createGateway()'),

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '@polyvac/sqlite'
 import tap, { test, type Test } from 'tap'
 import { foldTask } from '../src/index.js'
+import { until } from '../../../test/fixtures/until.js'
 import { collect } from './conformance.js'
 import { compileProcess } from './fixtures/compile.js'
 import { fileOf, openStore } from './fixtures/store.js'
@@ -29,12 +30,13 @@ function start (t: Test, path: string, mode: string): Process {
     child,
     messages,
     async saw (key) {
-      for (;;) {
+      return await until(() => {
         const found = messages.find(message => key in message)
-        if (found !== undefined) return found
-        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended before it told '${key}'`)
-        await Promise.race([once(child, 'message'), exited])
-      }
+        if (found === undefined && (child.exitCode !== null || child.signalCode !== null)) {
+          throw new Error(`the process ended before it sent '${key}'`)
+        }
+        return found
+      }, `the process sends '${key}'`, { ms: 60_000 })
     },
     async kill (signal) {
       child.kill(signal)
@@ -70,7 +72,7 @@ test('a killed executor is replaced: the next attempt starts from the beginning,
   const executor = start(t, path, 'work')
   const { task } = await store.create('alice', { skill: 'talk', input: 1 })
   const events = collect(store.events('alice', task.id))
-  while (((await store.get('alice', task.id))?.seq ?? 0) < 10) await delay(10)
+  await until(async () => ((await store.get('alice', task.id))?.seq ?? 0) >= 10, 'the executor has written')
   await executor.kill('SIGKILL')
   const killed = performance.now()
   store.work(async (task, { attempt, emit }) => { await emit([{ delta: `attempt ${attempt}` }]) })
@@ -146,7 +148,9 @@ test('processes that open, create and execute in one new file at once do not fai
   for (const one of all) t.strictSame((await one.saw('errors')).errors, [])
   const store = await openStore(t, { path })
   // a page is by the time of the last status, so what is still executed would move between pages
-  while ((await store.list('alice', { states: ['submitted', 'working'], limit: 1 })).tasks.length > 0) await delay(20)
+  const isDone = async (): Promise<boolean> =>
+    (await store.list('alice', { states: ['submitted', 'working'], limit: 1 })).tasks.length === 0
+  await until(isDone, 'all tasks are executed', { ms: 60_000 })
   const tasks = new Map<string, string>()
   for (let cursor: string | undefined, more = true; more;) {
     const page = await store.list('alice', { limit: 100, cursor })
@@ -225,13 +229,13 @@ test('work on a task whose creation failed on a full disk is aborted, and writes
     await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
     await emit({ state: 'completed' }).catch((error: unknown) => { late.push(error) })
   }, { concurrency: 1_000 })
-  // the worker looks first whether somebody waits
+  // the worker first checks for waiting tasks
   await delay(50)
   const created = await Promise.allSettled(Array.from({ length: 300 }, async () => (await store.create('alice', { skill: 's', input: 'x'.repeat(2_000) })).task.id))
   const acknowledged = created.flatMap(result => result.status === 'fulfilled' ? [result.value] : [])
   const refused = [...begun.keys()].filter(id => !acknowledged.includes(id))
   t.ok(refused.length > 50 && acknowledged.length > 20)
-  await delay(50)
+  await until(() => late.length === refused.length, 'every refused task is aborted')
   t.ok(refused.every(id => begun.get(id)?.aborted === true))
   t.ok(acknowledged.every(id => begun.get(id)?.aborted === false))
   t.equal(late.length, refused.length)
@@ -248,7 +252,7 @@ test('a task whose updates cannot be written on a full disk gets no end, and is 
     for (;;) await emit({ artifact: { name: 'a', content: 'x'.repeat(20_000) } }).catch((error: unknown) => { problems.push(error); throw error })
   })
   const { task } = await store.create('alice', { skill: 's', input: 1 })
-  while (problems.length === 0) await delay(10)
+  await until(() => problems.length > 0, 'the disk is full')
   t.match(problems[0], { code: 'TASK_STORE_UNAVAILABLE' })
   await first.stop()
   t.match(await store.get('alice', task.id), { state: 'working' })
@@ -264,7 +268,7 @@ test('a file that is deleted while in use refuses writes', async t => {
   const store = await openStore(t, { path })
   const { task } = await store.create('alice', { skill: 's', input: 1 })
   await rm(path)
-  while ((await store.health()).ok) await delay(50)
+  await until(async () => !(await store.health()).ok, 'the store detects the deletion')
   await t.rejects(store.create('alice', { skill: 's', input: 2 }), { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503, message: /deleted or replaced/ })
   t.match(await store.get('alice', task.id), { state: 'submitted' }, 'what is there can be read')
 })

@@ -1,15 +1,26 @@
 import { test } from 'tap'
 import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { equal } from 'node:assert'
 import { createParser } from 'eventsource-parser'
 import type { AddressInfo } from 'node:net'
+import { until } from '../../../test/fixtures/until.js'
 import { makeApp, open, text } from './fixtures/app.js'
 
 const FORMS = ['text/plain', 'text/event-stream', 'application/x-ndjson']
 
-/** A promise and what resolves it: for a call that has to have arrived before the test goes on. */
+/** Waits until a count is above 0 and no longer grows: the buffers of a stalled reader are full. */
+async function untilConstant (count: () => number): Promise<void> {
+  await until(async () => {
+    const before = count()
+    await delay(200)
+    return before > 0 && count() === before
+  }, 'the buffers are full')
+}
+
+/** A promise and its resolve function: for a call that must arrive before the test continues. */
 function once (): { readonly promise: Promise<void>, readonly resolve: () => void } {
   let arrived = (): void => {}
   const promise = new Promise<void>(resolve => { arrived = resolve })
@@ -74,11 +85,11 @@ test('answers queued on one connection all stop when it is closed', async t => {
     const request = `POST /vac/streaming/docs HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {})
     socket.write(request.repeat(20))
-    while (seen.started < 20) await delay(5)
+    await until(() => seen.started === 20, 'all answers have begun')
     socket.destroy()
-    while (seen.aborted < 20) await delay(5)
+    await until(() => seen.aborted === 20, `${accept}: all answers are aborted`)
     t.equal(seen.aborted, 20, accept)
-    // nothing of them is left to wait for
+    // close() has nothing to wait for
     await app.close()
   }
 })
@@ -92,7 +103,8 @@ test('a reader that takes nothing for too long is disconnected', async t => {
     stream.pause()
     request.on('error', () => {})
     const { socket } = stream
-    while (!await new Promise(resolve => { app.server.getConnections((_err, count) => { resolve(count === 0) }) })) await delay(20)
+    const connections = promisify(app.server.getConnections.bind(app.server))
+    await until(async () => await connections() === 0, `${accept}: the server closes the connection`)
     t.pass(`${accept}: the server closed it`)
     socket.destroy()
   }
@@ -109,10 +121,7 @@ test('a slow reader slows the interpreter down, and gets every byte once', async
     const stream = await response
     stream.pause()
     // the buffers of the two sockets fill, then the interpreter rests
-    for (let before = -1; made !== before;) {
-      before = made
-      await delay(250)
-    }
+    await untilConstant(() => made)
     t.ok(made < total, `${accept}: ${made} of ${total} chunks made while nobody reads`)
     const whole = await text(stream)
     const received = whole.match(/x{4000}/g)?.length ?? 0
@@ -160,9 +169,14 @@ test('a pause longer than stream_wait_time is filled with a keep-alive, and a fa
 
 test('closing the application ends open streams, also of stalled readers and of interpreters that ignore the signal', async t => {
   for (const accept of FORMS) {
+    let sent = 0
     const app = await makeApp(async function * (question) {
       yield 'begun'
-      for (;;) { if (question === 'flood') yield 'x'.repeat(10_000); else await new Promise(() => {}) }
+      for (;;) {
+        if (question !== 'flood') await new Promise(() => {})
+        sent++
+        yield 'x'.repeat(10_000)
+      }
     })
     const waiting = await open(app, '/vac/streaming/docs', { user_input: 'wait' }, { accept })
     const got = waiting.response.then(text)
@@ -171,7 +185,7 @@ test('closing the application ends open streams, also of stalled readers and of 
     const body = JSON.stringify({ user_input: 'flood' })
     stalled.on('error', () => {}).write(`POST /vac/streaming/docs HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
     stalled.pause()
-    await delay(200)
+    await untilConstant(() => sent)
     await app.close()
     t.match(await got, /begun[^]*SHUTTING_DOWN/, 'the reader got its text and the reason')
     stalled.destroy()
@@ -190,7 +204,7 @@ test('a client that disconnects is not logged as an error', async t => {
     if (path.includes('streaming')) (await response).resume()
     await arrival.promise
     request.destroy()
-    while (!logged.some(line => line.includes('"answered"'))) await delay(5)
+    await until(() => logged.some(line => line.includes('"answered"')), 'the call is logged')
     t.match(logged.join(''), /"outcome":"left"/, path)
     t.notMatch(logged.join(''), /"level":50/, path)
   }

@@ -7,14 +7,14 @@ import { loadConfig } from '../load-config.js'
 import { ProgressBar } from '../progress-bar.js'
 import type { Arguments } from '../arguments.js'
 
-/** `polyvac ask`: one question, or on a terminal without one a conversation; answered here, without a server. */
+/** `polyvac ask`: answers one question, or holds a conversation on a terminal, in this process, without a server. */
 export async function ask (args: Arguments): Promise<void> {
   const config = await loadConfig(args)
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
     config,
     watchDocuments: false,
-    // nobody is served here
+    // this process serves no callers
     enable_a2a_agent: false,
     enable_mcp_server: false,
     mcp_servers: [],
@@ -37,8 +37,10 @@ export async function ask (args: Arguments): Promise<void> {
 
 function toQuestion (vacs: Vacs, words: readonly string[]): { vac: Vac, question: string | undefined } {
   const [first, ...rest] = words
-  if (first !== undefined && vacs.has(first)) return { vac: vacs.get(first), question: rest.length === 0 ? undefined : rest.join(' ') }
-  if (vacs.names.length !== 1) throw new UsageError(`say which VAC to ask: ${vacs.names.join(', ')}`)
+  if (first !== undefined && vacs.has(first)) {
+    return { vac: vacs.get(first), question: rest.length === 0 ? undefined : rest.join(' ') }
+  }
+  if (vacs.names.length !== 1) throw new UsageError(`name the VAC to ask: ${vacs.names.join(', ')}`)
   return { vac: vacs.get(vacs.names[0]!), question: words.length === 0 ? undefined : words.join(' ') }
 }
 
@@ -60,13 +62,15 @@ async function converse (vac: Vac, args: Arguments, signal: AbortSignal): Promis
   }
 }
 
-async function answer (vac: Vac, question: string, history: readonly ChatTurn[], { json }: Arguments, signal: AbortSignal): Promise<Answer> {
+async function answer (vac: Vac, question: string, history: readonly ChatTurn[], { json }: Arguments,
+  signal: AbortSignal): Promise<Answer> {
   const chunks = vac.stream({ question, history, signal, protocol: 'code' })
   for await (const chunk of chunks) {
     if (typeof chunk === 'string' && !json) process.stdout.write(chunk)
     if (typeof chunk === 'string' || !isAnswer(chunk)) continue
     const lines = sourceLines(chunk)
-    process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${lines.length === 0 ? '' : `\n${lines.join('\n')}\n`}`)
+    const sources = lines.length === 0 ? '' : `\n${lines.join('\n')}\n`
+    process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${sources}`)
     return chunk
   }
   throw new Error('the answer did not end')

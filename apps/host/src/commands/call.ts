@@ -3,15 +3,19 @@ import { UsageError } from '../errors.js'
 import { withGateway } from './with-gateway.js'
 import type { Arguments } from '../arguments.js'
 
-/** `polyvac call`: one call of a tool. Its result goes to standard output as JSON, progress to standard error. */
+/** `polyvac call`: calls a tool. It writes the result to standard output as JSON, and progress to standard error. */
 export async function call (args: Arguments): Promise<void> {
   const [server, tool, text = '{}'] = args.words
-  if (server === undefined || tool === undefined) throw new UsageError('say which server and which tool: polyvac call files list_directory \'{"path":"."}\'')
-  const given = toArguments(text)
+  if (server === undefined || tool === undefined) {
+    throw new UsageError('name the server and the tool: polyvac call files list_directory \'{"path":"."}\'')
+  }
+  const toolArguments = toArguments(text)
   await withGateway(args, async (gateway, signal) => {
-    const result = await gateway.call(server, tool, given, {
+    const result = await gateway.call(server, tool, toolArguments, {
       signal,
-      onProgress: ({ progress, total, message }) => process.stderr.write(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}\n`)
+      onProgress ({ progress, total, message }) {
+        process.stderr.write(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}\n`)
+      }
     })
     process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
   })
@@ -25,5 +29,5 @@ function toArguments (text: string): Record<string, unknown> {
     throw new UsageError(`the arguments are not JSON (${(err as Error).message}); write them in single quotes: '{"path":"."}'`)
   }
   if (!isRecord(value)) throw new UsageError('the arguments must be a JSON object, such as \'{"path":"."}\'')
-  return value as Record<string, unknown>
+  return value
 }

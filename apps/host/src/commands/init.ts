@@ -5,7 +5,7 @@ import type { Arguments } from '../arguments.js'
 
 const TEMPLATE = fileURLToPath(new URL('../../templates/default', import.meta.url))
 
-/** `polyvac init`: copies what one needs to start from. A file that is there already stays as it is. */
+/** `polyvac init`: copies the template of a service. It does not change existing files. */
 export async function init ({ target = '.' }: Arguments): Promise<void> {
   const folder = resolve(target)
   await mkdir(folder, { recursive: true })
@@ -13,9 +13,9 @@ export async function init ({ target = '.' }: Arguments): Promise<void> {
     if (!entry.isFile()) continue
     const from = join(entry.parentPath, entry.name)
     const path = relative(TEMPLATE, from)
-    const there = await stat(join(folder, path)).then(() => true, () => false)
-    if (!there) await cp(from, join(folder, path))
-    process.stdout.write(`  ${there ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
+    const exists = await stat(join(folder, path)).then(() => true, () => false)
+    if (!exists) await cp(from, join(folder, path))
+    process.stdout.write(`  ${exists ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
   }
   process.stdout.write(`\n  ${folder === process.cwd() ? '' : `cd ${target} && `}npm install && npm start\n`)
 }

@@ -7,7 +7,7 @@ import type { Arguments } from '../arguments.js'
 
 /**
  * `polyvac mcp`: the MCP server over standard input and output, until the input ends, or SIGTERM or SIGINT. It does not
- * listen, and it leaves the tasks of a running service alone.
+ * listen, and does not use the task file of a running service.
  * @throws MCP_SERVER_MISSING
  */
 export async function mcp (args: Arguments): Promise<void> {
@@ -30,17 +30,19 @@ export async function mcp (args: Arguments): Promise<void> {
   } finally {
     await app.close()
   }
-  // an open standard input would keep the process
+  // an open standard input would keep the process alive
   process.stdin.destroy()
 }
 
-/** Standard output for the protocol alone: what modules print would be taken for messages, so it goes to standard error. */
+/**
+ * Reserves standard output for the protocol: what modules print goes to standard error, since clients would parse it.
+ */
 function ownOutput (): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout)
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write
   const output = new Writable({ write: (chunk: Buffer, _encoding, done) => { write(chunk, done) } })
-  // the client is gone
+  // the client has disconnected
   stdout.on('error', err => { output.destroy(err) })
   return output
 }

@@ -3,7 +3,7 @@ import { loadConfig } from '../load-config.js'
 import { openApiOf } from '../openapi.js'
 import type { Arguments } from '../arguments.js'
 
-/** `polyvac openapi`: the OpenAPI document of what would be served. */
+/** `polyvac openapi`: prints the OpenAPI document of the service. */
 export async function openapi (args: Arguments): Promise<void> {
   const app = await createHost({ config: await loadConfig(args), watchDocuments: false, tasks: { store: 'memory' } })
   try {

@@ -14,10 +14,10 @@ import { ProgressBar } from '../progress-bar.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
 
-/** A banner waits this long, in ms, for the first index and for MCP servers, so that it can say what there is. */
+/** Longest wait of the banner for the first index and for MCP servers, in ms. */
 const BANNER_PATIENCE_MS = 1_000
 
-/** Time, in ms, that closing takes at most once no answer is in progress; kept back from the grace time. */
+/** Longest time for closing once no answer is in progress, in ms; it is part of the grace time. */
 const CLOSING_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
@@ -56,16 +56,18 @@ export async function start (args: Arguments): Promise<void> {
     // a second signal, or an error, does not wait for answers in progress
     if (signal !== undefined) await app.polyvac.drain(Math.max(0, args.grace * 1000 - CLOSING_MS))
     await app.close()
-    // the terminal is gone: Node 20 would fail an assertion over its streams at the exit, and spin there
+    // without its terminal, Node 20 fails an assertion about its streams at the exit and spins
     if (signal === 'SIGHUP') process.kill(process.pid, 'SIGKILL')
   })
   stopWithParent()
 }
 
-/** How often the parent is looked for, in ms. */
+/** Interval of checks for the parent process, in ms. */
 const PARENT_CHECK_MS = 250
 
-/** Under `npm start` a signal ends npm's shell alone, and this process would keep the port: losing the parent is the signal. */
+/**
+ * Under `npm start` a signal ends only npm's shell, and this process would keep the port: it ends when its parent does.
+ */
 function stopWithParent (): void {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
@@ -77,10 +79,13 @@ function stopWithParent (): void {
   timer.unref()
 }
 
-/** Takes over changes of the configuration file, and with --watch of interpreter modules; a bad one changes nothing. */
+/**
+ * Follows changes of the configuration file, and with --watch of interpreter modules. An invalid one changes nothing.
+ */
 function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arguments): () => void {
-  const modules = (from: Config): string[] => [from.service.stream_interpreter, from.service.vac_interpreter, ...Object.values(from.vac).map(vac => vac.interpreter)]
-    .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(from.folder, name!))
+  const modules = ({ service, vac, folder }: Config): string[] =>
+    [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
+      .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
   let running = Promise.resolve()
   const reload = async (): Promise<void> => {
     try {
@@ -93,12 +98,12 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
     }
   }
   return watchFiles([config.file, ...watch ? modules(config) : []], () => { running = running.then(reload) },
-    err => { app.log.warn({ err }, 'changes of the configuration can no longer be followed') })
+    err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
 }
 
 const warned = new Set<string>()
 
-/** Tells each warning once, also over reloads. */
+/** Logs each warning once, also over reloads. */
 function warnOf (app: FastifyInstance, { warnings }: Config): void {
   for (const { file, line, message, hint } of warnings) {
     if (warned.has(message)) continue

@@ -2,10 +2,10 @@ import type { ServerItem } from '@polyvac/mcp-gateway'
 import { withGateway } from './with-gateway.js'
 import type { Arguments } from '../arguments.js'
 
-/** Longest description shown in one line, in characters. */
-const SHOWN_CHARS = 100
+/** Longest description in one line, in characters. */
+const MAX_DESCRIPTION_CHARS = 100
 
-/** `polyvac tools`: the tools of all MCP servers, or of one. */
+/** `polyvac tools`: lists the tools of all MCP servers, or of one. */
 export async function tools (args: Arguments): Promise<void> {
   await withGateway(args, async gateway => {
     const [server] = args.words
@@ -24,6 +24,6 @@ function lines (items: readonly ServerItem[]): string {
   const width = Math.min(50, Math.max(0, ...names.map(name => name.length)))
   return items.map(({ item: { description = '' } }, i) => {
     const text = String(description).split('\n')[0]!.trim()
-    return `  ${names[i]!.padEnd(width)}  ${text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}`.trimEnd()
+    return `  ${names[i]!.padEnd(width)}  ${text.length > MAX_DESCRIPTION_CHARS ? `${text.slice(0, MAX_DESCRIPTION_CHARS)}…` : text}`.trimEnd()
   }).join('\n') + (items.length === 0 ? '' : '\n')
 }

@@ -7,7 +7,7 @@ import { loadConfig } from '../load-config.js'
 import type { Arguments } from '../arguments.js'
 
 /**
- * Starts the MCP servers of the configuration, works with them, and ends them whatever happens.
+ * Starts the MCP servers of the configuration, calls `work`, and always stops them.
  * @throws NO_MCP_SERVERS
  */
 export async function withGateway (args: Arguments, work: (gateway: Gateway, signal: AbortSignal) => Promise<void>): Promise<void> {
