@@ -1,4 +1,4 @@
-// The public versions of A2A, beside the Express server of the protocol's own SDK: sends, cards and long streams.
+// The public versions of A2A, beside the Express server of the SDK of the protocol: sends, cards and long streams.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { readEvents } from './parts/events.mjs'
@@ -43,12 +43,12 @@ function multiple (what, taken, kind, atLeast) {
   return figure(what, median(ratios), '×', { atLeast }, { ...summary(taken[kind]), rss: taken[kind].rss, ratios, peer: summary(taken['a2a-js']) })
 }
 
-/** One answer read in full; those under load are only looked at. */
+/** One answer is validated in full; those under load only for the completed state. */
 async function check ({ port, kind }) {
   const { path, headers, body } = WIRES[kind].send('instant', QUESTION)
-  const told = await (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })).json()
-  const { state, text } = WIRES[kind].answer(told)
-  if (state !== 'completed' || text !== QUESTION) throw new Error(`${kind} answered ${JSON.stringify(told).slice(0, 500)}`)
+  const response = await (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })).json()
+  const { state, text } = WIRES[kind].answer(response)
+  if (state !== 'completed' || text !== QUESTION) throw new Error(`${kind} answered ${JSON.stringify(response).slice(0, 500)}`)
 }
 
 function load (server) {
@@ -62,7 +62,7 @@ async function fire ({ port, kind }, { path, headers, body, method, completed })
     method,
     headers,
     body,
-    verifyBody: told => told.includes(completed),
+    verifyBody: body => body.includes(completed),
     connections: CONNECTIONS,
     duration: SECONDS
   }))
@@ -73,15 +73,15 @@ async function fire ({ port, kind }, { path, headers, body, method, completed })
 async function stream ({ port, kind }) {
   const wire = WIRES[kind]
   const sent = performance.now()
-  let told = ''
+  let received = ''
   let state
   let last
   await awake(() => readEvents(port, wire.subscribe('words', String(CHUNKS)), data => {
     last = performance.now()
     const event = wire.event(data)
-    told += event.delta
+    received += event.delta
     state = event.state ?? state
   }))
-  if (state !== 'completed' || told !== text(CHUNKS)) throw new Error(`${kind}: ended ${state} with ${told.length} characters`)
+  if (state !== 'completed' || received !== text(CHUNKS)) throw new Error(`${kind}: ended ${state} with ${received.length} characters`)
   return last - sent
 }

@@ -4,7 +4,7 @@ const WIDTH = 860
 const ROW = 26
 const LABEL = 390
 const TRACK = 300
-/** Every bar stands at the same place, so that one look tells which figures reach theirs. */
+/** Every bar has the same position, so that the chart shows at a glance which figures reach theirs. */
 const BAR_AT = 0.6
 
 /** The figures as an SVG: the share of its bar that each figure uses or reaches. */

@@ -1,4 +1,4 @@
-// How long `app.close()` takes while everything is open that can be: streams that nobody reads, calls without an end, sessions.
+// How long `app.close()` takes with open streams (also stalled ones), calls that do not end, and sessions.
 import { setTimeout as delay } from 'node:timers/promises'
 import { figure } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
@@ -7,7 +7,7 @@ import { FORMS, open, post, send, streamRequest } from './parts/sockets.mjs'
 const OPEN = 100
 const ATMOST_MS = 1_000
 
-/** Until stalled readers have filled their sockets, and calls are on their way. */
+/** Until stalled readers have filled their sockets, and calls have reached the server. */
 const SETTLE_MS = 2_000
 
 /** Time for the gateway's servers to start. */

@@ -14,12 +14,12 @@ export const title = 'Documents, 50,000 passages of Markdown'
 
 export async function run () {
   const child = fork(INDEX_DOCUMENTS, [], { execArgv: ['--expose-gc'] })
-  // listed here: walking all of node_modules is no part of a folder of documents, neither its time nor its memory
+  // listed here: neither the time nor the memory of walking node_modules belongs to a folder of documents
   const files = readdirSync(MODULES, { recursive: true }).filter(file => /\.md$/i.test(file)).sort()
   child.send({ folder: MODULES, files, passages: PASSAGES })
-  const [told] = await Promise.all([Promise.race([once(child, 'message'), once(child, 'exit')]), once(child, 'exit')])
-  if (typeof told[0] !== 'object') throw new Error(`indexing ended with exit code ${told[0]}`)
-  const [{ passages, indexMs, searchMs, rssAdded, rss }] = told
+  const [message] = await Promise.all([Promise.race([once(child, 'message'), once(child, 'exit')]), once(child, 'exit')])
+  if (typeof message[0] !== 'object') throw new Error(`indexing ended with exit code ${message[0]}`)
+  const [{ passages, indexMs, searchMs, rssAdded, rss }] = message
   const [p50, p99] = [median(searchMs), quantile(searchMs, 0.99)]
   return [
     figure('time to read, cut and index', indexMs / 1000, 's', { atMost: 3 }, { passages, rss }),

@@ -1,4 +1,4 @@
-// Calls of a tool of a published MCP server over HTTP: beside a bare route, and beside other gateways before the same server.
+// Calls of a tool of a published MCP server over HTTP: beside a bare route and other gateways to the same server.
 import autocannon from 'autocannon'
 import { connect } from 'node:net'
 import { once } from 'node:events'
@@ -11,10 +11,10 @@ import { max, median, quantile } from './parts/statistics.mjs'
 const CONNECTIONS = 32
 const SECONDS = 2
 const ROUNDS = 4
-/** Some thousands of calls each: Node compiles what is called often, and figures halve without. */
+/** Some thousands of calls each, so that V8 has compiled the code; without that the figures halve. */
 const WARM_UP_SECONDS = 3
 const ONE_BY_ONE = 1_200
-/** For growth: as many as time allows here; `BENCH_GATEWAY_CALLS=1000000` is a day's worth. */
+/** For growth: as many as time allows; `BENCH_GATEWAY_CALLS=1000000` is about the calls of a day. */
 const MANY_CALLS = Number(process.env.BENCH_GATEWAY_CALLS ?? 40_000)
 const LARGE = 3_000_000
 const LARGER = 8_000_000
@@ -37,7 +37,7 @@ export async function run () {
     const beside = quantile(await during(ours, () => large(ours, LARGER), 400), 0.99)
     const growth = await grow(ours, calls.get('gateway'))
     return [
-      // the peer that is nearest is the one that a bar was set for
+      // the bar was set for the fastest peer
       ...peers.map(({ kind }) => figure(`calls/s, multiple of ${kind}`, median(ratiosOf(gateway, taken[kind])), '×', { atLeast: 1.8 }, { ...summary(gateway), rss: gateway.rss, peer: summary(taken[kind]) })),
       figure('calls/s, share of a bare Fastify route', median(ratiosOf(gateway, taken['gateway-bare'])) * 100, '%', { atLeast: 55 }, { ...summary(gateway), bare: summary(taken['gateway-bare']) }),
       figure('one call at a time, share of mcp-hub\'s median time', median(single.gateway) / median(single['mcp-hub']) * 100, '%', { atMost: 45 }, { p50: median(single.gateway), single }),
@@ -48,14 +48,14 @@ export async function run () {
   }))
 }
 
-/** Without `awake`: a gateway is two processes, its server being one, and a load generator that never sleeps would take a core from them. */
+/** Without `awake`: gateway and server are two processes, and a busy load generator would take a core from them. */
 async function load (call) {
   const { requests, non2xx, errors, latency } = await autocannon({ ...call, connections: CONNECTIONS, duration: SECONDS })
   if (non2xx + errors > 0 || requests.total === 0) throw new Error(`${non2xx} answers were not 2xx, ${errors} requests failed, ${requests.total} were answered`)
   return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }
 }
 
-/** Times in ms of calls one after the other on one raw socket, which costs less than any client. */
+/** Times in ms of sequential calls on one raw socket, which costs less than any client. */
 async function oneByOne (port, { url, headers, body }) {
   const lines = Object.entries({ host: '127.0.0.1', 'content-length': Buffer.byteLength(body), ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   const request = `POST ${new URL(url).pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
@@ -71,7 +71,7 @@ async function oneByOne (port, { url, headers, body }) {
   return times
 }
 
-/** The time in ms of a call whose result is so long. */
+/** The time in ms of a call whose result has `bytes` bytes. */
 async function large ({ port }, bytes) {
   const start = performance.now()
   const response = await fetch(`http://127.0.0.1:${port}/mcp/call`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ server: 'large', tool: 'big', arguments: { bytes } }) })
@@ -80,7 +80,7 @@ async function large ({ port }, bytes) {
   return performance.now() - start
 }
 
-/** Times of short calls while `other` runs, again and again. */
+/** Times of short calls while `other` runs repeatedly. */
 async function during (server, other, calls) {
   const { url, headers, body } = await echoCall(server)
   const times = []
@@ -96,7 +96,7 @@ async function during (server, other, calls) {
   return times
 }
 
-/** Bytes that many calls add to the process, once all that can be collected is. */
+/** Bytes that many calls add to the process, after garbage collection. */
 async function grow (server, call) {
   const tenth = Math.ceil(MANY_CALLS / 10)
   await autocannon({ ...call, connections: CONNECTIONS, amount: tenth })

@@ -1,4 +1,4 @@
-// What an open stream costs while nothing happens in it.
+// The memory of an open stream without events.
 import { setTimeout as delay } from 'node:timers/promises'
 import { figure } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
@@ -17,7 +17,7 @@ export async function run () {
 }
 
 async function hold (server) {
-  // code and pools that the first streams bring are no cost of the next ones
+  // the first streams load code and fill pools, which the next ones do not need again
   await close(await openMany(server, 200))
   const before = await server.ask('rssAfterGc')
   const sockets = await openMany(server, STREAMS)

@@ -1,4 +1,4 @@
-// From the moment a client destroys its socket to the moment its interpreter's signal aborts.
+// The time from a client's `socket.destroy()` to the abort of its interpreter's signal.
 import { setTimeout as delay } from 'node:timers/promises'
 import { figure } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
@@ -8,7 +8,7 @@ import { max, median, quantile } from './parts/statistics.mjs'
 const CLIENTS = 200
 const BETWEEN_MS = 3
 
-export const title = 'Clients that leave, 200 of each kind'
+export const title = 'Clients that disconnect, 200 of each kind'
 
 export async function run () {
   return await withServers(['polyvac'], async server => {
@@ -27,11 +27,11 @@ export async function run () {
 
 async function leave (server, what, enter) {
   const sockets = await Promise.all(Array.from({ length: CLIENTS }, (_, id) => enter(id)))
-  // a whole answer says nothing by which to see that its interpreter has begun
+  // a whole answer has no first byte that shows that its interpreter has started
   await delay(300)
   const left = []
   for (const socket of sockets) {
-    // the monotonic clock is one for all processes of a machine
+    // all processes of a machine share the monotonic clock
     left.push(process.hrtime.bigint())
     socket.destroy()
     await delay(BETWEEN_MS)

@@ -1,4 +1,4 @@
-// Many tasks at once, each with a subscriber of its own: all must come through whole, and the server must stay awake.
+// Many tasks at once, each with its own subscriber: all events must arrive, and the event loop must stay responsive.
 import { followTask } from './parts/events.mjs'
 import { figure } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
@@ -7,7 +7,7 @@ import { text } from './parts/task-interpreters.mjs'
 import { WIRES } from './parts/wires.mjs'
 
 const TASKS = 1_000
-/** Longer than it takes all of them to connect. */
+/** Longer than all of them need to connect. */
 const TICKS = 24
 const WARM_UP = { tasks: 20, ticks: 4 }
 const CONNECT_AT_ONCE = 100
@@ -24,7 +24,7 @@ export async function run () {
 }
 
 async function follow (server) {
-  // code and pools that the first ones bring
+  // the first ones load code and fill pools
   await Promise.all(Array.from({ length: WARM_UP.tasks }, () => followOne(server, WARM_UP.ticks)))
   await server.ask('watchLoop')
   const followed = []
@@ -38,8 +38,8 @@ async function follow (server) {
 
 async function followOne ({ port, kind }, ticks) {
   const wire = WIRES[kind]
-  let told = ''
-  const followed = await followTask(port, wire, wire.subscribe('ticking', String(ticks)), delta => { told += delta })
-  if (told !== text(ticks)) throw new Error(`${kind}: ${told.length} characters arrived, or not as they were said`)
+  let received = ''
+  const followed = await followTask(port, wire, wire.subscribe('ticking', String(ticks)), delta => { received += delta })
+  if (received !== text(ticks)) throw new Error(`${kind}: ${received.length} characters arrived, or in another order`)
   return followed
 }

@@ -1,4 +1,4 @@
-// Calls of a tool over MCP: the plugin beside a bare route and other servers under Fastify, and as the front of a server over stdio.
+// Calls of a tool over MCP: the plugin beside a bare route and other Fastify servers, and in front of a stdio server.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'
@@ -10,7 +10,7 @@ import { median } from './parts/statistics.mjs'
 const CONNECTIONS = 32
 const SECONDS = 1
 const ROUNDS = 4
-/** Some thousands of calls each: Node compiles what is called often, and figures halve without. */
+/** Some thousands of calls each, so that V8 has compiled the code; without that the figures halve. */
 const WARM_UP_SECONDS = 2
 const SESSIONS = 10_000
 const AT_ONCE = 50
@@ -54,7 +54,7 @@ export async function run () {
   ]
 }
 
-/** Rates, times and CPU time of each way of calling. */
+/** Rates, times and CPU time of each kind of call. */
 async function measure (ways) {
   const calls = new Map()
   for (const way of ways) {
@@ -68,7 +68,7 @@ async function measure (ways) {
   })
 }
 
-/** Bytes that a session costs that was begun and is not used. */
+/** Bytes of a session that was created and is not used. */
 async function idleSessions (server) {
   await begin(server, 500)
   const before = await server.ask('rssAfterGc')

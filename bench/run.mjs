@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
-/** In the order in which they are told. Each file exports its `title` and `run()`. */
+/** In the order of the report. Each file exports its `title` and `run()`. */
 const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp']
 
-/** A scenario takes a minute at most; one that hangs has found a fault, and must not hide the others' figures. */
+/** A scenario takes a minute at most; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000
 
 const PAGE = new URL('../docs/explain/performance.md', import.meta.url)
@@ -31,7 +31,7 @@ for (const name of asked.length > 0 ? asked : SCENARIOS) {
   try {
     results.push({ name, title, figures: await Promise.race([run(), late(name)]) })
   } catch (err) {
-    // one scenario that cannot run must not cost the figures of the others
+    // a scenario that fails must not prevent the figures of the others
     process.exitCode = 1
     process.stderr.write(`bench: ${name} could not run: ${err.stack}\n`)
   }
@@ -39,7 +39,7 @@ for (const name of asked.length > 0 ? asked : SCENARIOS) {
 
 const where = `${cpus().length} shared cores, Node ${process.versions.node.split('.').slice(0, 2).join('.')}`
 printTable(results, where)
-// a part of the scenarios must not replace the whole picture
+// a run of some scenarios must not replace the results of a whole run
 if (asked.length === 0 && process.exitCode === undefined) {
   await writeFile(new URL('results.json', import.meta.url), `${JSON.stringify({ where, results }, undefined, 2)}\n`)
   await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(results, where))

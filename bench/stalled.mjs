@@ -1,4 +1,4 @@
-// Readers that never read: their interpreters must stall with them instead of filling the memory.
+// Readers that never read: back-pressure must stop their interpreters before the memory fills.
 import { setTimeout as delay } from 'node:timers/promises'
 import { figure, toMb } from './parts/figure.mjs'
 import { withServers } from './parts/server-process.mjs'
@@ -15,7 +15,7 @@ export async function run () {
 }
 
 async function stall (server, form) {
-  // the code and the young generation of V8, up to 33 MB, that as many streams bring are not a cost of the stalled ones
+  // streams load code and grow the young generation of V8, up to 33 MB: not a cost of stalled readers
   await Promise.all(Array.from({ length: READERS }, () => countChunks(server.port, streamRequest('counted', form, { chunks: 20_000 }))))
   const before = await server.ask('rssAfterGc')
   const sockets = await Promise.all(Array.from({ length: READERS }, () => send(server.port, streamRequest('endless', form))))
@@ -23,7 +23,7 @@ async function stall (server, form) {
   const made = await server.ask('made')
   await delay(1_000)
   const rss = await server.ask('rss')
-  // what the sockets' own buffers in the system hold is made at once; after that nothing more may be
+  // the socket buffers of the system take chunks at first; after that the interpreter may yield no more
   const stillMade = await server.ask('made') - made
   for (const socket of sockets) socket.destroy()
   const what = `memory of ${READERS} stalled readers after 5 s: ${form}`

@@ -1,4 +1,4 @@
-// The host as a person meets it: how long until it listens, and until it has answered for the first time.
+// The start of the host: the time until it listens, and until its first answer.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +14,7 @@ export const title = 'Start of the host on this repository'
 
 export async function run () {
   const starts = []
-  // the first start makes the index that later ones find
+  // the first start builds the index for the later ones
   await startOnce()
   for (let i = 0; i < STARTS; i++) starts.push(await startOnce())
   const listening = starts.map(start => start.listeningMs)

@@ -1,4 +1,4 @@
-// A subscriber that stops reading: its task must go on to its end without filling the memory.
+// A subscriber that stops reading: its task must run to its end without filling the memory.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,12 +10,12 @@ import { WIRES } from './parts/wires.mjs'
 
 const BYTES = 200 * 1024 * 1024
 const BLOCKS = BYTES / BLOCK_CHARS
-/** The first stream, which is read, brings code, pools and the room where objects are young. */
+/** The first stream, which is read, loads code, fills pools and grows the young generation. */
 const WARM_UP_BLOCKS = 320
 /** How many are read once the subscriber reads again. */
 const BLOCKS_AFTER = 64
 const LOOK_MS = 100
-/** What is still on its way when the last block is made. */
+/** Blocks that may not have been sent yet when the last one is yielded. */
 const REST_MS = 1_000
 const LONGEST_MS = 40_000
 
@@ -53,21 +53,21 @@ async function stall (server) {
     await look()
   }
   const kept = await server.ask('rssAfterGc') - before
-  // what nobody has read yet is still there
+  // the unread events are still in the log
   resume()
   await followed
   const stored = readdirSync(server.folder).reduce((bytes, file) => bytes + statSync(join(server.folder, file)).size, 0)
   return { grown: rss - before, kept, rss, ms, stored }
 }
 
-/** Asks for a flood of `made` blocks and reads `read` of them. */
+/** Requests a flood of `made` blocks and reads `read` of them. */
 async function follow ({ port, kind }, made, read, hold) {
   const wire = WIRES[kind]
   const expected = block().repeat(read)
-  let told = ''
+  let received = ''
   await followTask(port, wire, wire.subscribe('flood', String(made)), delta => {
-    told += delta
-    return read < made && told.length >= expected.length
+    received += delta
+    return read < made && received.length >= expected.length
   }, hold)
-  if (!told.startsWith(expected)) throw new Error(`${kind}: ${told.length} characters arrived, or not as they were said`)
+  if (!received.startsWith(expected)) throw new Error(`${kind}: ${received.length} characters arrived, or in another order`)
 }

@@ -1,4 +1,4 @@
-// A long answer in small pieces: what it takes from the request to the last event, and how that grows with its length.
+// A long answer in small pieces: the time from the request to the last event, and how it grows with the length.
 import { setTimeout as delay } from 'node:timers/promises'
 import { awake } from './parts/awake.mjs'
 import { followTask } from './parts/events.mjs'
@@ -24,7 +24,7 @@ export async function run () {
     figures.push(
       streamFigure(`${SHORT.toLocaleString('en')} chunks, request to last event: ${where}`, short, 300, rss),
       streamFigure(`${LONG.toLocaleString('en')} chunks: ${where}`, long, 1_500, rss),
-      // with the length alone it would be 5
+      // proportional to the length it would be 5
       figure(`${LONG.toLocaleString('en')} chunks, multiple of ${SHORT.toLocaleString('en')}: ${where}`,
         median(long.times) / median(short.times), '×', { atMost: 7.5 })
     )
@@ -58,7 +58,7 @@ async function measurePeer (server) {
   for (const chunks of PEER) {
     const late = delay(LONGEST_PEER_MS, { ms: LONGEST_PEER_MS, late: true }, { ref: false })
     const followed = follow(server, chunks)
-    // a reader that is given up fails when its server ends
+    // an abandoned reader fails when its server ends
     followed.catch(() => {})
     taken.push({ chunks, ...await Promise.race([followed, late]) })
   }
@@ -66,9 +66,9 @@ async function measurePeer (server) {
 }
 
 async function follow ({ port, kind }, chunks) {
-  let told = ''
+  let received = ''
   const wire = WIRES[kind]
-  const followed = await awake(() => followTask(port, wire, wire.subscribe('words', String(chunks)), delta => { told += delta }))
-  if (told !== text(chunks)) throw new Error(`${kind}: ${told.length} of ${chunks * WORD_CHARS} characters arrived, or not as they were said`)
+  const followed = await awake(() => followTask(port, wire, wire.subscribe('words', String(chunks)), delta => { received += delta }))
+  if (received !== text(chunks)) throw new Error(`${kind}: ${received.length} of ${chunks * WORD_CHARS} characters arrived, or in another order`)
   return followed
 }

@@ -1,4 +1,4 @@
-// One task from its request to its end: A2A's blocking send beside the protocol's own SDK.
+// One task from its request to its end: A2A's blocking send beside the SDK of the protocol.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'
@@ -9,7 +9,7 @@ import { WIRES } from './parts/wires.mjs'
 
 const QUESTION = 'What is a VAC?'
 const CONNECTIONS = 20
-/** Many short rounds: what else the machine does hits neighbours alike. */
+/** Many short rounds: other load of the machine affects neighbours alike. */
 const SECONDS = 1
 const ROUNDS = 8
 
@@ -20,27 +20,27 @@ export async function run () {
     for (const server of servers) await check(server)
     const taken = await inRounds(servers, ROUNDS, load)
     const peer = taken['a2a-js']
-    const told = kind => ({ ...summary(taken[kind]), rss: taken[kind].rss })
+    const summaryOf = kind => ({ ...summary(taken[kind]), rss: taken[kind].rss })
     return [['tasks-memory', 'in memory', 2.5], ['tasks-file', 'on a file', 1.2]].map(([kind, where, atLeast]) => {
       const ratios = ratiosOf(taken[kind], peer)
-      const more = { ...told(kind), ratios, peer: told('a2a-js') }
+      const more = { ...summaryOf(kind), ratios, peer: summaryOf('a2a-js') }
       return figure(`tasks/s, multiple of @a2a-js/sdk: ${where}`, median(ratios), '×', { atLeast }, more)
     })
   })
 }
 
-/** One answer read in full; those under load are only looked at. */
+/** One answer is validated in full; those under load only for the completed state. */
 async function check ({ port, kind }) {
   const { path, headers, body } = WIRES[kind].send('instant', QUESTION)
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body })
-  const told = await response.text()
-  const { state, text } = read(told, kind)
-  if (state !== 'completed' || text !== QUESTION) throw new Error(`${kind} answered ${response.status}: ${told.slice(0, 500)}`)
+  const received = await response.text()
+  const { state, text } = read(received, kind)
+  if (state !== 'completed' || text !== QUESTION) throw new Error(`${kind} answered ${response.status}: ${received.slice(0, 500)}`)
 }
 
-function read (told, kind) {
+function read (text, kind) {
   try {
-    return WIRES[kind].answer(JSON.parse(told))
+    return WIRES[kind].answer(JSON.parse(text))
   } catch {
     // a failure has no artifact
     return {}
@@ -55,7 +55,7 @@ async function load ({ port, kind }) {
     method: 'POST',
     headers,
     body,
-    verifyBody: told => told.includes(completed),
+    verifyBody: body => body.includes(completed),
     connections: CONNECTIONS,
     duration: SECONDS
   }))

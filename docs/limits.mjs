@@ -20,7 +20,7 @@ export const limits = {
   ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
-    ['Nesting of a request body', `${core}/body-depth.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
+    ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
     ['Time to receive a whole request', 'apps/host/src/create-host.ts', 'REQUEST_TIMEOUT_MS', 'ms', 'The host closes the connection with 408.'],
@@ -139,7 +139,7 @@ export const limits = {
   ],
   'MCP server': [
     ['Size of a request body', `${mcpServer}/options.ts`, 'bodyLimit', 'bytes', '413. Set it with `bodyLimit`.'],
-    ['Nesting of a request body', `${core}/body-depth.ts`, 'MAX_BODY_DEPTH', 'levels', '400, -32600.'],
+    ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400, -32600.'],
     ['Sessions at once', `${mcpServer}/options.ts`, 'maxSessions', '', 'The one that has been idle longest ends; if none is idle, 503. Set this and the next ones with `limits`.'],
     ['Time without a request or an open stream', `${mcpServer}/options.ts`, 'sessionTtlMs', 'ms', 'The session ends: 404, and the client starts another one.'],
     ['Streams without a call at once', `${mcpServer}/options.ts`, 'maxStreams', '', '503 with `Retry-After`.'],

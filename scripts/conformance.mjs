@@ -1,6 +1,7 @@
-// `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this plugin with the
-// tools that the suites call by name, and against a gateway before that fixture. Ends with a line per run and
-// `conformance: N passed, N failed`. `--direct` and `--gateway` run one of the two; a folder as argument keeps the suites there.
+// `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this
+// plugin with the tools that the suites call by name, and against a gateway in front of that fixture. Ends with a line
+// per run and `conformance: N passed, N failed`. `--direct` and `--gateway` run one of the two; with a folder as
+// argument, the suites are kept there.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Pinned: the figures in the documentation are theirs. */
+/** Pinned: the documentation has the figures of these versions. */
 const RUNS = [
   { version: '0.1.16', arguments: ['--suite', 'all'], title: '0.1.16, all' },
   { version: '0.2.0-alpha.12', arguments: ['--requirements', '2025-11-25'], title: '0.2.0-alpha.12, 2025-11-25' },
@@ -42,7 +43,7 @@ async function install (version) {
   await mkdir(home, { recursive: true })
   await writeFile(join(home, 'package.json'), '{ "private": true }\n')
   await run('npm', ['install', `@modelcontextprotocol/conformance@${version}`, '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'], { cwd: home })
-  // it imports a function that Node.js 20 does not have, for a command that is not used here
+  // it imports a function that Node.js 20 does not have, for a command that is not used
   const text = await readFile(entry, 'utf8')
   await writeFile(entry, text.replace(/globSync as ([A-Za-z_$]+)/g, 'readdirSync as $1'))
   return entry
@@ -57,7 +58,7 @@ async function against (server, suites) {
       try {
         await run(process.execPath, [suites.get(version), 'server', '--url', `${url}/mcp`, ...words, '-o', out], { timeout: LONGEST_RUN_MS, maxBuffer: 64 * 1024 * 1024 })
       } catch {
-        // its own verdict leaves out what it does not score; ours is in the checks
+        // its exit code leaves out checks that it does not score; report() counts all of them
       }
       report(`${server === 'server.mjs' ? 'direct' : 'through the gateway'}, ${title}`, await checksIn(out))
       await rm(out, { recursive: true, force: true })
@@ -73,7 +74,7 @@ async function checksIn (out) {
     try {
       for (const check of JSON.parse(await readFile(join(out, scenario, 'checks.json'), 'utf8'))) checks.push({ ...check, scenario })
     } catch (err) {
-      checks.push({ scenario, id: 'ended', status: 'FAILURE', errorMessage: `the scenario told no checks: ${err.message}` })
+      checks.push({ scenario, id: 'ended', status: 'FAILURE', errorMessage: `the scenario reported no checks: ${err.message}` })
     }
   }
   return checks
@@ -81,7 +82,7 @@ async function checksIn (out) {
 
 function report (title, checks) {
   const having = (...statuses) => checks.filter(({ status }) => statuses.includes(status))
-  // a warning is a SHOULD that is not kept
+  // a warning is a violated SHOULD
   const failed = having('FAILURE', 'WARNING')
   const passed = having('SUCCESS').length
   for (const { scenario, id, status, errorMessage } of failed) process.stdout.write(`${status.toLowerCase()}: ${scenario.replace(/^server-|-\d{4}-.*$/g, '')} ${id}: ${errorMessage}\n`)

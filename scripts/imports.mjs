@@ -41,7 +41,7 @@ export function importsOfSources () {
   return found
 }
 
-/** Imports between packages, once each: `{ from, to, type, file }`, where `type` says that all imports are erased. */
+/** Imports between packages, once each: `{ from, to, type, file }`, `type` where all imports are erased. */
 export function packageArrows (imports) {
   const arrows = new Map()
   for (const { from: file, to: specifier, type } of imports) {

@@ -1,5 +1,5 @@
-// Asks the built host on the Node.js versions beside this one, where SQLite is built in and better-sqlite3, compiled
-// for another version, cannot be loaded. The binaries are packages of the npm registry, so nothing else is needed.
+// Runs the built host on the newer Node.js versions, where SQLite is built in and better-sqlite3, compiled for another
+// version, cannot be loaded. The binaries are packages of the npm registry.
 // Ends with `other-nodes: N passed, N failed`. Needs a build (scripts/ready.mjs) before it.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { npm, root, run, start } from './packed/run.mjs'
 import { ask, post, stop, urlOf } from './packed/service.mjs'
 
 const VERSIONS = ['22', '24']
-/** The packages exist for each platform; the others are left to their own machines. */
+/** The packages exist for each platform; other platforms run the checks themselves. */
 const PLATFORM = 'linux-x64'
 const STOP_MS = 2_000
 
@@ -27,7 +27,7 @@ if (`${process.platform}-${process.arch}` === PLATFORM) {
   }
   process.stdout.write(`\n${report.lines().join('\n')}\n`)
 } else {
-  process.stdout.write(`skipped: Node.js ${VERSIONS.join(' and ')} are tried on ${PLATFORM} only, and this is ${process.platform}-${process.arch}\n`)
+  process.stdout.write(`skipped: Node.js ${VERSIONS.join(' and ')} run on ${PLATFORM} only, and this is ${process.platform}-${process.arch}\n`)
 }
 process.stdout.write(`other-nodes: ${report.passed} passed, ${report.failed} failed\n`)
 process.exitCode = report.failed === 0 ? 0 : 1
@@ -38,12 +38,12 @@ async function onNode (version, folder, check) {
   await writeFile(join(docs, 'tea.md'), '# Tea\n\n## How long does tea brew?\n\nGreen tea brews for two minutes, black tea for four.\n')
 
   const node = join(folder, 'package', 'bin', 'node')
-  await check('its binary arrives', async () => {
+  await check('its binary is installed', async () => {
     const [{ filename }] = Object.values(JSON.parse(await npm(['pack', `node-${PLATFORM}@${version}`, '--json', '--pack-destination', folder], folder)))
     await run('tar', ['-xzf', join(folder, filename), '-C', folder, 'package/bin/node'])
-    const said = (await run(node, ['--version'])).trim()
-    assert.ok(said.startsWith(`v${version}.`), said)
-    return said
+    const printed = (await run(node, ['--version'])).trim()
+    assert.ok(printed.startsWith(`v${version}.`), printed)
+    return printed
   })
   await check('node:sqlite is the driver', async () => {
     const module = pathToFileURL(join(root, 'packages', 'sqlite', 'dist', 'index.js')).href

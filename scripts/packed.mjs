@@ -1,5 +1,5 @@
-// Proves what a user gets: packs every package, then installs and uses the tarballs in temporary folders outside the
-// workspace, where nothing of the checkout can help. Ends with a line per part and `packed: N passed, N failed`.
+// Tests what users install: packs every package, then installs and uses the tarballs in temporary folders outside the
+// workspace, where no file of the checkout is found. Ends with a line per part and `packed: N passed, N failed`.
 // Needs a build (scripts/ready.mjs) before it.
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // Makes a checkout ready to run: installs when node_modules is missing or older than the lock file, then builds what
-// changed. Uses nothing but Node itself, since it runs before anything is installed.
+// changed. Uses only Node.js itself, since it runs before packages are installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ if (major < 20 || (major === 20 && (minor < 20 || (minor === 20 && patch < 2))))
   fail(`Polyvac needs Node.js 20.20.2 or newer; this is ${process.versions.node}`)
 }
 
-// npm writes its own note of what is installed; a lock file newer than that means a pull brought something new.
+// npm writes .package-lock.json after an installation; a newer lock file means that dependencies changed since.
 const installed = new URL('../node_modules/.package-lock.json', import.meta.url)
 const lock = new URL('../package-lock.json', import.meta.url)
 const stamp = new URL('../node_modules/.polyvac-lock', import.meta.url)

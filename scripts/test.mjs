@@ -1,4 +1,4 @@
-// The whole check of the repository: types, lint, tap; ends with one line `N passed, N failed`.
+// The whole check of the repository: types, lint, imports, tap; ends with one line `N passed, N failed`.
 // Arguments are test files; without any, all of .taprc. With files or --grep, tap runs alone.
 //   --grep <words>  runs the tests whose name contains the words, in upper or lower case
 //   --watch         runs again after each change of a source, a test or a page, until Ctrl-C
@@ -21,11 +21,13 @@ let failed = 0
 if (files.length === 0 && grep === undefined) {
   for (const [what, ...command] of [
     ['types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
-    ['lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0']
+    ['lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],
+    ['imports', 'scripts/imports.mjs']
   ]) {
     process.stdout.write(`${what} … `)
-    const ok = await node(command, line => process.stdout.write(`${line}\n`)) === 0
-    process.stdout.write(ok ? 'ok\n' : `${what} failed\n`)
+    const lines = []
+    const ok = await node(command, line => lines.push(line)) === 0
+    process.stdout.write(ok ? 'ok\n' : `failed\n${lines.join('\n')}\n`)
     if (!ok) failed++
   }
 }

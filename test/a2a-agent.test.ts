@@ -9,7 +9,7 @@ t.setTimeout(60_000)
 
 type Json = Record<string, any>
 
-/** The agent for compatibility kits, as its first lines say to start it. */
+/** Starts the agent for compatibility kits. */
 async function agent (t: Test, profile: string, ...more: string[]): Promise<string> {
   const port = await freePort()
   const child = spawn(process.execPath, [fileURLToPath(new URL('a2a-agent/agent.mjs', import.meta.url)), '--port', String(port), '--profile', profile, ...more], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } })
@@ -27,11 +27,11 @@ async function call (url: string, method: string, messageId: string): Promise<Js
   return await response.json() as Json
 }
 
-test('the full profile does what the id of a message says', async t => {
+test('the id of a message selects the behaviour of the full profile', async t => {
   const base = await agent(t, 'full')
   const card = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
   t.match(card, { capabilities: { streaming: true, pushNotifications: true } })
-  t.notOk('protocolVersion' in card, 'strict validators get the pure card')
+  t.notOk('protocolVersion' in card, 'strict validators get the card of 1.0')
   const [{ url }] = card.supportedInterfaces
   const sent = async (id: string): Promise<Json> => (await call(`${url}/`, 'SendMessage', id)).result
   t.match(await sent('tck-complete-task-1'), { task: { status: { state: 'TASK_STATE_COMPLETED' } } })
@@ -44,7 +44,7 @@ test('the full profile does what the id of a message says', async t => {
   t.match(await sent('tck-artifact-data-1'), { task: { artifacts: [{ parts: [{ data: { key: 'value', count: 42 } }] }] } })
 })
 
-test('with a port for it, the agent speaks gRPC too, and its card says so', async t => {
+test('with a port for gRPC, the agent serves it and its card lists it', async t => {
   const port = await freePort()
   const base = await agent(t, 'full', '--grpc-port', String(port))
   const { supportedInterfaces } = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
@@ -54,7 +54,7 @@ test('with a port for it, the agent speaks gRPC too, and its card says so', asyn
   t.teardown(() => { client.close() })
   const same = (bytes: Buffer): Buffer => bytes
   const err = await new Promise(resolve => { client.makeUnaryRequest('/lf.a2a.v1.A2AService/ListTasks', same, same, Buffer.alloc(0), err => { resolve(err) }) })
-  t.match(err, { details: /A2A-Version/ }, 'who names no version is told')
+  t.match(err, { details: /A2A-Version/ }, 'a call without a version is refused')
 })
 
 test('the plain profile has no streams and no webhooks, and requires an extension of messages', async t => {

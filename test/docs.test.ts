@@ -11,7 +11,7 @@ import { allPages, readPage, root, testedPages, type Block, type Page } from './
 import { freePort, run, startHost, startProgram, type Service } from './fixtures/service.js'
 import { toJavaScript, typeErrors } from './fixtures/types.js'
 
-// servers and programs of all pages run here; on a busy machine they are slow to start
+// the servers and programs of all pages run in this test; on a busy machine they are slow to start
 t.setTimeout(180_000)
 
 const BUILT_IN = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
@@ -46,23 +46,23 @@ test('the programs of the pages compile', t => {
   t.end()
 })
 
-test('every block is tried, or says why not', t => {
+test('every block is tested, or gives a reason', t => {
   for (const page of pages) {
     for (const block of page.blocks) {
       const { language, words, norun, line, text } = block
       const where = `${page.name}:${line}`
       if (language === '') t.fail(`${where} has no language; plain text is \`text\``)
       if (norun !== undefined) t.ok(norun.length > 5, `${where} gives a reason`)
-      else if (language === 'sh' && !words.has('run')) t.ok(onlyCallsNpm(text), `${where} runs, calls npm alone, or says why not`)
+      else if (language === 'sh' && !words.has('run')) t.ok(onlyCallsNpm(text), `${where} runs, only calls npm, or gives a reason`)
       else if (language === 'json' && !words.has('output')) t.doesNotThrow(() => { JSON.parse(text) }, where)
       else if (language === 'yaml') t.doesNotThrow(() => { checkYaml(page, text) }, where)
-      if (words.has('output') && !isRun(page.blocks[page.blocks.indexOf(block) - 1])) t.fail(`${where} is the output of nothing`)
+      if (words.has('output') && !isRun(page.blocks[page.blocks.indexOf(block) - 1])) t.fail(`${where} is an output without a command before it`)
     }
   }
   t.end()
 })
 
-/** Whether all lines install packages or call scripts that the repository has. */
+/** Whether all lines install packages or call npm scripts of the repository. */
 function onlyCallsNpm (text: string): boolean {
   return text.trim().split('\n').every(line => /^(?:npm (?:i|install) |#)/.test(line) || Object.hasOwn(scripts, /^npm run ([\w:]+)/.exec(line)?.[1] ?? ''))
 }
@@ -84,7 +84,7 @@ test('the commands of the pages do what the pages show', { timeout: 170_000 }, a
       const services: Service[] = []
       let url = host.url
       let printed = ''
-      // a page's commands run in the clone until it makes files of its own
+      // the commands of a page run in the clone until a block of it writes a file
       let folder = root
       try {
         for (const block of page.blocks) {
@@ -101,7 +101,7 @@ test('the commands of the pages do what the pages show', { timeout: 170_000 }, a
             t.equal(result.code, 0, `${where} ${result.code === 0 ? 'runs' : `${result.stdout}${result.stderr}`}`)
             ran++
           } else if (block.words.has('output')) {
-            t.equal(differs(block.language, block.text.replace(ADDRESS, new URL(url).host), printed), undefined, `${where} is what is printed`)
+            t.equal(differs(block.language, block.text.replace(ADDRESS, new URL(url).host), printed), undefined, `${where} is the printed output`)
           }
         }
       } finally {
@@ -112,7 +112,7 @@ test('the commands of the pages do what the pages show', { timeout: 170_000 }, a
   } finally {
     await host.close()
   }
-  t.ok(ran > 60, `${ran} blocks ran; ${left} say why they do not`)
+  t.ok(ran > 60, `${ran} blocks ran; ${left} give a reason not to`)
 })
 
 async function serve (page: Page, block: Block): Promise<Service> {
@@ -136,23 +136,23 @@ function program (page: Page, block: Block, change: (text: string) => string): s
   return file
 }
 
-test('links lead somewhere', t => {
+test('links have a target', t => {
   const known = new Map(allPages().map(page => [normalize(page.name), page]))
   for (const page of known.values()) {
     for (const { target, line } of page.links) {
       if (/^(?:https?|mailto):/.test(target)) continue
       const [path = '', anchor] = target.split('#')
       const to = path === '' ? page.name : normalize(join(dirname(page.name), path))
-      if (!existsSync(join(root, to))) t.fail(`${page.name}:${line} leads to ${to}, which is not there`)
-      else if (anchor !== undefined && statSync(join(root, to)).isFile() && known.get(to)?.anchors.has(anchor) !== true) t.fail(`${page.name}:${line} leads to ${to}#${anchor}, which is not there`)
+      if (!existsSync(join(root, to))) t.fail(`${page.name}:${line} links to ${to}, which does not exist`)
+      else if (anchor !== undefined && statSync(join(root, to)).isFile() && known.get(to)?.anchors.has(anchor) !== true) t.fail(`${page.name}:${line} links to ${to}#${anchor}, which does not exist`)
     }
   }
   const linked = new Set([...known.values()].flatMap(page => page.links.map(({ target }) => normalize(join(dirname(page.name), target.split('#')[0] ?? '')))))
-  for (const { name } of pages) if (name !== 'README.md') t.ok(linked.has(name), `${name} is linked from somewhere`)
+  for (const { name } of pages) if (name !== 'README.md') t.ok(linked.has(name), `${name} is linked from another page`)
   t.end()
 })
 
-test('the tests that the table of A2A versions names are there', t => {
+test('the tests that the table of A2A versions names exist', t => {
   const rows = readPage('docs/guides/a2a-versions.md').lines.filter(line => line.includes('.test.ts` |') || line.includes('.test.ts`: '))
   t.ok(rows.length > 10)
   for (const row of rows) {
@@ -220,7 +220,7 @@ test('callers get the codes and statuses that the reference lists', async t => {
   }))
 })
 
-/** A request with any Host header, which fetch does not allow. */
+/** A request with a custom Host header, which fetch does not allow. */
 function send (url: string, { path, method = 'GET', headers = {}, body }: { path: string, method?: string, headers?: Record<string, string>, body?: string }): Promise<{ status: number, body: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, url), { method, headers, agent: false }, async response => {
@@ -232,7 +232,7 @@ function send (url: string, { path, method = 'GET', headers = {}, body }: { path
   })
 }
 
-test('READMEs stay short and no page names a machine', t => {
+test('READMEs are short and no page names a path of a machine', t => {
   for (const page of allPages()) {
     const most = page.name === 'README.md' ? 250 : /^(?:packages|apps)\//.test(page.name) ? 120 : Infinity
     t.ok(page.lines.length <= most, `${page.name} has ${page.lines.length} lines`)
@@ -242,7 +242,7 @@ test('READMEs stay short and no page names a machine', t => {
   t.end()
 })
 
-test('the documents answer questions about themselves', async t => {
+test('the documentation answers questions about itself', async t => {
   const questions: ReadonlyArray<readonly [string, string]> = [
     ['How do I stop an answer?', 'guides/streaming.md'],
     ['How do I change the port?', 'guides/deployment.md'],

@@ -48,7 +48,7 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['a2aGrpc', GRPC_OPTIONS, async options => { await a2aGrpc(Fastify(), options) }]
 ]
 
-/** Registers a plugin in an application of its own. */
+/** Registers a plugin in a new application. */
 async function register<T extends object> (plugin: FastifyPluginAsync<T>, options: T & Options): Promise<void> {
   const app = Fastify()
   try {

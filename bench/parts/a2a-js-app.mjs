@@ -20,7 +20,7 @@ const CARD = {
   signatures: []
 }
 
-/** The yardstick of the task scenarios: the protocol's own SDK as its README sets it up, with tasks in memory. */
+/** The comparison of the task scenarios: the SDK of the protocol, set up as in its README, with tasks in memory. */
 export async function a2aJsApp () {
   const requestHandler = new DefaultRequestHandler(CARD, new InMemoryTaskStore(), { execute, cancelTask: async () => {} })
   const app = express()
@@ -60,7 +60,7 @@ async function execute ({ userMessage, taskId, contextId }, bus) {
     let append = false
     for await (const chunk of interpreters[work](question)) {
       publishText(chunk, append)
-      // what is kept is cloned with every event: 200 MB of it would never come to their end, so a block replaces the last
+      // the SDK clones the stored task with every event: 200 MB would take forever, so a block replaces the last one
       if (work === 'flood') await turn()
       else append = true
     }

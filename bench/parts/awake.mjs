@@ -1,6 +1,6 @@
 /**
- * Keeps this process from sleeping while `work` runs. Otherwise the server's writes pay for waking the load generator
- * (on a virtual machine as much as the rest of a short request), and the slower of two servers pays it more often.
+ * Keeps this process from sleeping while `work` runs. Otherwise the server's writes include the cost of waking the load
+ * generator (on a virtual machine as much as the rest of a short request), more often for the slower of two servers.
  */
 export async function awake (work) {
   let working = true

@@ -16,7 +16,7 @@ const Result = Type.Object({
   }))
 }, { additionalProperties: true })
 
-/** What each form of a stream looks like, ready-made: a bare route has nothing to serialise. */
+/** The frames of each form of a stream, ready-made: a bare route has nothing to serialise. */
 const FORMS = {
   text: { type: 'text/plain; charset=utf-8', chunk: CHUNK, end: `\n${JSON.stringify(END)}\n` },
   ndjson: { type: 'application/x-ndjson', chunk: `${JSON.stringify({ chunk: CHUNK })}\n`, end: `${JSON.stringify(END)}\n` },
@@ -24,8 +24,8 @@ const FORMS = {
 }
 
 /**
- * The yardstick: what one would write in bare Fastify for the same bytes. Same parsing, Fastify's own validation (Ajv)
- * and serialisation, no signal, no timeout, no error told inside a stream.
+ * The comparison: a bare Fastify route for the same bytes. Same parsing, Fastify's own validation (Ajv)
+ * and serialisation, no signal, no timeout, no error in a stream.
  */
 export async function bareApp () {
   const app = Fastify()
@@ -46,7 +46,7 @@ async function * ready (chunk, chunks, end) {
   yield end
 }
 
-/** An idle stream: one chunk, then silence. */
+/** An idle stream: one chunk, then nothing. */
 async function * oneAndWait (chunk) {
   yield chunk
   await new Promise(() => {})

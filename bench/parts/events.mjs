@@ -1,15 +1,15 @@
-// A reader of event streams. It parses everything it gets, so that what it counts has really arrived.
+// A reader of event streams. It parses everything, so that it counts only complete events.
 import { request } from 'node:http'
 import { once } from 'node:events'
 
 /**
- * Sends a request and hands every event to `onEvent` as `(data, id)`, parsed, until the server ends the stream or
+ * Sends a request and passes every event to `onEvent` as `(data, id)`, parsed, until the server ends the stream or
  * `onEvent` returns true.
  * @param hold a promise: the answer is not read before it resolves
  */
 export async function readEvents (port, { path, headers, body }, onEvent, hold) {
   const asked = request({ host: '127.0.0.1', port, path, method: 'POST', headers, agent: false })
-  // what cuts an answer short is told by the answer
+  // the response reports a cut connection
   asked.on('error', () => {}).end(body)
   const [response] = await once(asked, 'response')
   const type = response.headers['content-type'] ?? ''
@@ -70,9 +70,9 @@ export async function followTask (port, wire, request, onDelta, hold) {
     first ??= last
     events++
     if (id !== undefined && Number(id) !== events) throw new Error(`event ${events} has the number ${id}`)
-    const told = wire.event(data)
-    state = told.state ?? state
-    left = told.delta !== '' && onDelta(told.delta) === true
+    const event = wire.event(data)
+    state = event.state ?? state
+    left = event.delta !== '' && onDelta(event.delta) === true
     return left
   }, hold)
   if (!left && state !== 'completed') throw new Error(`the stream ended in state ${state} after ${events} events`)

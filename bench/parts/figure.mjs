@@ -1,10 +1,10 @@
 /**
  * One measured figure with its bar.
- * @param what the sentence a reader sees
+ * @param what the name of the figure for readers
  * @param value
  * @param unit
  * @param bar `{ atLeast }` or `{ atMost }`, in the same unit
- * @param more p50, p99 (ms), rss (bytes) and whatever else belongs to the raw results
+ * @param more p50, p99 (ms), rss (bytes) and further raw results
  */
 export function figure (what, value, unit, bar, more = {}) {
   const { atLeast, atMost } = bar

@@ -9,14 +9,14 @@ const BIG = fileURLToPath(new URL('../../packages/mcp-gateway/test/fixtures/bad-
 const Call = Type.Object({ server: Type.String(), tool: Type.String(), arguments: Type.Record(Type.String(), Type.Unknown()) })
 const Result = Type.Object({ result: Type.Object({ content: Type.Array(Type.Object({ type: Type.String(), text: Type.String() })) }) })
 
-/** The yardstick: a bare Fastify route for the same bytes, with Fastify's own validation and serialisation, and no server behind it. */
+/** The comparison: a bare Fastify route for the same bytes, with validation and serialisation, without a server. */
 export async function bareCallApp () {
   const app = Fastify()
   app.post('/mcp/call', { schema: { body: Call, response: { 200: Result } } }, async ({ body }) => ({ result: { content: [{ type: 'text', text: `Echo: ${body.arguments.message}` }] } }))
   return app
 }
 
-/** The gateway as an application registers it, with the published test server, and one that makes large answers. */
+/** The gateway as an application registers it, with the published test server, and one that returns large results. */
 export async function gatewayApp () {
   const app = Fastify()
   await app.register(mcpGatewayPlugin, {

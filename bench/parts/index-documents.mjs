@@ -1,4 +1,4 @@
-// The process of bench/documents.mjs: indexes and searches, so that its memory holds nothing else.
+// The process of bench/documents.mjs: it only indexes and searches, so that its memory is that of the index.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { splitDocument, PassageIndex } from '@polyvac/documents'
 
 const [{ folder: SOURCE, files: FILES, passages: WANTED }] = await once(process, 'message')
 
-/** Asked in turn: one rare word, common words, a question, words that are nowhere. */
+/** The queries in turn: one rare word, common words, a question, words of no document. */
 const QUERIES = [
   'backpressure', 'how do I install the package', 'options of the server', 'which license applies to this project',
   'type definitions for the response object', 'changelog of version 2.0.0 bug fixes', 'stream error handling in promises',
@@ -40,7 +40,7 @@ try {
   process.disconnect()
 }
 
-/** The Markdown files that packages bring along, again under other names once they are through, up to so many passages. */
+/** The Markdown files of packages, repeated under other names until there are enough passages. */
 function * documents () {
   let passages = 0
   for (let copy = 0; passages < WANTED; copy++) {
@@ -58,7 +58,7 @@ function readText (path) {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // a folder named like a document, or a link that leads nowhere
+    // a folder named like a document, or a broken link
     return ''
   }
 }

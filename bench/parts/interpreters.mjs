@@ -1,7 +1,7 @@
-// The interpreters that are measured. Each is as small as it can be, so that the figures are those of the wire.
+// The interpreters that are measured. Each is minimal, so that the figures are those of the protocol.
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** 100 bytes of text with exactly one `@`, by which readers count chunks without caring where a packet was cut. */
+/** 100 bytes of text with exactly one `@`, by which readers count chunks wherever a packet ends. */
 export const CHUNK = `${'the quick brown fox jumps over the lazy dog '.repeat(3).slice(0, 99)}@`
 
 const BYTES = Buffer.from(CHUNK)
@@ -9,10 +9,10 @@ const BYTES = Buffer.from(CHUNK)
 /** The end of every stream here. Without it the text of a long stream would have to be kept for the answer. */
 export const END = { answer: 'done', source_documents: [] }
 
-/** When each interpreter learned that its reader left: the caller's own id and the monotonic clock in ns. */
+/** When the signal of each interpreter aborted: the id from the request and the monotonic clock in ns. */
 export const aborts = []
 
-/** Chunks made by `endless`, to prove that a stalled reader stalls its source. */
+/** Chunks yielded by `endless`, to prove that a stalled reader stalls its source. */
 export const made = { chunks: 0 }
 
 export async function instant (question) {
@@ -27,18 +27,18 @@ export async function * counted (question, name, history, { chunks }) {
 export async function * endless () {
   for (;;) {
     made.chunks++
-    // each chunk a text of its own, as from a model: one constant would hide what it costs to keep them
+    // a new string for each chunk, as from a model: one constant would hide the cost of keeping them
     yield BYTES.toString('latin1')
   }
 }
 
-/** Says one thing, then waits for its signal. */
+/** Yields one chunk, then waits for its signal. */
 export async function * waiting (question, name, history, { id, signal }) {
   yield CHUNK
   await aborted(signal, id)
 }
 
-/** Says something every 20 ms until its signal. */
+/** Yields a chunk every 20 ms until its signal. */
 export async function * ticking (question, name, history, { id, signal }) {
   const end = aborted(signal, id)
   while (!signal.aborted) {

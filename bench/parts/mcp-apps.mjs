@@ -24,7 +24,7 @@ const Result = Type.Object({
   result: Type.Object({ content: Type.Array(Type.Object({ type: Type.String(), text: Type.String() })) })
 })
 
-/** The yardstick: a bare Fastify route for the same bytes, with Fastify's own validation and serialisation. */
+/** The comparison: a bare Fastify route for the same bytes, with Fastify's own validation and serialisation. */
 export async function bareMcpApp () {
   const app = Fastify()
   app.post('/mcp', { schema: { body: Call, response: { 200: Result } } }, async ({ body: { id, params } }) =>
@@ -32,10 +32,10 @@ export async function bareMcpApp () {
   return app
 }
 
-/** The plugin as an application registers it, with a tool of its own. */
+/** The plugin as an application registers it, with its own tool. */
 export async function mcpApp ({ sessions }) {
   const app = Fastify()
-  const tools = defineTools([{ name: 'echo', description: 'Says it again.', inputSchema: Input, handler: ({ message }) => echo(message) }])
+  const tools = defineTools([{ name: 'echo', description: 'Repeats the message.', inputSchema: Input, handler: ({ message }) => echo(message) }])
   await app.register(mcpServerPlugin, { sources: [tools], sessions })
   return app
 }
@@ -59,7 +59,7 @@ function sdkServer () {
   return server
 }
 
-/** The SDK's Streamable HTTP transport under Fastify, a session a client, as its examples mount it. */
+/** The SDK's Streamable HTTP transport under Fastify, one session per client, as in its examples. */
 export async function sdkApp () {
   const app = Fastify()
   const transports = new Map()

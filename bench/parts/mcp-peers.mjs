@@ -1,5 +1,5 @@
-// What is measured beside the gateway and the MCP server. It is installed by need, beside the checkout's own packages: together
-// it is as large as all of those.
+// The peers of the gateway and the MCP server. They are installed at first use, in a separate folder: together they
+// are as large as all packages of the checkout.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -21,11 +21,11 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const REVISIONS = { legacy: '2025-06-18', modern: '2026-07-28' }
 const META = 'io.modelcontextprotocol/'
 
-/** By kind: the request that calls the echo tool. Where MCP alone is spoken there may be a session to begin before, and ids differ. */
+/** By kind: the request that calls the echo tool. Over MCP a session may have to be created before, and ids differ. */
 const CALLS = {
   bare: async () => ({ path: '/mcp/call', headers: JSON_TYPE, body: { server: 'everything', ...ECHO } }),
   'mcp-hub': async () => ({ path: '/api/servers/tools', headers: JSON_TYPE, body: { server_name: 'everything', ...ECHO } }),
-  /** Up to 2025-11-25: with a session where the server has any. */
+  /** Up to 2025-11-25: with a session where the server has sessions. */
   async session (port, tool) {
     const headers = { ...JSON_TYPE, accept: 'application/json, text/event-stream', 'mcp-protocol-version': REVISIONS.legacy }
     const post = message => fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
@@ -47,11 +47,11 @@ function rpc (name, more = {}) {
   return { jsonrpc: '2.0', id: '[<id>]', method: 'tools/call', params: { name, arguments: ECHO.arguments, ...more } }
 }
 
-/** The request that calls the echo tool at a server, as autocannon takes it; it has been tried. `way` is the manner, where the kind does not say. */
+/** The autocannon request that calls the echo tool of a server, tried once. `way` selects it where `kind` does not. */
 export async function echoCall ({ kind, port, way, tool = ECHO.tool }) {
   const { path, headers, body } = await (CALLS[way ?? kind] ?? (kind in PEERS ? CALLS.session : CALLS.bare))(port, tool)
   const text = JSON.stringify(body)
-  // requests in flight have ids of their own: one for each connection
+  // requests in flight have different ids: one for each connection
   let connections = 0
   const setupClient = client => { client.setBody(text.replace('[<id>]', `c${++connections}`)) }
   const call = { url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body: text, setupClient }
@@ -66,7 +66,7 @@ const COMMANDS = {
   'mcp-proxy': port => ['--port', port, '--host', '127.0.0.1', '--server', 'stream', process.execPath, EVERYTHING]
 }
 
-/** Runs `work` with the peers, each in a process group of its own, which ends with it. */
+/** Runs `work` with the peers, each in a separate process group, which ends with it. */
 export async function withPeers (work, kinds = Object.keys(PEERS)) {
   installPeers()
   const peers = []
@@ -95,7 +95,7 @@ async function start (kind) {
   const child = spawn(`${PEERS_FOLDER}/node_modules/.bin/${kind}`, COMMANDS[kind](String(port)), { cwd: PEERS_FOLDER, detached: true, stdio: 'ignore' })
   const failed = once(child, 'exit').then(() => { throw new Error(`${kind} did not start`) })
   failed.catch(() => {})
-  // neither memory nor CPU time of a peer is measured: some run the server over stdio in processes of their own
+  // neither memory nor CPU time of a peer is measured: some run the stdio server in separate processes
   const peer = { kind, port, pid: child.pid, ask: async question => question === 'cpuMs' ? NaN : 0 }
   for (const until = Date.now() + LONGEST_START_MS; ;) {
     try {
@@ -115,7 +115,7 @@ function kill (pid) {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // it has ended by itself
+    // it has ended already
   }
 }
 

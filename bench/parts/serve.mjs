@@ -1,4 +1,4 @@
-// The server process. It listens on a free port and answers the questions of server-process.mjs about itself.
+// The server process. It listens on a free port and answers the queries of server-process.mjs about itself.
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { aborts, made } from './interpreters.mjs'
 
 const [kind, folder] = process.argv.slice(2)
 
-/** Each loads its own code alone: that of the others would count as its memory. */
+/** Each loads only its own code: that of the others would count as its memory. */
 const APPS = {
   bare: async () => (await import('./bare-app.mjs')).bareApp(),
   polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
@@ -26,14 +26,14 @@ const APPS = {
 const app = await APPS[kind]()
 await app.listen({ port: 0, host: '127.0.0.1' })
 
-/** How often the event loop is looked at; an idle loop shows it as its delay. */
+/** Sampling interval of the event loop; an idle loop shows it as its delay. */
 const LOOP_MS = 10
 const loop = monitorEventLoopDelay({ resolution: LOOP_MS })
 
 const answers = {
   rss: () => process.memoryUsage.rss(),
   async rssAfterGc () {
-    // the second pass frees what the first one's finalizers let go
+    // the second pass frees what the finalizers of the first one released
     for (let i = 0; i < 2; i++) {
       globalThis.gc()
       await delay(100)
@@ -48,7 +48,7 @@ const answers = {
     loop.reset()
     return loop.enable()
   },
-  /** What the event loop came late by since `watchLoop`, in ms. */
+  /** The delay of the event loop since `watchLoop`, in ms. */
   loopDelay () {
     loop.disable()
     const late = ns => Math.max(0, ns / 1e6 - LOOP_MS)

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 
 const SERVE = fileURLToPath(new URL('serve.mjs', import.meta.url))
 
-/** A server that computes without a turn of its event loop does not see that it is to end. */
+/** A server whose event loop is blocked does not handle the signal that ends it. */
 const LONGEST_STOP_MS = 3_000
 
 /**
- * A server in a process of its own, so that load and server do not share an event loop or a heap. What it writes is
- * in a folder that goes with it.
+ * A server in a separate process, so that load and server do not share an event loop or a heap. It writes its files
+ * into a folder that is deleted with it.
  * @param kind one of those of serve.mjs
  */
 export async function startServer (kind) {
@@ -37,7 +37,7 @@ export async function startServer (kind) {
     kind,
     port,
     folder,
-    /** Asks the server about itself; the questions are those of serve.mjs. */
+    /** Queries the server about itself; the queries are those of serve.mjs. */
     ask (question) {
       const answer = new Promise(resolve => { pending.set(++count, resolve) })
       child.send({ id: count, question })
@@ -54,7 +54,7 @@ export async function startServer (kind) {
   }
 }
 
-/** Runs `work` with servers of these kinds and ends them, whatever happens. */
+/** Runs `work` with servers of these kinds and ends them in any case. */
 export async function withServers (kinds, work) {
   const servers = []
   try {

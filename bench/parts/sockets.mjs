@@ -22,17 +22,17 @@ export function streamRequest (name, form, fields = {}) {
   return post(`/vac/streaming/${name}`, { user_input: 'go', form, ...fields }, { accept: ACCEPT[form] })
 }
 
-/** Connects and sends. The socket does not read before somebody listens to it. */
+/** Connects and sends. The socket does not read before it has a listener. */
 export async function send (port, request) {
   const socket = connect(port, '127.0.0.1')
-  // a socket that its server or this reader destroys is no news here
+  // the server or this reader destroys the socket on purpose
   socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(request)
   return socket
 }
 
-/** Sends, and resolves once the first bytes of the answer are there; the socket reads on. */
+/** Sends, and resolves once the first bytes of the answer have arrived; the socket reads on. */
 export async function open (port, request) {
   const socket = await send(port, request)
   const [first] = await once(socket.resume(), 'data')

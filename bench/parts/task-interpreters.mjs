@@ -1,4 +1,4 @@
-// The work of the task scenarios, the same for both servers. Each stream is told by its number of chunks, as its question.
+// The work of the task scenarios, the same for both servers. The question of a stream is its number of chunks.
 import { setTimeout as delay } from 'node:timers/promises'
 import { END, instant, made } from './interpreters.mjs'
 
@@ -13,10 +13,10 @@ export const text = chunks => Array.from({ length: chunks }, (_, i) => word(i)).
 
 const BLOCK = Buffer.from(text(BLOCK_CHARS / 16)).subarray(0, BLOCK_CHARS)
 
-/** What every chunk of `flood` says. */
+/** The text of every chunk of `flood`. */
 export const block = () => BLOCK.toString('latin1')
 
-/** How many of `ticking` run now, and the most there were. */
+/** How many of `ticking` run now, and the maximum so far. */
 export const atOnce = { now: 0, most: 0 }
 
 /** Ready-made words. */
@@ -25,7 +25,7 @@ async function * words (question) {
   return END
 }
 
-/** Large chunks, as fast as they are taken, each a text of its own as from a model. */
+/** Large chunks, as fast as the reader takes them, each a new string as from a model. */
 async function * flood (question) {
   for (let i = 0; i < Number(question); i++) {
     made.chunks++

@@ -4,7 +4,7 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import Fastify from 'fastify'
 import { interpreters } from './task-interpreters.mjs'
 
-/** Longest log of one task: 200 MB of text are past the default. */
+/** Longest log of one task: 200 MB of text exceed the default. */
 const MAX_TASK_CHARS = 512 * 1024 * 1024
 
 /** Polyvac's A2A agent as an application registers it, its tasks in memory or in a file. */

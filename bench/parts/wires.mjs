@@ -1,4 +1,4 @@
-// What both servers of the task scenarios are asked, and what their answers mean.
+// The requests of the task scenarios for both servers, and how to read their responses.
 
 const DESCRIPTION = {
   send: (work, question) => description('tasks/send', `vac_query_${work}`, question),
@@ -11,8 +11,8 @@ const DESCRIPTION = {
   }
 }
 
-/** The public versions on Polyvac's one address. The skill is the VAC's query, so that both servers do the same work. */
-// the last piece of an artifact is the whole answer where it is not what was streamed
+/** The public versions at one address. The skill is the VAC's query, so that both servers do the same work. */
+// the last part of an artifact is the whole answer where that was not streamed
 const POLYVAC_V1 = {
   send: (work, question) => rpc('/a2a', 'SendMessage', { message: messageV1(question, { skillId: `vac_query_${work}` }) }, VERSION_1),
   subscribe: (work, question) => rpc('/a2a', 'SendStreamingMessage', { message: messageV1(question, { skillId: `vac_stream_${work}` }) }, VERSION_1),

@@ -1,11 +1,11 @@
-// A client of the A2A agent, with nothing but fetch and a parser of server-sent events:
+// A client of the A2A agent, with only fetch and a parser of server-sent events:
 //   node client.mjs http://127.0.0.1:8080
 import { verifyNotification } from '@polyvac/a2a'
 import { createParser } from 'eventsource-parser'
 import { createServer } from 'node:http'
 
 const agent = process.argv[2] ?? 'http://127.0.0.1:8080'
-const story = 'Tell me a story about Ada'
+const story = 'Write a story about Ada'
 let requests = 0
 
 await discover()
@@ -15,7 +15,7 @@ await cancel()
 await answerBack()
 await beNotified()
 
-/** What can the agent do? */
+/** The card lists the skills of the agent. */
 async function discover () {
   const { name, skills } = await (await fetch(`${agent}/.well-known/agent.json`)).json()
   show('card', `${name}: ${skills.map(skill => skill.name).join(', ')}`)
@@ -27,7 +27,7 @@ async function ask () {
   show('query', state, artifacts[0].content.answer)
 }
 
-/** A stream shows the text as it is made. After a broken connection it goes on where it was. */
+/** A stream sends the text while it is produced. After a broken connection the client resumes it. */
 async function followAndResume () {
   let taskId
   let last
@@ -36,7 +36,7 @@ async function followAndResume () {
     ({ taskId } = update)
     last = id
     text += update.data.delta ?? ''
-    if (text.includes('went')) break // as if the network had failed: the task goes on
+    if (text.includes('went')) break // like a network failure: the task goes on
   }
   show('cut', text)
   for await (const { update: { data } } of follow('tasks/resubscribe', { taskId }, last)) {
@@ -45,7 +45,7 @@ async function followAndResume () {
   }
 }
 
-/** A canceled task stops its work; a follower is told. */
+/** A canceled task stops its work; its followers get the event. */
 async function cancel () {
   const { taskId } = await call('tasks/send', { skillName: 'vac_stream_stories', input: { query: story } })
   show('cancel', (await call('tasks/cancel', { taskId })).state)
@@ -54,13 +54,13 @@ async function cancel () {
 
 /** An agent may ask back. The answer continues the same task. */
 async function answerBack () {
-  const { taskId, state, messages } = await call('tasks/send', { skillName: 'vac_query_stories', input: { query: 'Tell me a story' } })
+  const { taskId, state, messages } = await call('tasks/send', { skillName: 'vac_query_stories', input: { query: 'Write a story' } })
   show('asked back', state, messages.at(-1).parts[0].text)
   const { artifacts } = await call('tasks/send', { taskId, input: { query: 'Grace' } })
   show('answered', artifacts[0].content.answer)
 }
 
-/** A webhook is told of each state, signed. */
+/** A webhook receives each state, signed. */
 async function beNotified () {
   const seen = new Set()
   let end
@@ -72,7 +72,7 @@ async function beNotified () {
     try {
       const { id } = await verifyNotification({ headers: request.headers, body, jwksUrl: `${agent}/.well-known/jwks.json`, audience: origin })
       response.writeHead(204).end()
-      // the same update may come twice
+      // the same update may arrive twice
       if (seen.has(id)) return
       seen.add(id)
       const { data } = JSON.parse(body)
@@ -85,7 +85,7 @@ async function beNotified () {
   })
   await new Promise(resolve => { receiver.listen(0, '127.0.0.1', resolve) })
   const origin = `http://127.0.0.1:${receiver.address().port}`
-  await fetch(origin, { method: 'POST', body: '{}' }) // not from the agent
+  await fetch(origin, { method: 'POST', body: '{}' }) // a forged one
   await call('tasks/send', { skillName: 'vac_stream_stories', input: { query: story }, pushNotificationConfig: { url: `${origin}/hook` } })
   await ended
   receiver.close()
@@ -99,7 +99,7 @@ async function call (method, params) {
   return result
 }
 
-/** The updates of a task, until it ends or the loop is left. `after` is the id of the last one that is known. */
+/** The updates of a task, until it ends or the caller leaves the loop. `after` is the id of the last known one. */
 async function * follow (method, params, after) {
   const leave = new AbortController()
   const response = await post(method, params, { signal: leave.signal, headers: after === undefined ? {} : { 'last-event-id': after } })

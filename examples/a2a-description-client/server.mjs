@@ -6,18 +6,18 @@ import { vacPlugin } from '@polyvac/vac'
 import Fastify from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Tells a story word by word, and asks back where it is not told of whom. */
-async function * tell (question, vectorName, chatHistory, { signal }) {
+/** Writes a story word by word, and asks back where the question names no person. */
+async function * write (question, vectorName, chatHistory, { signal }) {
   const [hero] = /\b[A-Z]\w+$/.exec(question) ?? []
   if (hero === undefined) return { input_required: 'Who is the story about?' }
   for (const word of `Once ${hero} went into the wood and was never bored again.`.split(/(?<= )/)) {
-    // the signal fires when the task is canceled
+    // the signal aborts when the task is canceled
     await delay(150, undefined, { signal })
     yield word
   }
 }
 
-const vacs = createVacs({ vacs: { stories: { display_name: 'Story teller' } }, streamInterpreter: tell })
+const vacs = createVacs({ vacs: { stories: { display_name: 'Story writer' } }, streamInterpreter: write })
 
 // a file instead of ':memory:' keeps tasks over a restart
 const tasks = sqliteTaskStore({ path: ':memory:' })

@@ -1,4 +1,4 @@
-// Starts the server, runs the client against it, and reads what it says.
+// Starts the server, runs the client against it, and checks its output.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ try {
   const [code] = await once(client, 'close')
   assert.equal(code, 0, said)
   const [card, query, cut, resumed, ...rest] = said.trim().split('\n')
-  assert.equal(card, 'card: Story teller: vac_query_stories, vac_stream_stories')
+  assert.equal(card, 'card: Story writer: vac_query_stories, vac_stream_stories')
   assert.equal(query, `query: completed | ${STORY}`)
   // how many words one update holds depends on how busy the machine is
   assert.match(cut, /^cut: Once Ada went/)

@@ -1,4 +1,4 @@
-// The agent: a function that answers questions. It knows nothing of the wire it is asked over.
+// The agent: a function that answers questions. It is independent of the protocol.
 import { createVacs } from '@polyvac/core'
 
 async function * helpdesk (question, vectorName, chatHistory, { signal }) {

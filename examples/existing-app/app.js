@@ -1,4 +1,4 @@
-// A shop as it was before it had agents: its own routes, CORS, security headers and error messages.
+// A shop without agents: its own routes, CORS, security headers and error messages.
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
 import Fastify from 'fastify'

@@ -4,7 +4,7 @@ import { buildApp } from './app.js'
 
 const app = await buildApp({ logger: true })
 
-// The one line that is new. Everything the plugin brings stays under /agents.
+// The only new line. All routes of the plugin are under /agents.
 await app.register(vac, { prefix: '/agents', vacs })
 
 const address = await app.listen({ port: Number(process.env.PORT ?? 3000) })

@@ -1,4 +1,4 @@
-// Starts the server and calls it as a shop's page and as an agent's client would.
+// Starts the server and calls it like a page of the shop and like a client of the agent.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ const before = await buildApp()
 try {
   const url = await addressOf(server)
 
-  // the shop's own routes answer as they did without the plugin, to the header
+  // the shop's own routes answer as without the plugin, headers included
   for (const [method, path, body] of [
     ['GET', '/orders/7'],
     ['GET', '/orders/8'],
@@ -30,7 +30,7 @@ try {
     assert.deepEqual(comparable(Object.fromEntries(is.headers)), comparable(was.headers), `${method} ${path}`)
   }
 
-  // an answer, with the shop's CORS and security headers on it
+  // an answer, with the shop's CORS and security headers
   const ask = { method: 'POST', headers: { origin: 'https://shop.example' }, body: { user_input: 'Where is my kettle?' } }
   const answer = await call(`${url}/agents/vac/helpdesk`, ask)
   assert.equal(answer.status, 200)
@@ -40,7 +40,7 @@ try {
   })
   checkShopHeaders(answer)
 
-  // the same, as it is made
+  // the same as a stream
   const stream = await call(`${url}/agents/vac/streaming/helpdesk/sse`, ask)
   const events = stream.text.trim().split('\n\n').map(event => event.replace('data: ', ''))
   assert.equal(events.pop(), '[DONE]')
@@ -49,13 +49,13 @@ try {
   assert.ok(events.length > 1, 'the text comes in pieces')
   checkShopHeaders(stream)
 
-  // and as a client of the OpenAI API sees it
+  // and for a client of the OpenAI API
   const chat = await call(`${url}/agents/openai/v1/chat/completions`, {
     method: 'POST', body: { model: 'helpdesk', messages: [{ role: 'user', content: 'Hello?' }] }
   })
   assert.equal(JSON.parse(chat.text).choices[0].message.content, 'You asked: Hello?')
 
-  // the agent's errors name their codes; the shop's error messages stay the shop's
+  // the agent's errors have their codes; the shop's error messages do not change
   const unknown = await call(`${url}/agents/vac/helpdeks`, ask)
   assert.equal(unknown.status, 404)
   assert.equal(JSON.parse(unknown.text).error.code, 'VAC_NOT_FOUND')
@@ -63,7 +63,7 @@ try {
   const blank = await call(`${url}/agents/vac/helpdesk`, { method: 'POST', body: { user_input: ' ' } })
   assert.equal(blank.status, 400)
 
-  // nothing of the plugin answers outside its prefix
+  // the plugin has no route outside its prefix
   assert.equal((await call(`${url}/vac/helpdesk`, ask)).status, 404)
 
   server.kill('SIGTERM')

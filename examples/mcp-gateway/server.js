@@ -1,11 +1,11 @@
-// Two published MCP servers behind plain HTTP: one reads the folder documents/, one remembers things in memory.jsonl.
+// Two published MCP servers behind plain HTTP: one reads the folder documents/, one keeps notes in memory.jsonl.
 import mcpGateway from '@polyvac/mcp-gateway'
 import Fastify from 'fastify'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A server that is installed. `npx -y <package>` instead would fetch it at the first start. */
+/** An installed server. `npx -y <package>` would download it at the first start. */
 const installed = name => join(createRequire(import.meta.url).resolve(`@modelcontextprotocol/${name}/package.json`), '..', 'dist', 'index.js')
 const documents = fileURLToPath(new URL('./documents', import.meta.url))
 

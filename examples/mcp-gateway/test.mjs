@@ -14,13 +14,13 @@ const server = spawn(process.execPath, ['server.js'], {
 try {
   const url = await addressOf(server)
 
-  // the tools of both servers, each with the server that has it; only those that are allowed
+  // the tools of both servers, each with its server; only the allowed ones
   const { tools } = await get(`${url}/mcp/tools`)
   assert.deepEqual(tools.filter(tool => tool.server === 'files').map(tool => tool.name), ['list_directory', 'read_text_file', 'search_files'])
   assert.ok(tools.some(tool => tool.server === 'memory' && tool.name === 'create_entities'))
   for (const tool of tools) assert.equal(tool.inputSchema.type, 'object')
 
-  // a document, and something remembered
+  // a document, and a note
   const read = await call(url, 'files', 'read_text_file', { path: 'opening-hours.md' })
   assert.equal(read.status, 200)
   assert.match(read.body.result.content[0].text, /from nine to five/)
@@ -28,7 +28,7 @@ try {
   const graph = await call(url, 'memory', 'read_graph', {})
   assert.match(JSON.stringify(graph.body), /comes on Mondays/)
 
-  // what is wrong is told, with what was most likely meant
+  // errors name the problem and the nearest known name
   assert.deepEqual([(await call(url, 'files', 'write_file', {})).status, (await call(url, 'file', 'x', {})).status], [404, 404])
   assert.match((await call(url, 'file', 'x', {})).body.error, /did you mean "files"/)
   assert.equal((await call(url, 'files', 'read_text_file', {})).status, 400)
@@ -36,7 +36,7 @@ try {
   assert.equal(missing.status, 500)
   assert.equal(missing.body.code, 'MCP_TOOL_FAILED')
 
-  // killed by hand, back by itself
+  // a server that is killed is restarted
   const { pid } = await state(url, 'files')
   process.kill(pid, 'SIGKILL')
   while ((await state(url, 'files')).pid === pid) await delay(20)

@@ -1,4 +1,4 @@
-// A small shop's tools. The schemas are TypeBox: callers are checked against them, and see them.
+// A small shop's tools. The schemas are TypeBox: the plugin publishes them and validates arguments with them.
 import { defineTools } from '@polyvac/mcp-server'
 import { Type } from '@sinclair/typebox'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,14 +15,14 @@ export const tools = defineTools([
     annotations: { readOnlyHint: true },
     handler ({ tea }) {
       const packets = stock.get(tea)
-      // a status below 500 says that the text is for the caller
+      // an error with a status below 500 is sent to the caller
       if (packets === undefined) throw Object.assign(new Error(`there is no ${tea} here; there is ${[...stock.keys()].join(', ')}`), { statusCode: 404, code: 'NO_SUCH_TEA' })
       return { tea, packets }
     }
   },
   {
     name: 'brew',
-    description: 'Brews a pot and tells how far it is.',
+    description: 'Brews a pot and reports its progress.',
     inputSchema: Type.Object({ tea: Type.String(), minutes: Type.Integer({ minimum: 1, maximum: 5 }) }),
     async handler ({ tea, minutes }, { progress, signal }) {
       for (let minute = 1; minute <= minutes; minute++) {
@@ -39,7 +39,7 @@ export const tools = defineTools([
     description: 'Orders tea, once the caller has said yes.',
     inputSchema: Type.Object({ tea: Type.String() }),
     async handler ({ tea }, { ask }) {
-      // ask before anything is changed: from revision 2026-07-28 on the handler begins anew with the answer
+      // ask before you change anything: from revision 2026-07-28 on the handler runs again with the answer
       const { sure } = await ask({
         sure: { method: 'elicitation/create', params: { message: `Order ${tea}?`, requestedSchema: { type: 'object', properties: { packets: { type: 'integer', minimum: 1 } }, required: ['packets'] } } }
       })

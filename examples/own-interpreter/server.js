@@ -1,4 +1,4 @@
-// The host inside a program of your own: the same service as `polyvac start`, and a Fastify app to add to.
+// The host inside your own program: the same service as `polyvac start`, and a Fastify app to extend.
 import { createHost } from '@polyvac/host'
 import { join } from 'node:path'
 

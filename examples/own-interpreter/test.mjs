@@ -1,4 +1,4 @@
-// Starts the service both ways and asks its agents as a client would.
+// Starts the service both ways and asks its agents like a client.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ async function askAgents (url, service) {
     answer: 'Hello! 3 words', source_documents: [], metadata: { words: 3, earlier_turns: 2 }
   })
 
-  // the stream interpreter answers bit by bit; plain text ends with the result on a line of its own
+  // the stream interpreter answers in pieces; plain text ends with the result on a separate line
   const stream = await ask(`${url}/vac/streaming/brief`, { user_input: 'one two three' })
   const [text, result] = (await stream.text()).trim().split('\n')
   assert.equal(text, '1 one 2 two 3 three ')
@@ -30,16 +30,16 @@ async function askAgents (url, service) {
     answer: '1 one 2 two 3 three', source_documents: [], metadata: { words: 3, earlier_turns: 0 }
   })
 
-  // a field of the caller's own arrives: the pause is the interpreter's, so three words take three of them
+  // a further field of the request reaches the interpreter: it pauses after each of the three words
   const start = performance.now()
   await (await ask(`${url}/vac/streaming/brief`, { user_input: 'one two three', pause_ms: 150 })).text()
   assert.ok(performance.now() - start >= 400, 'pause_ms reaches the interpreter')
 
-  // a client of the OpenAI API sees the VACs as models
+  // for a client of the OpenAI API the VACs are models
   const { data } = await (await fetch(`${url}/openai/v1/models`)).json()
   assert.deepEqual(data.map(({ id }) => id), ['friendly', 'brief'])
 
-  // a caller who leaves stops the interpreter
+  // a caller that disconnects stops the interpreter
   const leaving = new AbortController()
   const left = await ask(`${url}/vac/streaming/friendly`, { user_input: 'one two', pause_ms: 60_000 }, leaving.signal)
   await left.body.getReader().read()

@@ -4,7 +4,7 @@ import { createVacs } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import Fastify from 'fastify'
 
-/** Listens with one VAC; resolves to its address and what ends it. */
+/** Listens with one VAC; resolves to its address and a function that closes it. */
 export async function host (name, config, streamInterpreter, port = 0) {
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()

@@ -1,4 +1,4 @@
-// How one agent asks another: the protocol's own client, on the stream of a task.
+// How one agent asks another: with the client of the protocol's SDK, on the stream of a task.
 import { ClientFactory } from '@a2a-js/sdk/client'
 import { Message } from '@a2a-js/sdk'
 import { randomUUID } from 'node:crypto'
@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 const factory = new ClientFactory()
 const clients = new Map()
 
-/** Yields the other agent's answer while it is made. When `signal` fires, its task is canceled there, too. */
+/** Yields the other agent's answer while it is produced. When `signal` aborts, its task is canceled there, too. */
 export async function * askAgent (url, text, { contextId, signal }) {
   const client = await clientOf(url)
   const message = Message.fromJSON({ messageId: randomUUID(), role: 'ROLE_USER', contextId, parts: [{ text }] })
@@ -24,7 +24,7 @@ export async function * askAgent (url, text, { contextId, signal }) {
   }
 }
 
-/** One client for each agent; an agent that did not answer is asked for its card again. */
+/** One client for each agent; the card of an agent that did not answer is fetched again. */
 function clientOf (url) {
   if (!clients.has(url)) {
     const made = factory.createFromUrl(url)

@@ -1,4 +1,4 @@
-// Two agents on two ports: the writer asks the librarian for facts and makes a sentence of them.
+// Two agents on two ports: the writer asks the librarian for facts and puts them into a sentence.
 import { setTimeout as delay } from 'node:timers/promises'
 import { host } from './agent.mjs'
 import { askAgent } from './ask-agent.mjs'

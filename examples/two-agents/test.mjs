@@ -1,4 +1,4 @@
-// Starts both agents, asks the writer, and reads what it says.
+// Starts both agents, asks the writer, and checks its output.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

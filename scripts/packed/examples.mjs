@@ -4,16 +4,16 @@ import { basename, join } from 'node:path'
 import { install } from './project.mjs'
 import { root, run } from './run.mjs'
 
-/** Every example runs its own test on the tarballs. */
+/** Every example runs its own test with the tarballs. */
 export async function examples (packed, temporary, check) {
   const entries = await readdir(join(root, 'examples'), { withFileTypes: true })
   for (const { name } of entries.filter(entry => entry.isDirectory())) {
     const source = join(root, 'examples', name)
-    // a folder without a package of its own is not for users to copy
+    // a folder without package.json is not an example for users
     if (!existsSync(join(source, 'package.json'))) continue
     const folder = join(temporary, name)
     await cp(source, folder, { recursive: true, filter: path => !['node_modules', '.polyvac'].includes(basename(path)) })
     await check(`${name} installs`, () => install(folder, packed))
-    await check(`${name} does what it says`, async () => { await run(process.execPath, ['test.mjs'], { cwd: folder }) })
+    await check(`${name} passes its test`, async () => { await run(process.execPath, ['test.mjs'], { cwd: folder }) })
   }
 }

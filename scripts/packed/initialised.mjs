@@ -7,10 +7,10 @@ import { install, withInstallScript } from './project.mjs'
 import { run, start } from './run.mjs'
 import { ask, stop, urlOf } from './service.mjs'
 
-/** Longest that a service without answers in progress may take to end, in ms. */
+/** Longest time in ms for a service without answers in progress to exit. */
 const STOP_MS = 2_000
 
-/** What `polyvac init` writes installs, starts, answers and stops; nothing of it is changed but where its packages come from. */
+/** The files of `polyvac init` install, start, answer and stop; only the source of the packages is changed. */
 export async function initialised (packed, temporary, check) {
   const folder = join(temporary, 'service')
   const tool = join(temporary, 'tool')
@@ -42,7 +42,7 @@ export async function initialised (packed, temporary, check) {
     const service = start(command[0], command.slice(1), { cwd: folder, env })
     return await asked(service, { also: () => run(health[0], health.slice(1), { env }) })
   })
-  await check('polyvac check finds nothing, and nothing either with the second VAC switched on', async () => {
+  await check('polyvac check finds no problem, also with the second VAC switched on', async () => {
     const config = join(folder, 'vac_config.yaml')
     await run(process.execPath, [cli(folder), 'check'], { cwd: folder })
     const text = await readFile(config, 'utf8')
@@ -52,7 +52,7 @@ export async function initialised (packed, temporary, check) {
   })
 }
 
-/** Asks a starting service what its first document knows, then stops it. */
+/** Asks a starting service a question about its first document, then stops it. */
 async function asked (service, { also = async () => {}, throughNpm = false }) {
   const begun = performance.now()
   try {
@@ -63,7 +63,7 @@ async function asked (service, { also = async () => {}, throughNpm = false }) {
     assert.match(sources[0].metadata.source, /welcome\.md/)
     await also()
     const took = await stop(service, STOP_MS, { throughNpm })
-    await assert.rejects(fetch(url), 'something still answers at the address')
+    await assert.rejects(fetch(url), 'a service still answers at the address')
     return `first answer after ${(firstAnswer / 1000).toFixed(1)} s, end after ${took} ms`
   } finally {
     service.kill()

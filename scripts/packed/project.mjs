@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { npm, root } from './run.mjs'
 
-/** Points a manifest's @polyvac dependencies, and what those depend on of ours, at the tarballs. */
+/** Replaces a manifest's @polyvac dependencies, and the @polyvac packages that those depend on, by the tarballs. */
 export function withTarballs (manifest, packed) {
   const wanted = new Set()
   const add = names => {
@@ -23,7 +23,7 @@ export function withTarballs (manifest, packed) {
   return { ...manifest, dependencies: { ...manifest.dependencies, ...files } }
 }
 
-/** Installs a folder's package.json from the tarballs, running no install script. */
+/** Installs a folder's package.json from the tarballs, without install scripts. */
 export async function install (folder, packed) {
   const file = join(folder, 'package.json')
   const manifest = JSON.parse(await readFile(file, 'utf8'))
@@ -32,7 +32,7 @@ export async function install (folder, packed) {
   await addSqliteDriver(folder)
 }
 
-/** Packages below a folder whose installation would run a script of theirs. */
+/** Packages below a folder that have an install script. */
 export async function withInstallScript (folder) {
   const { packages } = JSON.parse(await readFile(join(folder, 'node_modules', '.package-lock.json'), 'utf8'))
   return Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true)
@@ -40,9 +40,9 @@ export async function withInstallScript (folder) {
 }
 
 /**
- * Node.js before 22.13 has no SQLite of its own, and compiling better-sqlite3 takes a minute where no prebuilt binary
- * can be fetched. The checkout's own installation has compiled the same version already, so its binary is copied;
- * that the script runs by itself is proved there.
+ * Node.js before 22.13 has no built-in SQLite, and compiling better-sqlite3 takes a minute where no prebuilt binary
+ * can be downloaded. The checkout has compiled the same version already, so its binary is copied; the installation of
+ * the checkout tests the install script.
  */
 async function addSqliteDriver (folder) {
   const target = join(folder, 'node_modules', 'better-sqlite3')

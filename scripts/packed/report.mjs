@@ -1,10 +1,10 @@
-/** Runs checks part by part, tells each as it ends, and counts. A check that fails does not end its part. */
+/** Runs checks part by part, prints each result, and counts. A failed check does not end its part. */
 export class Report {
   passed = 0
   failed = 0
   #lines = []
 
-  /** Runs `work(check)`; `check(sentence, step)` runs one step, prints its figure if it returns one, and gives back its value. */
+  /** Runs `work(check)`; `check(sentence, step)` runs one step, prints its figure if it has one, returns its value. */
   async part (name, work) {
     const before = { passed: this.passed, failed: this.failed }
     const start = performance.now()
@@ -12,7 +12,7 @@ export class Report {
     try {
       await work((sentence, step) => this.#check(sentence, step))
     } catch (err) {
-      this.fail(`${name} goes on`, err)
+      this.fail(`${name} runs to its end`, err)
     }
     const seconds = ((performance.now() - start) / 1000).toFixed(0)
     this.#lines.push(`${name}: ${this.passed - before.passed} passed, ${this.failed - before.failed} failed, ${seconds} s`)

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const isWindows = process.platform === 'win32'
-/** Longest a command may take, in ms, so that a hang is a failure. */
+/** Longest time in ms of a command, so that a hang is a failure. */
 const TIMEOUT_MS = 180_000
 
 /**
- * The environment of a user's shell: without what an outer `npm run` tells its own scripts, without this repository's
- * switches, and without the settings a service reads.
+ * The environment of a user's shell: without the variables of an outer `npm run`, of this repository's switches, and
+ * of the settings of a service.
  */
 export function cleanEnvironment (more = {}) {
   const foreign = /^(?:npm_(?:package|lifecycle)_|npm_config_local_prefix$|INIT_CWD$|NODE_ENV$|NODE_OPTIONS$|TAP|PORT$|HOST$|PUBLIC_URL$|LOG_LEVEL$|VAC_CONFIG_FOLDER$)/
@@ -21,8 +21,8 @@ process.once('exit', () => { for (const command of running) command.kill() })
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 /**
- * Starts a command without standard input, in a process group of its own: `kill` then ends what it started as well.
- * `out` and `output` (both streams) grow as it talks; `ended` gives `{ code, signal }` once nobody writes any more.
+ * Starts a command without standard input, in a separate process group: `kill` then ends its child processes as well.
+ * `out` and `output` (both streams) grow as it writes; `ended` resolves to `{ code, signal }` once both are closed.
  */
 export function start (command, args, { cwd, env } = {}) {
   const child = spawn(command, args, {
@@ -43,10 +43,10 @@ function killGroup (child) {
   try {
     if (isWindows) child.kill('SIGKILL')
     else process.kill(-child.pid, 'SIGKILL')
-  } catch { /* all of it has ended */ }
+  } catch { /* all processes have exited */ }
 }
 
-/** Runs a command to its end and gives back its standard output; whatever it said is in the error when it fails. */
+/** Runs a command to its end and returns its standard output; the error of a failure has all its output. */
 export async function run (command, args, options = {}) {
   const started = start(command, args, options)
   const timer = setTimeout(started.kill, TIMEOUT_MS)

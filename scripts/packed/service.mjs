@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Longest a service may take to say its address, in ms. */
+/** Longest time in ms until a service prints its address. */
 const START_MS = 15_000
 
-/** The address on a starting service's banner. */
+/** The address in the banner of a starting service. */
 export async function urlOf (service) {
   let ended
   service.ended.then(end => { ended = end }, err => { ended = err })
@@ -14,15 +14,15 @@ export async function urlOf (service) {
     if (ended !== undefined) throw new Error(`the service ended before it listened\n${service.output}`)
     await delay(20)
   }
-  throw new Error(`the service gave no address within ${START_MS} ms\n${service.output}`)
+  throw new Error(`the service printed no address within ${START_MS} ms\n${service.output}`)
 }
 
-/** Asks once and gives back the result object. */
+/** Asks once and returns the result object. */
 export async function ask (url, question) {
   return await post(url, { user_input: question })
 }
 
-/** Sends JSON, and gives back the JSON of a 200. */
+/** Sends JSON, and returns the JSON of a 200. */
 export async function post (url, body) {
   const headers = { 'content-type': 'application/json', connection: 'close' }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -32,14 +32,14 @@ export async function post (url, body) {
 }
 
 /**
- * Ends a service by SIGTERM and gives back the ms it took. Fails unless it ends in time, leaves nothing running, and,
- * unless npm stands in between and reports the signal instead, has the code 0.
+ * Ends a service with SIGTERM and returns the time in ms. Fails unless it exits in time, leaves no child process, and
+ * has the exit code 0; behind npm the code is not checked, since npm reports the signal instead.
  */
 export async function stop (service, withinMs, { throughNpm = false } = {}) {
   const begun = performance.now()
   service.child.kill('SIGTERM')
   const end = await Promise.race([service.ended, delay(withinMs)])
-  assert.notEqual(end, undefined, `it, or what it started, still runs ${withinMs} ms after SIGTERM\n${service.output}`)
+  assert.notEqual(end, undefined, `it, or a child process, still runs ${withinMs} ms after SIGTERM\n${service.output}`)
   if (!throughNpm) assert.deepEqual(end, { code: 0, signal: null }, service.output)
   return Math.round(performance.now() - begun)
 }

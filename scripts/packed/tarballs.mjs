@@ -6,12 +6,12 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { npm, root } from './run.mjs'
 
-/** What never belongs in a package. */
+/** Files that must not be in a package. */
 const FOREIGN = /(?:^|\/)(?:tests?|node_modules|coverage)\/|\.(?:tsbuildinfo|tgz|log|db)$|(?:^|\/)\.(?:env|npmrc)|\.test\./
-/** Folders of one person's machine. */
+/** Folders of one machine. */
 const MACHINE = /(?:\/home|\/Users|\/root|[A-Z]:\\Users)[/\\][\w.-]+/
 
-/** Packs all workspaces; gives back `{ name, version, files, folder, file, manifest }` by name. */
+/** Packs all workspaces; returns `{ name, version, files, folder, file, manifest }` by name. */
 export async function pack (destination) {
   const folders = new Map()
   for (const group of ['packages', 'apps']) {
@@ -26,27 +26,27 @@ export async function pack (destination) {
   }]))
 }
 
-/** Each tarball holds what it should and nothing else. */
+/** Each tarball has the required files and no others. */
 export async function tarballs (packed, temporary, check) {
   const licence = await readFile(join(root, 'LICENSE'), 'utf8')
   for (const { name, files, folder, file, size } of packed.values()) {
-    await check(`${name} holds dist, src, README and LICENSE, and nothing else`, async () => {
+    await check(`${name} has dist, src, README and LICENSE, and no other files`, async () => {
       for (const wanted of ['package.json', 'README.md', 'LICENSE']) assert.ok(files.includes(wanted), `${wanted} is missing`)
       for (const folder of ['dist', 'src']) assert.ok(files.some(path => path.startsWith(`${folder}/`)), `${folder}/ is missing`)
       assert.equal(await readFile(join(folder, 'LICENSE'), 'utf8'), licence, 'LICENSE is not the one of the repository')
-      assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'these do not belong in it')
+      assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'files that must not be in it')
       return `${files.length} files, ${Math.round(size / 1024)} kB`
     })
-    await check(`${name} is built from its own sources alone`, async () => {
+    await check(`${name} is built only from its own sources`, async () => {
       for (const path of files.filter(path => path.endsWith('.map') && path.startsWith('dist/'))) {
         const { sources } = JSON.parse(await readFile(join(folder, path), 'utf8'))
         for (const source of sources) {
           const from = posix.normalize(posix.join(dirname(path), source))
-          assert.ok(files.includes(from), `${path} was built from ${from}, which is gone: delete ${join(folder, 'dist')} and build again`)
+          assert.ok(files.includes(from), `${path} was built from ${from}, which does not exist: delete ${join(folder, 'dist')} and build again`)
         }
       }
     })
-    await check(`${name} knows no machine`, async () => {
+    await check(`${name} names no path of a machine`, async () => {
       for (const path of files) {
         const text = await readFile(join(folder, path), 'utf8')
         for (const place of [root, homedir() === '/' ? root : `${homedir()}/`]) assert.ok(!text.includes(place), `${path} names ${place}`)

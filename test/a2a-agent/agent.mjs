@@ -1,5 +1,6 @@
-// The agent for compatibility kits: `node test/a2a-agent/agent.mjs [--port 9999] [--grpc-port 10000] [--profile full|plain]`, after a build.
-// `full` has all there is; `plain` has neither streams nor push notifications, and requires an extension.
+// The agent for compatibility kits, after a build:
+//   node test/a2a-agent/agent.mjs [--port 9999] [--grpc-port 10000] [--profile full|plain]
+// `full` has all features; `plain` has neither streams nor push notifications, and requires an extension.
 import { a2aPlugin } from '@polyvac/a2a'
 import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs } from '@polyvac/core'
@@ -22,7 +23,7 @@ await tasks.open()
 const app = Fastify({ logger: { level: 'warn' }, forceCloseConnections: true })
 app.addHook('onClose', () => tasks.close())
 await app.register(a2aPlugin, {
-  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what a message tells it.' } }, streamInterpreter: steered }),
+  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what the id of a message selects.' } }, streamInterpreter: steered }),
   tasks,
   rootRpc: true,
   unnamedCard: '1.0',

@@ -1,10 +1,10 @@
-// An agent that does what it is told: by the id of the message (the names of the A2A compatibility kit's scenarios), or by
-// `metadata.work` of the message, which tests of our own use.
+// An agent whose behaviour a message selects: by its id (a scenario of the A2A compatibility kit), or by its
+// `metadata.work`, which our tests use.
 import { setTimeout as delay } from 'node:timers/promises'
 
 const FILE = { bytes: Buffer.from('tck').toString('base64'), filename: 'output.txt', media_type: 'text/plain' }
 
-/** What there is to do. Each is an interpreter: `(question, vac, history, extra)`. */
+/** The behaviours by name. Each is an interpreter: `(question, vac, history, extra)`. */
 export const WORKS = {
   complete: async () => ({ answer: 'Hello from TCK' }),
   echo: async question => ({ answer: `You said: ${question}` }),
@@ -16,7 +16,7 @@ export const WORKS = {
   ask: async () => ({ input_required: 'What else is there to know?' }),
   authorize: async () => ({ auth_required: 'Sign in at https://example.com/sign-in' }),
   reject: async () => ({ answer: 'rejected', rejected: true }),
-  async fail () { throw new Error('told to fail') },
+  async fail () { throw new Error('failed on request') },
   async * stream () { yield 'Stream hello '; yield 'from TCK' },
   async * lifecycle () { yield 'Stream task lifecycle' },
   async * ordered () { yield 'Ordered output' },
@@ -26,7 +26,7 @@ export const WORKS = {
     await delay(50, undefined, { signal })
     yield 'chunk-2'
   },
-  /** Lasts `metadata.ms`, by default longer than the kit takes to subscribe again. */
+  /** Runs for `metadata.ms`, by default longer than the kit needs to subscribe again. */
   async * slow (_question, _vac, _history, { signal, message }) {
     const end = Date.now() + (Number(message?.metadata.ms) || Number(process.env.TCK_STREAMING_TIMEOUT ?? 2) * 2_000)
     for (let n = 1; Date.now() < end; n++) {
@@ -34,11 +34,11 @@ export const WORKS = {
       await delay(Math.min(100, Math.max(1, end - Date.now())), undefined, { signal })
     }
   },
-  /** What reached it, for tests to look at. */
+  /** Answers with its arguments, for tests to check. */
   report: async (question, vac, history, { files = [], data = [], message, contextId }) => ({ answer: JSON.stringify({ question, vac, history, files, data, message, contextId }) })
 }
 
-/** Prefixes of message ids, longer ones before those that they begin with. */
+/** Prefixes of message ids, each before its own prefixes. */
 const BY_ID = [
   ['tck-complete-task', 'complete'],
   ['tck-artifact-text', 'text'],

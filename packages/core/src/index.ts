@@ -5,7 +5,7 @@ export type { Vacs, VacsOptions, VacParts } from './vacs.js'
 export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './interpreter.js'
-export { isAnswer } from './vac.js'
+export { isAnswer } from './interpreter-chunk.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, CallTool } from './vac.js'
 export type { Log } from './log.js'
 export { collect } from './run-interpreter.js'

@@ -1,6 +1,6 @@
 import { VacInvalidResultError } from './errors.js'
 import { isRecord } from './is-record.js'
-import type { Progress } from './vac.js'
+import type { Answer, Chunk, Progress } from './vac.js'
 
 const HEARTBEAT = /^\[\[HEARTBEAT\]\](.*)\[\[\/HEARTBEAT\]\]$/s
 
@@ -24,4 +24,9 @@ export function toChunk (vac: string, value: unknown): string | Progress | undef
 export function isAnswerObject (value: unknown): boolean {
   return typeof value === 'object' && value !== null &&
     ('answer' in value || 'input_required' in value || 'auth_required' in value || 'output' in value || 'source_documents' in value)
+}
+
+/** Whether a chunk is the final Answer. */
+export function isAnswer (chunk: Chunk): chunk is Answer {
+  return typeof chunk === 'object' && 'answer' in chunk
 }

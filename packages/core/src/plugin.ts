@@ -27,8 +27,7 @@ export {
   schemaValidator, problemsOf, InvalidRequestError, MAX_PROBLEMS, NOT_BLANK, type RequestProblem
 } from './validation.js'
 export { failureOf, retryAfter, type Failure } from './error-body.js'
-export { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
-export { parseJson } from './json-body.js'
+export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
 export { nearest, quoteName, suggestion } from './names.js'
 export { isRecord } from './is-record.js'
 export { packageVersion } from './package-version.js'

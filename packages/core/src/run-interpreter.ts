@@ -1,6 +1,6 @@
 import { normaliseAnswer } from './answer.js'
 import { Deadline } from './deadline.js'
-import { isAnswerObject, toChunk } from './interpreter-chunk.js'
+import { isAnswer, isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
@@ -9,7 +9,7 @@ import {
 } from './errors.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import { isAnswer, type Answer, type CallTool, type Chunk, type VacCall } from './vac.js'
+import type { Answer, CallTool, Chunk, VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {

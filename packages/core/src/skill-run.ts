@@ -23,7 +23,7 @@ export function streamSettings (input: unknown): StreamSettings {
 export function questionOf (input: QueryInput & StreamInput):
 { question: string, history: ChatTurn[], extra: Record<string, unknown> } {
   const { query, chat_history: history, stream_settings: _settings, ...extra } = input
-  return { question: query.trim(), history: normaliseHistory(history), extra }
+  return { question: query.trim(), history: history === undefined ? [] : normaliseHistory(history), extra }
 }
 
 /** Result of `vac_query_<vac>`: further keys of the interpreter are metadata. */

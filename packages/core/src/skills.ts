@@ -149,10 +149,11 @@ const compiled = new Map<SkillKind, TypeCheck<TObject>>()
 export function inputProblems (kind: SkillKind, input: unknown): RequestProblem[] {
   let check = compiled.get(kind)
   if (check === undefined) compiled.set(kind, check = TypeCompiler.Compile<TObject>(SKILLS[kind].input))
-  const problems = problemsOf(check, input, 'input')
-  if (problems.length > 0 || kind === 'memory') return problems
+  if (!check.Check(input)) return problemsOf(check, input, 'input')
+  const { chat_history: history } = input as QueryInput
+  if (kind === 'memory' || history === undefined) return []
   try {
-    normaliseHistory((input as QueryInput).chat_history)
+    normaliseHistory(history)
     return []
   } catch (err) {
     return [{ path: 'input/chat_history', message: (err as Error).message }]

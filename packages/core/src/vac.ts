@@ -35,11 +35,6 @@ export interface Progress {
  */
 export type Chunk = string | Progress | Answer
 
-/** Whether a chunk is the final Answer. */
-export function isAnswer (chunk: Chunk): chunk is Answer {
-  return typeof chunk === 'object' && 'answer' in chunk
-}
-
 /** One question to a VAC, the same in every protocol. */
 export interface VacCall {
   readonly question: string

@@ -1,7 +1,7 @@
 import { createError } from './create-error.js'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
-import { isTooDeep, MAX_BODY_DEPTH } from './body-depth.js'
+import { isTooDeep, MAX_BODY_DEPTH } from './json-body.js'
 import { BodyTooDeepError } from './errors.js'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchemaCompiler } from 'fastify'

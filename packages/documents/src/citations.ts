@@ -1,17 +1,17 @@
-/** Longest citation waited for, in characters, such as " [1, 2, 3]"; longer brackets are text. */
+/** Longest citation, in characters, such as " [1, 2, 3]"; longer brackets are text. */
 const MAX_CITATION = 24
 
 /**
- * Reads a model's text as it comes and keeps its citations true: a number that no passage has is taken out, the others
- * are renumbered in the order they are first used, so that `[n]` is the n-th passage of `cited`. Code is left alone.
+ * Corrects the citations in a model's text as it comes: numbers of passages that do not exist are removed, the others
+ * are renumbered in the order of their first use, so that `[n]` is the n-th passage of `cited`. Code is not changed.
  */
 export class Citations {
-  /** Passages cited so far, as indexes into those given to the model, in the order of their new numbers. */
+  /** Passages cited so far, as indexes into the model's passages, in the order of their new numbers. */
   readonly cited: number[] = []
-  /** Citations of passages that do not exist. */
+  /** The number of removed citations. */
   removed = 0
   readonly #passages: number
-  /** What may be the beginning of a citation: spaces, then "[", digits and commas. */
+  /** A possible beginning of a citation: spaces, then "[", digits and commas. */
   #held = ''
   #ticks = 0
   #code: 'inline' | 'block' | undefined
@@ -20,14 +20,14 @@ export class Citations {
     this.#passages = passages
   }
 
-  /** The text that can go out now; what may be the beginning of a citation is held back until that is clear. */
+  /** Returns the text that can be sent now; a possible beginning of a citation is held back. */
   push (text: string): string {
     let out = ''
     for (const character of text) out += this.#next(character)
     return out
   }
 
-  /** What was held back at the end. */
+  /** Returns the text that was held back at the end. */
   end (): string {
     const held = this.#held
     this.#held = ''
@@ -74,10 +74,10 @@ export class Citations {
   #checked (citation: string): string {
     const numbers = (citation.match(/\d+/g) ?? []).map(Number)
     if (numbers.length === 0) return citation
-    const known = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
+    const valid = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
     this.removed += numbers.filter(number => number < 1 || number > this.#passages).length
-    if (known.length === 0) return ''
-    return citation.slice(0, citation.indexOf('[')) + known.map(number => {
+    if (valid.length === 0) return ''
+    return citation.slice(0, citation.indexOf('[')) + valid.map(number => {
       if (!this.cited.includes(number - 1)) this.cited.push(number - 1)
       return `[${this.cited.indexOf(number - 1) + 1}]`
     }).join('')

@@ -3,8 +3,9 @@ import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
 import { hasWeights, type WeightedMemory } from './term-weights.js'
 
 /**
- * Several knowledge stores as one: hits of all, best first; a document is read from the first store that has it. A
- * word weighs what it does in the store where it tells most.
+ * Combines several knowledge stores: hits of all, best first; a document is read from the first store that has it. The
+ * weight of a word is its highest one in any store.
+ * @example const memory = combineMemories([await openFolder({ path: 'docs' }), await openFolder({ path: 'notes' })])
  */
 export function combineMemories (memories: readonly Memory[]): Memory {
   const weighing = memories.filter(hasWeights)

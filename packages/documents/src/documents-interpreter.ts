@@ -9,16 +9,16 @@ import { readQuestion, type Question } from './question.js'
 import { retrieve, type Retrieval } from './retrieval.js'
 
 export interface DocumentsInterpreterOptions {
-  /** Passages an answer is made from, 1 to 100. Default: the memory's own `k`, else 6. */
+  /** Passages for an answer, 1 to 100. Default: the memory's own `k`, otherwise 6. */
   readonly k?: number | undefined
   /**
-   * Score from which a passage answers a question, 0 to 1. Default 0.5: off-topic questions stay below 0.45, while 0.7,
-   * the default of a search, would leave some good answers out.
+   * Score from which a passage answers a question, 0 to 1. Default 0.5: off-topic questions score below 0.45, and 0.7,
+   * the default of a search, would exclude some good answers.
    */
   readonly threshold?: number | undefined
   /** Most sentences of an answer without a model. Default 4. */
   readonly maxSentences?: number | undefined
-  /** The port this service listens on, which `model: auto` skips. Default: the environment's PORT. */
+  /** The port of this service, which `model: auto` skips. Default: the environment's PORT. */
   readonly ownPort?: number | (() => number | undefined) | undefined
   /** Longest wait for each piece of a model's text, in ms. Default 60,000: local models take long to load. */
   readonly modelTimeoutMs?: number | undefined
@@ -36,13 +36,17 @@ export const DOCUMENTS_OPTIONS = {
 /** How an answer was made: the value of `metadata.mode`. */
 export type AnswerMode = 'extractive' | 'model' | 'extractive-fallback'
 
-/** Score from which a passage is worth showing to a model, which judges for itself. */
+/** Score from which a model gets a passage; it decides whether the passage answers the question. */
 const MODEL_THRESHOLD = 0.3
 
 /**
- * Answers questions from a memory, each statement cited. Without a model the answer is made of the documents' own
- * sentences; with `model` in the VAC's entry a language model words it, and where that fails before its first word the
- * sentences step in (`metadata.mode` says which). `[n]` in the text is `source_documents[n - 1]`.
+ * Answers questions from a memory and cites the source of each statement. Without a model the answer consists of
+ * sentences of the documents; with `model` in the VAC's entry a language model writes it, and where that fails before
+ * its first word the sentences are the fallback (see `metadata.mode`). `[n]` in the text is `source_documents[n - 1]`.
+ * @example
+ * const memory = await openFolder({ path: 'docs' })
+ * const docs = { streamInterpreter: documentsInterpreter(memory), memory }
+ * const vacs = createVacs({ vacs: ['docs'], parts: { docs } })
  */
 export function documentsInterpreter (memory: Memory, options: DocumentsInterpreterOptions = {}): Interpreter {
   const { threshold, maxSentences, modelTimeoutMs, ownPort, k = kOf(memory) } =
@@ -54,7 +58,7 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
     yield { progress: 0.05, message: 'reading the question' }
     const question = readQuestion(text, history)
     if (question.smallTalk) {
-      yield * whole(await introduction(memory, vac.display_name ?? vectorName))
+      yield * yieldWhole(await introduction(memory, vac.display_name ?? vectorName))
       return
     }
     const found = await retrieve(memory, question, k, threshold, signal)
@@ -77,7 +81,9 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
     async function * modelFirst (server: ModelServer, asked: Question, turns: readonly ChatTurn[], hits: readonly Hit[]):
     AsyncGenerator<InterpreterChunk, { reason: string } | undefined> {
       yield { progress: 0.6, message: `asking ${server.model}` }
-      const outcome: ModelAnswer = yield * answerWithModel({ server, question: asked.text, history: turns, hits, signal, timeoutMs: modelTimeoutMs })
+      const outcome: ModelAnswer = yield * answerWithModel({
+        server, question: asked.text, history: turns, hits, signal, timeoutMs: modelTimeoutMs
+      })
       if (outcome.answer === undefined) return { reason: outcome.reason }
       yield {
         answer: outcome.answer,
@@ -89,49 +95,53 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
   }
 }
 
-/** Passages an answer is made from, as the memory has it. */
+/** Passages for an answer, as the memory is configured. */
 function kOf (memory: Memory): number {
   return 'k' in memory && typeof memory.k === 'number' ? memory.k : FOLDER_OPTIONS.k.default
 }
 
-/** A model gets every passage of some relevance; what does not answer by itself may still help. */
-async function passagesFor (memory: Memory, found: Retrieval, question: Question, k: number, signal: AbortSignal): Promise<readonly Hit[]> {
+/** The passages for a model: also those that do not answer alone, but may help. */
+async function passagesFor (memory: Memory, found: Retrieval, question: Question, k: number,
+  signal: AbortSignal): Promise<readonly Hit[]> {
   if (found.hits.length >= k) return found.hits
   const more = await memory.search({ query: question.query, limit: k, threshold: MODEL_THRESHOLD / 2, signal })
-  const known = new Set(found.hits.map(hit => hit.content))
-  return [...found.hits, ...more.filter(hit => !known.has(hit.content))].slice(0, k)
+  const texts = new Set(found.hits.map(hit => hit.content))
+  return [...found.hits, ...more.filter(hit => !texts.has(hit.content))].slice(0, k)
 }
 
-function * extractive (question: Question, { hits, nearest, weights }: Retrieval, max: number, fallback: { reason: string } | undefined):
-Generator<InterpreterChunk> {
+function * extractive (question: Question, { hits, nearest, weights }: Retrieval, max: number,
+  fallback: { reason: string } | undefined): Generator<InterpreterChunk> {
   const mode: AnswerMode = fallback === undefined ? 'extractive' : 'extractive-fallback'
   const extracts = extract(question.text, hits, weights, max)
   if (extracts.length === 0) {
-    yield * whole(noAnswer(nearest, { mode, ...fallback }))
+    yield * yieldWhole(noAnswer(nearest, { mode, ...fallback }))
     return
   }
   const cited = [...new Set(extracts.map(({ hit }) => hit))]
   let answer = ''
   for (const [index, one] of extracts.entries()) {
-    const chunk = joint(extracts[index - 1], one) + shown(one, cited.indexOf(one.hit) + 1, extracts)
+    const chunk = separatorOf(extracts[index - 1], one) + textOf(one, cited.indexOf(one.hit) + 1, extracts)
     answer += chunk
     yield chunk
   }
   yield {
     answer,
     source_documents: cited.map(sourceDocument),
-    metadata: { mode, answered: true, score: cited[0]?.score, ...fallback, ...(question.borrowed === undefined ? {} : { follow_up: true }) }
+    metadata: {
+      mode, answered: true, score: cited[0]?.score, ...fallback, ...question.borrowed !== undefined && { follow_up: true }
+    }
   }
 }
 
-/** What stands between two extracts: sentences of one passage run on, everything else begins a paragraph or a line. */
-function joint (before: Extract | undefined, { unit, hit }: Extract): string {
+/** The text between two extracts: a space between sentences of one passage, otherwise a new line or paragraph. */
+function separatorOf (before: Extract | undefined, { unit, hit }: Extract): string {
   if (before === undefined) return ''
-  if (before.hit !== hit || unit.kind === 'code' || before.unit.kind === 'code' || before.unit.below !== undefined || unit.below !== undefined) return '\n\n'
+  const isBlock = (other: Extract['unit']): boolean => other.kind === 'code' || other.below !== undefined
+  if (before.hit !== hit || isBlock(unit) || isBlock(before.unit)) return '\n\n'
   return unit.kind === 'sentence' && before.unit.kind === 'sentence' ? ' ' : '\n'
 }
 
-function shown ({ unit, hit }: Extract, number: number, all: readonly Extract[]): string {
+function textOf ({ unit, hit }: Extract, number: number, all: readonly Extract[]): string {
   if (unit.kind === 'code') return `${unit.text}\n[${number}]`
   if (unit.below !== undefined) {
     return unit.below.startsWith('- ') ? `${unit.text}\n${unit.below} [${number}]` : `${unit.text}\n\n${unit.below}\n[${number}]`
@@ -142,12 +152,14 @@ function shown ({ unit, hit }: Extract, number: number, all: readonly Extract[])
 
 function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>): FinalAnswer {
   if (nearest === undefined) {
-    return { answer: 'The documents do not answer this: none of its words occur in them.', source_documents: [], metadata: { ...metadata, answered: false } }
+    const answer = 'The documents do not answer this: none of its words occur in them.'
+    return { answer, source_documents: [], metadata: { ...metadata, answered: false } }
   }
   const { source, heading, lines } = nearest.metadata
   const place = heading === undefined || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
+  const range = lines === undefined ? '' : `, ${/-/.test(String(lines)) ? 'lines' : 'line'} ${String(lines)}`
   return {
-    answer: `The documents do not answer this. The nearest they have is ${place}${lines === undefined ? '' : `, ${/-/.test(String(lines)) ? 'lines' : 'line'} ${String(lines)}`}.`,
+    answer: `The documents do not answer this. The nearest they have is ${place}${range}.`,
     source_documents: [],
     metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }
   }
@@ -166,7 +178,7 @@ async function introduction (memory: Memory, name: string): Promise<FinalAnswer>
   }
 }
 
-function * whole (final: FinalAnswer): Generator<InterpreterChunk> {
+function * yieldWhole (final: FinalAnswer): Generator<InterpreterChunk> {
   yield final.answer
   yield final
 }

@@ -2,13 +2,14 @@ import { setTimeout } from 'node:timers/promises'
 import type { ChatTurn, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
 import { EchoError } from './errors.js'
 
-/** Bounds of the caller's fields: anybody may send them. Values outside are brought to the nearest bound. */
+/** Bounds of the caller's fields, since any caller can send them. Values outside are set to the nearest bound. */
 const ECHO_LIMITS = { delayMs: 60_000, tokens: 100_000, error: 200 } as const
 
 /**
- * Says the question again, word by word: for trying out and testing a wire. The caller's further fields
- * `echo_delay_ms` (before each word), `echo_tokens` (so many numbered words in place of the question) and `echo_error`
- * (fail with this text after the last word) make it slow, long or faulty.
+ * Answers with the question, word by word: for tests of clients and protocols. The caller's further fields
+ * `echo_delay_ms` (wait before each word), `echo_tokens` (so many numbered words in place of the question) and
+ * `echo_error` (fail with this text after the last word) make it slow, long or faulty.
+ * @example const vacs = createVacs({ vacs: ['echo'], streamInterpreter: echoInterpreter })
  */
 export async function * echoInterpreter (question: string, vectorName: string, history: ChatTurn[], extra: InterpreterExtra):
 AsyncGenerator<InterpreterChunk, void> {
@@ -23,7 +24,9 @@ AsyncGenerator<InterpreterChunk, void> {
     answer += word
     yield word
   }
-  if (failure !== undefined && failure !== false && failure !== '') throw new EchoError(String(failure).slice(0, ECHO_LIMITS.error))
+  if (failure !== undefined && failure !== false && failure !== '') {
+    throw new EchoError(String(failure).slice(0, ECHO_LIMITS.error))
+  }
   yield { answer, source_documents: [], metadata: { mode: 'echo', turns: history.length } }
 }
 

@@ -1,6 +1,6 @@
 import { createError } from '@polyvac/core/plugin'
 
-/** The folder to index is not there, or is not a folder. Arguments: path, what is wrong. */
+/** The folder to index does not exist, or is not a folder. Arguments: path, reason. */
 export const FolderNotFoundError = createError<[string, string]>('DOCUMENTS_FOLDER_NOT_FOUND',
   "cannot index '%s': %s; set `path` to a folder that this process can read", 500)
 
@@ -15,15 +15,15 @@ export const InvalidOptionError = createError<[string]>('DOCUMENTS_INVALID_OPTIO
 export const IndexFileError = createError<[string, string]>('DOCUMENTS_INDEX_FILE',
   "cannot use the index file '%s': %s; set `indexFile` to a path that this process can write, or to ':memory:'", 500)
 
-/** The index file is a database, but not one of ours; the folder moves it aside. No argument. */
+/** The index file is a database of another program; the folder memory moves it aside. No argument. */
 export const IndexNotOursError = createError('DOCUMENTS_INDEX_NOT_OURS',
   'the index file is a database of another program; name another file', 500)
 
-/** A search or refresh came after `close()`. Argument: what was closed. */
+/** A search or refresh was called after `close()`. Argument: the folder. */
 export const ClosedError = createError<[string]>('DOCUMENTS_CLOSED',
   "'%s' is closed; open it again to search it", 503)
 
-/** A language model is needed and none is configured or found. Argument: what was looked at. */
+/** A language model is needed, and none is configured or found. Argument: the reason. */
 export const ModelNotFoundError = createError<[string]>('DOCUMENTS_MODEL_NOT_FOUND',
   'no language model: %s; set `openai: { base_url, model }` in the VAC or OPENAI_BASE_URL in the environment', 502)
 
@@ -31,5 +31,5 @@ export const ModelNotFoundError = createError<[string]>('DOCUMENTS_MODEL_NOT_FOU
 export const ModelFailedError = createError<[string, string]>('DOCUMENTS_MODEL_FAILED',
   "the language model at '%s' failed: %s; see the log, and check that server", 502)
 
-/** The error that `echo_error` asked for. Argument: its text. */
+/** The error of the caller's field `echo_error`. Argument: its text. */
 export const EchoError = createError<[string]>('DOCUMENTS_ECHO', 'echo was asked to fail: %s', 500)

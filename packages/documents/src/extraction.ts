@@ -6,25 +6,27 @@ import { stemsOf } from './terms.js'
 const SENTENCE_LENGTH = { min: 25, max: 420 } as const
 /** A shorter one that ends like a sentence may still be the answer, "It is blue.", in characters. */
 const MIN_SENTENCE_CHARS = 8
-/** Code blocks are shown whole or not at all; past this many characters, not at all. */
+/** Code blocks longer than this, in characters, are left out; they are never cut. */
 const MAX_CODE = 2_000
-/** A code block past this many characters is less likely to be the one asked for. */
+/** A code block longer than this, in characters, is less likely to answer. */
 const LONG_CODE = 700
-/** A sentence under this share of the best one's weight is left out. */
+/** Sentences below this share of the best one's weight are left out. */
 const WEAKEST_SHARE = 0.55
-/** Two sentences that share more than this part of their words say the same. */
+/** Two sentences that share more than this part of their words count as equal. */
 const SAME_SHARE = 0.6
-/** Weight of a question's word that stands in the headings above a sentence, not in it. */
+/** Weight of a question's word that is in the headings above a sentence, not in it. */
 const HEADING_SHARE = 0.5
-/** What a sentence is about stands at its beginning: a word of the question among its first ones counts more. */
+/** The topic of a sentence is at its beginning: words of the question among its first ones count more. */
 const OPENING_WORDS = 6
 const OPENING_BONUS = 1.2
 /** Code blocks in one answer. */
 const MAX_CODE_BLOCKS = 2
-/** Each further passage, in the order of the search, counts this much of the one before. */
+/** The weight of each further passage, as a share of the one before. */
 const NEXT_HIT_SHARE = 0.93
-/** A sentence that begins like this says little without the one before it. */
+/** A sentence that begins like this depends on the one before it. */
 const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
+/** A sentence that begins like this refers to another text. */
+const POINTS_ELSEWHERE = /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i
 /** Questions that code answers. */
 const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
 
@@ -41,8 +43,9 @@ interface Candidate extends Extract {
 }
 
 /**
- * The sentences of the hits that tell most about a question, at most `max`: grouped by passage, best passage first, in
- * the order of the text within it. `weights` says how much each word of the question tells.
+ * Selects the sentences of the hits with the highest weight for a question, at most `max`: grouped by passage, best
+ * passage first, in the order of the text within it.
+ * @param weights the weight of each word of the question, by stem
  */
 export function extract (question: string, hits: readonly Hit[], weights: ReadonlyMap<string, number>, max: number): Extract[] {
   const wantsCode = ASKS_FOR_CODE.test(question)
@@ -58,8 +61,9 @@ export function extract (question: string, hits: readonly Hit[], weights: Readon
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
     if (!chosen.some(other => repeats(candidate, other))) chosen.push(candidate)
   }
-  // one sentence alone is seldom an answer: the next one of the text goes with it
-  const next = chosen.length > 1 ? undefined : candidates.find(({ hit, order, unit }) => hit === best.hit && order === best.order + 1 && unit.kind !== 'row')
+  // one sentence is seldom an answer: the next one of the text is added
+  const follows = ({ hit, order, unit }: Candidate): boolean => hit === best.hit && order === best.order + 1 && unit.kind !== 'row'
+  const next = chosen.length > 1 ? undefined : candidates.find(follows)
   if (next !== undefined && max > 1) chosen.push(next)
   const rank = new Map<Hit, number>()
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
@@ -75,28 +79,28 @@ function candidatesOf (hit: Hit, weights: ReadonlyMap<string, number>, wantsCode
   const candidates: Candidate[] = []
   let before = 0
   for (const [order, raw] of unitsOf(hit.content).entries()) {
-    const unit = named(raw, headings.at(-1))
+    const unit = withHeading(raw, headings.at(-1))
     const stems = stemsOf(unit.text)
     const below = unit.below === undefined ? undefined : stemsOf(unit.below)
     const opening = stemsOf(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
-    let told = 0
+    let sum = 0
     for (const [stem, weight] of weights) {
-      if (stems.has(stem)) told += weight * (opening.has(stem) ? OPENING_BONUS : 1)
-      else if (near.has(stem)) told += weight * HEADING_SHARE
-      else if (below?.has(stem) === true) told += weight * HEADING_SHARE
-      else if (far.has(stem)) told += weight * HEADING_SHARE / 2
+      if (stems.has(stem)) sum += weight * (opening.has(stem) ? OPENING_BONUS : 1)
+      else if (near.has(stem)) sum += weight * HEADING_SHARE
+      else if (below?.has(stem) === true) sum += weight * HEADING_SHARE
+      else if (far.has(stem)) sum += weight * HEADING_SHARE / 2
     }
-    // the sentence after a telling one goes on about the same thing; a code block shows what it said
+    // the sentence after a relevant one has the same topic; a code block illustrates it
     const carried = unit.kind === 'code' ? 0.5 : 0.15
-    const weight = (told / total + before * carried) * shapeFactor(unit, order, wantsCode)
-    before = told / total
+    const weight = (sum / total + before * carried) * shapeFactor(unit, order, wantsCode)
+    before = sum / total
     if (fits(unit)) candidates.push({ unit, hit, order, stems, weight })
   }
   return candidates
 }
 
-/** "Default: 0" says nothing away from its heading. */
-function named (unit: Unit, heading: string | undefined): Unit {
+/** Prefixes a short item with its heading: "Default: 0" has no meaning without it. */
+function withHeading (unit: Unit, heading: string | undefined): Unit {
   const short = (unit.kind === 'item' || unit.kind === 'row') && unit.text.length < SENTENCE_LENGTH.min
   return short && heading !== undefined ? { ...unit, text: `${heading}: ${unit.text}` } : unit
 }
@@ -113,11 +117,11 @@ function shapeFactor (unit: Unit, order: number, wantsCode: boolean): number {
   const { kind, text, below } = unit
   if (kind === 'code') return (wantsCode ? 1 : 0.3) * (text.length > LONG_CODE ? 0.6 : 1)
   let factor = order === 0 ? 1.15 : LEANS_ON_THE_LAST.test(text) ? 0.8 : 1
-  if (text.endsWith('?') || /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i.test(text)) factor *= 0.4
+  if (text.endsWith('?') || POINTS_ELSEWHERE.test(text)) factor *= 0.4
   if (text.endsWith(':')) factor *= below === undefined ? 0.4 : hasCode(unit) ? (wantsCode ? 1.1 : 0.7) : 1
   if (below !== undefined && below.length > LONG_CODE) factor *= 0.7
   if (kind === 'row') factor *= 0.9
-  // a list of links or a table of contents names things and says nothing
+  // a list of links or a table of contents is not an answer
   if (!/[\p{Ll}\p{Lo}]{2,}\S*\s+\S+\s+\S+|[\p{Lo}]{6,}/u.test(text)) factor *= 0.5
   return factor
 }

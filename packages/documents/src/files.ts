@@ -12,14 +12,14 @@ export interface FoundFile {
   readonly mtime: number
 }
 
-/** Folders deeper than this are left out: a loop of mounts would otherwise never end. */
+/** Folders deeper than this are left out: a loop of mounts would never end. */
 const MAX_DEPTH = 64
-/** Folders and files looked at together. */
+/** Folders and files read at the same time. */
 const PARALLEL = 16
 
 const ALWAYS_IGNORED = ['node_modules']
 
-/** Every file of the folder that is to be indexed, by name. What is left out for its size or number goes to the log. */
+/** The files of the folder to index, by name. Files beyond the limits of size and number are logged. */
 export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
   const { root, log, maxFiles } = settings
   const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
@@ -46,7 +46,7 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
         const info = isFile || entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : undefined
         if (entry.isDirectory() || info?.isDirectory() === true) {
           const real = entry.isDirectory() ? path : await realpath(path)
-          // a link to a folder above itself would be walked without end
+          // a link to a parent folder would never end
           if (seen.has(real)) return
           seen.add(real)
           next.push({ path, source })
@@ -70,7 +70,7 @@ export async function listFiles (settings: FolderSettings, signal: AbortSignal):
   return files
 }
 
-/** The text of a file; undefined, with a log line, where it is gone or not text. Byte order mark and NULs are taken out. */
+/** The text of a file without byte order mark and NULs; undefined, with a log line, where it is gone or not text. */
 export async function readText (file: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings): Promise<string | undefined> {
   const bytes = await readBounded(file.path, settings.maxFileBytes).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') settings.log.warn({ source: file.source, code: error.code }, 'file cannot be read, left out')
@@ -81,11 +81,11 @@ export async function readText (file: Pick<FoundFile, 'path' | 'source'>, settin
     settings.log.warn({ source: file.source }, 'file left out: it is not text')
     return undefined
   }
-  // not fatal: one wrong byte should not cost a whole document
+  // not fatal: one invalid byte must not exclude a whole document
   return new TextDecoder('utf-8').decode(bytes).replaceAll('\0', ' ')
 }
 
-/** A file may grow between the look at its size and the reading of it. */
+/** Reads a file whose size may have changed since it was listed. */
 async function readBounded (path: string, maxBytes: number): Promise<Buffer | undefined> {
   const handle = await open(path)
   try {

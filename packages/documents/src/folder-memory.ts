@@ -16,14 +16,18 @@ import type { WeightedMemory } from './term-weights.js'
 export interface IndexStats {
   readonly files: number
   readonly passages: number
-  /** How long the last index or refresh took, in ms. */
+  /** Duration of the last index or refresh in ms. */
   readonly indexedInMs: number
 }
 
 /**
- * Opens a folder of documents as a memory. It resolves as soon as the index file is open; the first index runs on in
- * the background (`ready`). Fails at once where the folder is missing or a file (DOCUMENTS_FOLDER_NOT_FOUND), an option
- * is wrong, there is no SQLite driver, or a given `indexFile` cannot be used.
+ * Opens a folder of documents as a memory. It resolves when the index file is open; the first index runs in the
+ * background (`ready`).
+ * @throws DOCUMENTS_FOLDER_NOT_FOUND where the folder does not exist or is a file; DOCUMENTS_INVALID_OPTION;
+ * DOCUMENTS_INDEX_FILE where `indexFile` is set and cannot be used; SQLITE_DRIVER_MISSING
+ * @example
+ * const memory = await openFolder({ path: 'docs' })
+ * const hits = await memory.search({ query: 'how do I cancel a task?' })
  */
 export async function openFolder (options: FolderOptions): Promise<FolderMemory> {
   const settings = await folderSettings(options)
@@ -31,11 +35,11 @@ export async function openFolder (options: FolderOptions): Promise<FolderMemory>
   return new FolderMemory(settings, await openIndex(settings), options)
 }
 
-/** A folder of documents, indexed. Made by `openFolder`. */
+/** An indexed folder of documents, opened by `openFolder`. */
 export class FolderMemory implements Memory, WeightedMemory {
-  /** Settles with the first index. Until then a search waits. */
+  /** Settles with the first index. A search waits for it. */
   readonly ready: Promise<IndexStats>
-  /** Passages an answer is made from. */
+  /** Passages for an answer. */
   readonly k: number
   readonly #settings: FolderSettings
   readonly #onProgress: FolderOptions['onProgress']
@@ -58,38 +62,40 @@ export class FolderMemory implements Memory, WeightedMemory {
     this.#onProgress = onProgress
     this.k = settings.k
     this.ready = this.#first(signal)
-    // whoever waits for `ready` hears of a failure; nobody has to
+    // a failure that no caller awaits must not be an unhandled rejection
     this.ready.catch(() => undefined)
   }
 
-  /** Waits for the first index, then searches. Fails with DOCUMENTS_INVALID_SEARCH, or the signal's reason. */
+  /** Waits for the first index, then searches. @throws DOCUMENTS_INVALID_SEARCH, or the signal's reason */
   async search (query: MemoryQuery): Promise<Hit[]> {
     searchArguments(query)
     this.#assertOpen()
     await this.#whenReady(query.signal)
-    return (await this.#guarded(() => this.#index.search(query))).map(({ content, score, source, heading, first, last }) => ({
-      content, score, metadata: { source, heading: heading === '' ? source : heading, lines: first === last ? `${first}` : `${first}-${last}` }
-    }))
+    const found = await this.#repairing(() => this.#index.search(query))
+    return found.map(({ content, score, source, heading, first, last }) => {
+      const lines = first === last ? `${first}` : `${first}-${last}`
+      return { content, score, metadata: { source, heading: heading === '' ? source : heading, lines } }
+    })
   }
 
   async weights (query: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     await this.#whenReady(signal)
-    return await this.#guarded(() => this.#index.weights(query))
+    return await this.#repairing(() => this.#index.weights(query))
   }
 
   /** Every indexed file, by name; `uri` is its path in the folder. */
   async list (): Promise<MemoryDocument[]> {
     await this.#whenReady()
-    const sources = await this.#guarded(() => this.#index.sources())
+    const sources = await this.#repairing(() => this.#index.sources())
     return sources.map(source => ({ uri: source, name: source, mimeType: mimeTypeOf(source) }))
   }
 
-  /** The text of an indexed file as it is on disk now. Only what `list` names is read, so no path leads out. */
+  /** The current text of an indexed file. It reads only files of `list`, so that no path leads out of the folder. */
   async read (uri: string): Promise<string | undefined> {
     await this.#whenReady()
-    if (!await this.#guarded(() => this.#index.has(uri))) return undefined
+    if (!await this.#repairing(() => this.#index.has(uri))) return undefined
     const path = join(this.#settings.root, uri)
-    // what was a file when it was indexed may be a link by now
+    // a link may have replaced the file since it was indexed
     if (!await leadsInside(path, this.#settings.root)) return undefined
     return await readText({ source: uri, path }, this.#settings)
   }
@@ -99,7 +105,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     return { ...this.#index.stats(), indexedInMs: this.#indexedInMs, ready: this.#isReady }
   }
 
-  /** Brings the index up to the files. Calls during a refresh share the one after it. */
+  /** Updates the index from the files. Calls during a refresh share the next one. */
   refresh (): Promise<IndexStats> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError(this.#settings.root))
     if (this.#refreshing === undefined) {
@@ -113,7 +119,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     return this.#again
   }
 
-  /** Calls `listener` after every refresh that changed something. Returns the way to end that. */
+  /** Calls `listener` after every refresh that changed the index. Returns the function that stops it. */
   onChange (listener: (stats: IndexStats) => void): () => void {
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
@@ -141,8 +147,11 @@ export class FolderMemory implements Memory, WeightedMemory {
       const stats = await this.#refreshing
       const { root, extensions, log } = this.#settings
       log.info({ folder: root, ...stats }, 'documents indexed')
-      // every question would be told that the documents do not answer it
-      if (stats.files === 0) log.warn({ folder: root, extensions: [...extensions] }, 'no documents found: no file of the folder has one of the extensions and text in it')
+      // otherwise every question is answered with "the documents do not answer this"
+      if (stats.files === 0) {
+        const problem = 'no documents found: no file of the folder has one of the extensions and contains text'
+        log.warn({ folder: root, extensions: [...extensions] }, problem)
+      }
       return stats
     } catch (error) {
       if (!both.aborted) this.#settings.log.error({ err: error, folder: this.#settings.root }, 'the documents cannot be indexed')
@@ -177,8 +186,8 @@ export class FolderMemory implements Memory, WeightedMemory {
     return stats
   }
 
-  /** Runs a read of the index; a damaged file is made anew from the documents, and the read done again. */
-  async #guarded<T> (read: () => T): Promise<T> {
+  /** Runs a read of the index; a damaged file is rebuilt from the documents, and the read is repeated. */
+  async #repairing<T> (read: () => T): Promise<T> {
     const index = this.#index
     try {
       return read()
@@ -190,7 +199,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     }
   }
 
-  /** Searches that meet the damage together replace the index once. */
+  /** Concurrent searches that detect the damage replace the index once. */
   async #replaceIndex (damaged: PassageIndex, reason: Error): Promise<void> {
     if (this.#index === damaged) this.#replacing ??= this.#replace(damaged, reason).finally(() => { this.#replacing = undefined })
     await this.#replacing
@@ -198,14 +207,14 @@ export class FolderMemory implements Memory, WeightedMemory {
 
   async #replace (damaged: PassageIndex, reason: Error): Promise<void> {
     const { indexFile, log } = this.#settings
-    log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason: reason.message }, 'the index file is damaged and is made anew')
+    log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason: reason.message }, 'the index file is damaged and is rebuilt')
     await damaged.close()
     if (indexFile !== ':memory:') await moveAside(indexFile)
     this.#index = await openIndex(this.#settings)
     this.#fingerprint = undefined
   }
 
-  /** A first index that failed is no matter once a later refresh has succeeded. */
+  /** Once a later refresh has succeeded, a failed first index does not matter. */
   async #whenReady (signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     if (!this.#isReady) await (signal === undefined ? this.ready : unlessAborted(this.ready, signal))

@@ -7,7 +7,7 @@ import {
 } from '@polyvac/core/plugin'
 import { FolderNotFoundError, InvalidOptionError } from './errors.js'
 
-/** How far the first index, or a refresh, has come. `files` and `passages` are totals so far. */
+/** Progress of the first index or a refresh. `files` and `passages` are totals so far. */
 export interface IndexProgress {
   readonly files: number
   readonly done: number
@@ -25,23 +25,23 @@ export interface FolderOptions {
    */
   readonly ignore?: readonly string[] | undefined
   /**
-   * Where the index is kept between starts, or `:memory:`. Default: in `.polyvac` beside the folder; inside the folder
-   * where that holds the working directory. If the default place cannot be written the index is kept in memory, with a
-   * warning.
+   * The file of the index, which is kept between starts, or `:memory:`. Default: in `.polyvac` beside the folder;
+   * inside the folder where it contains the working directory. If that cannot be written, the index is kept in memory,
+   * with a warning.
    */
   readonly indexFile?: string | undefined
-  /** Passages an answer is made from, 1 to 100. Default 6. */
+  /** Passages for an answer, 1 to 100. Default 6. */
   readonly k?: number | undefined
   /** Follow changes of the files. Default true. */
   readonly watch?: boolean | undefined
-  /** How often files are looked at for changes where the system cannot report them, in ms, 100 or more. Default 3,000. */
+  /** Interval of checks for changes where the system does not report them, in ms, 100 or more. Default 3,000. */
   readonly pollMs?: number | undefined
-  /** A longer file is left out, with a log line: one huge dump would crowd out every document. Default 4 MiB. */
+  /** A longer file is left out, with a log line: one huge dump would dominate the results. Default 4 MiB. */
   readonly maxFileBytes?: number | undefined
-  /** Files past this count are left out, with a log line: a folder chosen by mistake may hold a disk. Default 50,000. */
+  /** Files past this count are left out, with a log line: a wrong path may name a whole disk. Default 50,000. */
   readonly maxFiles?: number | undefined
   readonly log?: Log | undefined
-  /** Ends the first index: `ready` fails with its reason, and so does every search until a `refresh()` succeeds. */
+  /** Aborts the first index: `ready` and every search reject with its reason until a `refresh()` succeeds. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined
 }
@@ -51,8 +51,8 @@ export interface FolderSettings {
   readonly extensions: ReadonlySet<string>
   readonly ignore: readonly string[]
   readonly indexFile: string
-  readonly indexFileGiven: boolean
-  /** What besides the files decides the index. */
+  readonly isIndexFileSet: boolean
+  /** A hash of the options that the index depends on. */
   readonly key: string
   readonly k: number
   readonly watch: boolean
@@ -82,7 +82,7 @@ function isExtensions (value: unknown): boolean {
   return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^\.[^./\\]+$/.test(extension))
 }
 
-/** Checks the options and the folder; fails at once, since nothing can be answered from a folder that is not there. */
+/** Checks the options and the folder. @throws DOCUMENTS_INVALID_OPTION, DOCUMENTS_FOLDER_NOT_FOUND */
 export async function folderSettings (options: FolderOptions): Promise<FolderSettings> {
   const { path, extensions, ignore, indexFile, k, watch, pollMs, maxFileBytes, maxFiles, log = silentLog } =
     readOptions(FOLDER_OPTIONS, options, InvalidOptionError, 'openFolder')
@@ -94,7 +94,7 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     extensions: new Set(lower),
     ignore,
     indexFile: indexFile === ':memory:' ? indexFile : resolve(indexFile ?? defaultIndexFile(root, key)),
-    indexFileGiven: indexFile !== undefined,
+    isIndexFileSet: indexFile !== undefined,
     key,
     k,
     watch,
@@ -111,7 +111,8 @@ async function realFolder (path: string): Promise<string> {
     if ((await stat(absolute)).isDirectory()) return await realpath(absolute)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new FolderNotFoundError(absolute, code === 'ENOENT' ? 'there is nothing of that name' : `it cannot be read (${code ?? 'unknown error'})`)
+    const reason = code === 'ENOENT' ? 'it does not exist' : `it cannot be read (${code ?? 'unknown error'})`
+    throw new FolderNotFoundError(absolute, reason)
   }
   throw new FolderNotFoundError(absolute, 'it is a file, not a folder')
 }

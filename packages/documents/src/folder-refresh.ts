@@ -4,9 +4,9 @@ import { listFiles, readText, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'
 
-/** Documents written together, in characters: enough to keep a transaction busy, little enough to hold. */
+/** Documents written together, in characters. */
 const BATCH_CHARACTERS = 128 * 1024
-/** Files read ahead of the one being written, so that the disk and the index work at the same time. */
+/** Files read ahead of the one being written, so that reading and indexing overlap. */
 const READ_AHEAD = 8
 
 export interface Refresh {
@@ -17,8 +17,8 @@ export interface Refresh {
 }
 
 /**
- * Brings an index up to the files of its folder: new and changed ones are read, cut and written, those that are gone
- * are removed. With the fingerprint of the last refresh, a folder that has not changed costs no more than its listing.
+ * Updates an index from the files of its folder: new and changed ones are read, split and written, missing ones are
+ * removed. With the fingerprint of the last refresh, an unchanged folder is only listed.
  */
 export async function refreshIndex (index: PassageIndex, settings: FolderSettings, signal: AbortSignal,
   last: string | undefined, onProgress: (progress: IndexProgress) => void): Promise<Refresh> {
@@ -55,14 +55,14 @@ async function * batches (index: PassageIndex, settings: FolderSettings, files: 
   for await (const { file, text } of readAhead(files, settings)) {
     signal.throwIfAborted()
     count++
-    // a file that is not text stays known, without passages, so that it is not read again at every look
+    // a file that is not text is recorded without passages, so that later refreshes do not read it again
     const hash = createHash('sha256').update(text ?? '').digest('base64url').slice(0, 16)
     const stamp = `${stampOf(file)}${hash}`
     if (stamps.get(file.source)?.endsWith(`:${hash}`) === true) {
       index.restamp(file.source, stamp)
       continue
     }
-    // cut when its turn comes: passages that wait would outlive the collector's young generation
+    // split when it is written: waiting passages would outlive the garbage collector's young generation
     documents.push({ source: file.source, stamp, passages: () => splitDocument(file.source, text ?? '') })
     characters += text?.length ?? 0
     if (characters >= BATCH_CHARACTERS) {
@@ -86,7 +86,7 @@ AsyncGenerator<{ file: FoundFile, text: string | undefined }> {
   for (const one of reading) yield await one
 }
 
-/** Size and time tell most changes; the hash behind them spares a rewrite where only the time changed. */
+/** Size and time show most changes; the hash after them avoids a rewrite where only the time changed. */
 function stampOf (file: FoundFile): string {
   return `${file.size}:${file.mtime}:`
 }

@@ -1,29 +1,29 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { FolderSettings } from './folder-options.js'
 
-/** Changes come in bursts (a checkout, an editor's save): wait until this long after the last one, in ms. */
+/** Changes come in bursts (a checkout, an editor's save): wait this long after the last one, in ms. */
 const QUIET_MS = 150
-/** But no longer than this, in ms. */
+/** Longest wait after the first change of a burst, in ms. */
 const MAX_WAIT_MS = 2_000
-/** A folder that takes long to look through is looked at less often, so that looking takes one part in this many. */
-const LOOKING_SHARE = 20
+/** Shortest pause after a check, as a multiple of its duration: a large folder is checked less often. */
+const CHECK_PAUSE_FACTOR = 20
 
 /**
- * Calls `changed` some time after files change. The system reports changes where it can (macOS, Windows); elsewhere, on
- * Linux above all, where Node would open one watch per folder, the caller is asked to look every `pollMs`. Returns the stop.
+ * Calls `refresh` after files changed. On macOS and Windows the system reports changes; elsewhere, above all on Linux,
+ * where Node opens one watch per folder, it calls `refresh` every `pollMs`. Returns the function that stops it.
  */
-export function watchFolder ({ root, pollMs, log }: FolderSettings, changed: () => Promise<unknown>): () => void {
+export function watchFolder ({ root, pollMs, log }: FolderSettings, refresh: () => Promise<unknown>): () => void {
   let stopped = false
   let timer: NodeJS.Timeout | undefined
   let firstChange = 0
   let watcher: FSWatcher | undefined
 
   let tookMs = 0
-  const look = (): void => {
+  const check = (): void => {
     firstChange = 0
     const started = Date.now()
-    changed().catch((error: unknown) => {
-      if (!stopped) log.warn({ err: error }, 'the folder cannot be looked at for changes')
+    refresh().catch((error: unknown) => {
+      if (!stopped) log.warn({ err: error }, 'the folder cannot be checked for changes')
     }).finally(() => {
       tookMs = Date.now() - started
       if (watcher === undefined) poll()
@@ -31,28 +31,28 @@ export function watchFolder ({ root, pollMs, log }: FolderSettings, changed: () 
   }
   const poll = (): void => {
     if (stopped) return
-    timer = setTimeout(look, Math.max(pollMs, tookMs * LOOKING_SHARE))
+    timer = setTimeout(check, Math.max(pollMs, tookMs * CHECK_PAUSE_FACTOR))
     timer.unref()
   }
-  const noted = (): void => {
+  const onChange = (): void => {
     const now = Date.now()
     if (firstChange === 0) firstChange = now
     clearTimeout(timer)
-    timer = setTimeout(look, Math.max(0, Math.min(QUIET_MS, firstChange + MAX_WAIT_MS - now)))
+    timer = setTimeout(check, Math.max(0, Math.min(QUIET_MS, firstChange + MAX_WAIT_MS - now)))
     timer.unref()
   }
 
   if (process.platform === 'darwin' || process.platform === 'win32') {
     try {
-      watcher = watch(root, { recursive: true, persistent: false }, noted)
+      watcher = watch(root, { recursive: true, persistent: false }, onChange)
       watcher.on('error', error => {
-        log.warn({ err: error }, 'changes are no longer reported; looking for them instead')
+        log.warn({ err: error }, 'the system no longer reports changes; polling instead')
         watcher?.close()
         watcher = undefined
         poll()
       })
     } catch (error) {
-      log.debug({ err: error }, 'changes cannot be reported here; looking for them instead')
+      log.debug({ err: error }, 'the system does not report changes here; polling instead')
     }
   }
   if (watcher === undefined) poll()

@@ -6,10 +6,11 @@ legend li link main map mark menu meta meter nav noscript object ol optgroup opt
 rp rt ruby s samp script section select slot small source span strong style sub summary sup svg table tbody td template
 textarea tfoot th thead time title tr track tt u ul var video wbr path g`.split(/\s+/))
 
-/** Elements whose text is not for readers. */
-export const SILENT_TAGS: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'svg', 'nav', 'iframe', 'select', 'button', 'textarea', 'datalist'])
+/** Elements without text for readers. */
+export const SILENT_TAGS: ReadonlySet<string> = new Set(`script style template noscript svg nav iframe select button
+textarea datalist`.split(/\s+/))
 
-/** Elements that begin a line of their own. */
+/** Elements that begin a new line. */
 export const BLOCK_TAGS: ReadonlySet<string> = new Set(`address article aside blockquote body br caption center dd details
 dialog div dl dt fieldset figcaption figure footer form header hr html li main ol p pre section summary table tbody tfoot
 thead tr ul`.split(/\s+/))

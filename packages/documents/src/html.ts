@@ -2,14 +2,14 @@ import { Parser } from 'htmlparser2'
 import { PassageBuilder, type Passage } from './passages.js'
 import { BLOCK_TAGS, SILENT_TAGS } from './html-tags.js'
 
-/** Elements after which the text goes on in a new paragraph. */
+/** Elements after which a new paragraph begins. */
 const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])
 
 /**
- * Cuts HTML into passages: `h1` to `h6` are the headings, scripts, styles and navigation are left out. Lists, code and
- * table rows come out in Markdown's form, so that an answer reads the same from either kind of file.
+ * Splits HTML into passages: `h1` to `h6` are the headings; scripts, styles and navigation are left out. Lists, code
+ * and table rows are converted to Markdown, so that answers look the same for both formats.
  */
-export function cutHtml (text: string): Passage[] {
+export function splitHtml (text: string): Passage[] {
   const page = new Page(text)
   const parser = new Parser({
     onopentag: name => { page.open(name, parser.startIndex) },
@@ -78,7 +78,7 @@ class Page {
     if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
   }
 
-  /** A blank line, but never two: blocks end and begin at the same place. */
+  /** Adds a blank line, but never two: one block ends where the next begins. */
   #paragraph (index: number): void {
     if (this.#written) this.#builder.line('', this.#lineAt(index))
     this.#written = false
@@ -125,7 +125,7 @@ class Page {
     this.#first = 0
   }
 
-  /** Ends the line of text being collected. A heading collects its own, across the blocks inside it. */
+  /** Ends the current line of text. A heading collects the text of the blocks inside it. */
   #flush (): void {
     if (this.#pre || this.#heading !== undefined) return
     const text = this.#text.trim()
@@ -139,7 +139,9 @@ class Page {
     this.#first = 0
   }
 
-  /** The line of an offset, from 1. Offsets only grow, but for small steps back, so the search walks from the last one. */
+  /**
+   * The line of an offset, from 1. Offsets grow, except for small steps back, so the search starts at the last line.
+   */
   #lineAt (index: number): number {
     while (this.#cursor > 0 && (this.#lineStarts[this.#cursor] as number) > index) this.#cursor--
     while ((this.#lineStarts[this.#cursor + 1] ?? Infinity) <= index) this.#cursor++

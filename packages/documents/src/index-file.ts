@@ -6,11 +6,11 @@ import { PassageIndex } from './passage-index.js'
 import type { FolderSettings } from './folder-options.js'
 
 /**
- * Opens the index of a folder. A file that is damaged, or no index of ours, is moved aside to `<file>.replaced`, never
- * deleted: somebody may have named the wrong file. The default place gives way to memory where it cannot be written.
+ * Opens the index of a folder. A file that is damaged, or that is not an index, is moved to `<file>.replaced` and not
+ * deleted: its path may be a mistake. Where the default file cannot be written, the index is kept in memory.
  */
 export async function openIndex (settings: FolderSettings): Promise<PassageIndex> {
-  const { indexFile, indexFileGiven, key, log } = settings
+  const { indexFile, isIndexFileSet, key, log } = settings
   if (indexFile === ':memory:') return await PassageIndex.open(indexFile, key)
   try {
     await mkdir(dirname(indexFile), { recursive: true })
@@ -18,8 +18,8 @@ export async function openIndex (settings: FolderSettings): Promise<PassageIndex
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
     if (!isFileProblem(code)) throw error
-    if (indexFileGiven) throw new IndexFileError(indexFile, code)
-    log.warn({ indexFile, code }, 'the index cannot be kept on disk and is made anew at every start; set indexFile')
+    if (isIndexFileSet) throw new IndexFileError(indexFile, code)
+    log.warn({ indexFile, code }, 'the index cannot be kept on disk and is rebuilt at every start; set indexFile')
     return await PassageIndex.open(':memory:', key)
   }
 }
@@ -29,7 +29,8 @@ async function openOrReplace (indexFile: string, { key, log }: FolderSettings): 
     return await PassageIndex.open(indexFile, key)
   } catch (error) {
     if (!isCorrupt(error) && !(error instanceof IndexNotOursError)) throw error
-    log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason: (error as Error).message }, 'the index file is not usable and is made anew')
+    const { message: reason } = error as Error
+    log.warn({ indexFile, movedTo: `${indexFile}.replaced`, reason }, 'the index file is not usable and is rebuilt')
     await moveAside(indexFile)
     return await PassageIndex.open(indexFile, key)
   }
@@ -41,5 +42,5 @@ export async function moveAside (indexFile: string): Promise<void> {
 }
 
 function isFileProblem (code: unknown): boolean {
-  return typeof code === 'string' && (/^E[A-Z]+$/.test(code) || /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code) || code === 'ERR_SQLITE_ERROR')
+  return typeof code === 'string' && /^(?:E[A-Z]+$|SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)|ERR_SQLITE_ERROR$)/.test(code)
 }

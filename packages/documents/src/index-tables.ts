@@ -2,10 +2,10 @@ import { IndexNotOursError } from './errors.js'
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { SPLITTER_VERSION } from './split-document.js'
 
-/** What besides the files decides the content of an index; another key empties it. */
+/** A hash of the options that the content of an index depends on; another key empties it. */
 export type IndexKey = string
 
-/** "PVDC", so that somebody else's database is never taken for an index of ours. */
+/** "PVDC": it distinguishes an index from databases of other programs. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables. */
 const TABLES_VERSION = 2
@@ -21,7 +21,7 @@ const TABLES = `
 `
 const DROP = ['meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
 
-/** Makes the tables, or empties those of another version or key. */
+/** Creates the tables, or empties those of another version or key. */
 export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
   const version = `${TABLES_VERSION}.${SPLITTER_VERSION}`
   database.transaction(() => {
@@ -36,8 +36,8 @@ export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
     }
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
     database.exec(TABLES)
-    // merging segments at every fourth commit, the default, costs a third of the time of a bulk load; past the crisis
-    // mark a whole level is merged in one go, which holds the event loop for 200 ms, so that is put out of reach
+    // the default, merging segments at every fourth commit, costs a third of the time of a bulk load; above the crisis
+    // mark a whole level is merged at once, which blocks the event loop for 200 ms, so the mark is set high
     database.exec("INSERT INTO term (term, rank) VALUES ('automerge', 16), ('crisismerge', 64)")
     const insert = database.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')
     insert.run('version', version)

@@ -1,3 +1,4 @@
+// The public API of @polyvac/documents: every export here is public and follows semantic versioning.
 export { openFolder } from './folder-memory.js'
 export type { FolderMemory, IndexStats } from './folder-memory.js'
 export type { FolderOptions, IndexProgress } from './folder-options.js'

@@ -1,10 +1,12 @@
-/** A text without its inline code, which stands in `code`: a NUL, its index and a NUL mark each place. */
+/** A text without its inline code, which is in `code`: a NUL, its index and a NUL mark each place. */
 export interface WithoutCode {
   readonly text: string
   readonly code: readonly string[]
 }
 
-/** Takes inline code out. Each run of backticks is closed by the next one of its length, found in one pass from the end. */
+/**
+ * Removes inline code. A run of backticks is closed by the next one of equal length, found in one pass from the end.
+ */
 export function takeCode (text: string): WithoutCode {
   if (!text.includes('`')) return { text, code: [] }
   const runs = Array.from(text.matchAll(/`+/g), ({ index, 0: { length } }) => ({ start: index, end: index + length, length }))
@@ -32,6 +34,6 @@ export function takeCode (text: string): WithoutCode {
 
 export function putBackCode (text: string, code: readonly string[]): string {
   if (code.length === 0) return text
-  // eslint-disable-next-line no-control-regex -- the marks made above; the texts of documents hold no NUL
+  // eslint-disable-next-line no-control-regex -- the marks of takeCode; texts of documents contain no NUL
   return text.replace(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] ?? '')
 }

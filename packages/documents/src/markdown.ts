@@ -15,14 +15,14 @@ const MDX_STATEMENT = /^(?:import\s.*from\s+['"]|import\s+['"]|export\s+(?:const
 /** Front matter that does not end within this many lines is text. */
 const MAX_FRONT_MATTER = 200
 
-/** What the end of a line leaves open. */
+/** The construct that is still open at the end of a line. */
 type Inside = 'comment' | 'tag' | undefined
 
-/** A longer heading is text by mistake, in characters: its beginning is kept as it is. */
+/** A longer heading, in characters, is a mistake: its beginning is kept unchanged. */
 const MAX_HEADING_CHARS = 1_000
 
-/** Cuts Markdown, or MDX, into passages. Front matter, comments and tags are no text; code stays as it is. */
-export function cutMarkdown (text: string, mdx = false): Passage[] {
+/** Splits Markdown, or MDX, into passages. Front matter, comments and tags are left out; code is kept unchanged. */
+export function splitMarkdown (text: string, mdx = false): Passage[] {
   const lines = text.split(/\r?\n/)
   const builder = new PassageBuilder()
   let fence: string | undefined
@@ -44,7 +44,7 @@ export function cutMarkdown (text: string, mdx = false): Passage[] {
       if (open !== null && !((open[1] as string)[0] === '`' && (open[2] as string).includes('`'))) {
         fence = open[1] as string
         const info = open[2] as string
-        // what follows the language in an info string is meant for tools
+        // the rest of an info string, after the language, is for tools
         builder.line(line.slice(0, line.length - info.length) + (/^\s*\S*/.exec(info) as RegExpExecArray)[0], number)
         builder.code(true)
         continue
@@ -91,7 +91,7 @@ function headingAt (lines: readonly string[], index: number): { level: number, t
   const next = lines[index + 1]
   if (first === undefined || next === undefined || (next.trimStart()[0] !== '=' && next.trimStart()[0] !== '-')) return undefined
   const underline = SETEXT_UNDERLINE.exec(next)
-  // only a paragraph of one line: a longer one above `---` is far more often a rule that lacks its blank line
+  // only a paragraph of one line: below a longer one `---` is usually a rule without its blank line
   if (underline === null || NOT_SETEXT_TEXT.test(line) || /^ {4}|^\t/.test(line)) return undefined
   if (index > 0 && (lines[index - 1] as string).trim() !== '' && !ATX_OPENING.test(lines[index - 1] as string)) return undefined
   return { level: (underline[1] as string)[0] === '=' ? 1 : 2, text: line.trim(), lines: 2 }
@@ -107,9 +107,9 @@ function atxHeading (line: string): { level: number, text: string } | undefined 
   return { level: (opening[1] as string).length, text: closed ? text.slice(0, end) : text }
 }
 
-/** A heading as people read it: no tags, links, emphasis, anchors or code marks. */
+/** A heading without tags, links, emphasis, anchors and code marks. */
 function plainHeading (text: string, mdx: boolean): string {
-  // no heading is so long; patterns that look for pairs would search it over and over
+  // not a real heading; the patterns below take quadratic time
   if (text.length > MAX_HEADING_CHARS) return text.slice(0, MAX_HEADING_CHARS)
   return stripTags(text, undefined, mdx).text
     .replace(/\s+/g, ' ')
@@ -123,7 +123,7 @@ function plainHeading (text: string, mdx: boolean): string {
     .trim()
 }
 
-/** Takes tags and comments out of a line, but not out of inline code; `Promise<string>` is no tag. */
+/** Removes tags and comments from a line, except in inline code; `Promise<string>` is not a tag. */
 function stripTags (line: string, inside: Inside, mdx: boolean): { text: string, inside: Inside } {
   let rest = line
   if (inside !== undefined) {

@@ -3,7 +3,7 @@ import { integer, type OptionRule } from '@polyvac/core/plugin'
 
 /** A model on an OpenAI-compatible server. */
 export interface ModelServer {
-  /** Up to and with `/v1`. */
+  /** The URL, including `/v1`. */
   readonly baseUrl: string
   readonly model: string
   readonly apiKey?: string | undefined
@@ -23,38 +23,39 @@ export const PORT: OptionRule<undefined> = {
   accepts: value => typeof value === 'function' || PORT_NUMBER.accepts(value)
 }
 
-/** Where `model: auto` looks on this machine: Ollama, LM Studio, llama.cpp, vLLM. */
+/** The local ports that `model: auto` tries: Ollama, LM Studio, llama.cpp, vLLM. */
 const LOCAL_PORTS = [11_434, 1_234, 8_080, 8_000] as const
-/** Longest wait for a server to list its models, in ms: one that may be there, and one that is configured. */
+/** Longest wait for a list of models, in ms: of a local server that may not exist, and of a configured one. */
 const PROBE_TIMEOUT_MS = 300
 const LIST_TIMEOUT_MS = 5_000
-/** A server found, or none found, is remembered this long, in ms. */
+/** Time in ms for which a server that was found, or the lack of one, is cached. */
 const FOUND_MS = 60_000
 const NOT_FOUND_MS = 10_000
-/** Longest list of models read, in bytes. */
+/** Longest list of models, in bytes. */
 const MAX_LIST_BYTES = 1024 * 1024
 
 const OPENAI = 'https://api.openai.com/v1'
 
-/** Whether a VAC's entry asks for a model. `extractive`, or nothing, does not. */
+/** Whether a VAC's entry names a model other than `extractive`. */
 export function wantsModel (vac: VacConfig): boolean {
   return (vac.model !== undefined && vac.model !== 'extractive' && vac.model !== '') || vac.openai?.model !== undefined
 }
 
 /**
- * The server and model a VAC's entry means: `openai: { base_url, api_key, model }`, else OPENAI_BASE_URL and
- * OPENAI_API_KEY; with `model: auto`, the first server of this machine that lists a model. Or the reason why there is none.
+ * The server and model of a VAC's entry: `openai: { base_url, api_key, model }`, otherwise OPENAI_BASE_URL and
+ * OPENAI_API_KEY; with `model: auto`, the first local server that lists a model. Returns the reason where there is
+ * none.
  */
 export async function findModel (vac: VacConfig, options: FindOptions): Promise<ModelServer | { reason: string }> {
   const { env } = process
   const named = vac.openai?.model ?? (vac.model === 'auto' || vac.model === 'extractive' ? undefined : vac.model)
-  const given = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
+  const configured = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
   const apiKey = vac.openai?.api_key ?? nonEmpty(env['OPENAI_API_KEY'])
-  const baseUrl = given ?? (named !== undefined && apiKey !== undefined ? OPENAI : undefined)
+  const baseUrl = configured ?? (named !== undefined && apiKey !== undefined ? OPENAI : undefined)
   if (baseUrl !== undefined) {
     if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }
     const trimmed = baseUrl.replace(/\/+$/, '')
-    const model = named ?? await remembered(trimmed, () => firstModel(trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
+    const model = named ?? await cached(trimmed, () => firstModel(trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
     return model === undefined ? { reason: 'no model is named, and the server lists none' } : { baseUrl: trimmed, model, apiKey }
   }
   if (vac.model !== 'auto') return { reason: 'no server is configured for the model' }
@@ -62,23 +63,23 @@ export async function findModel (vac: VacConfig, options: FindOptions): Promise<
   for (const port of LOCAL_PORTS) {
     if (port === ownPort) continue
     const local = `http://127.0.0.1:${port}/v1`
-    // whoever listens on a port of this machine is not thereby entitled to the key
-    const model = await remembered(local, () => firstModel(local, undefined, PROBE_TIMEOUT_MS, options.signal))
+    // without the key: any local program may listen on this port
+    const model = await cached(local, () => firstModel(local, undefined, PROBE_TIMEOUT_MS, options.signal))
     if (model !== undefined) return { baseUrl: local, model: named ?? model }
   }
   return { reason: 'no server was found on this machine' }
 }
 
-/** By base URL. Base URLs come from the configuration, so there are as many as VACs. */
-const memo = new Map<string, { model: string | undefined, until: number }>()
-const MAX_MEMO = 1_000
+/** By base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
+const cache = new Map<string, { model: string | undefined, until: number }>()
+const MAX_CACHED = 1_000
 
-async function remembered (baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
-  const known = memo.get(baseUrl)
-  if (known !== undefined && known.until > Date.now()) return known.model
+async function cached (baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
+  const entry = cache.get(baseUrl)
+  if (entry !== undefined && entry.until > Date.now()) return entry.model
   const model = await look()
-  if (memo.size >= MAX_MEMO) memo.clear()
-  memo.set(baseUrl, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
+  if (cache.size >= MAX_CACHED) cache.clear()
+  cache.set(baseUrl, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
   return model
 }
 
@@ -97,7 +98,7 @@ async function firstModel (baseUrl: string, apiKey: string | undefined, timeoutM
     const ids = (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string')
     return ids.find(id => !/embed|rerank|whisper|tts/i.test(id))
   } catch {
-    // nobody there, or somebody else: both mean that this is no model server. A caller who left is noticed by the next step
+    // no server, or not a model server. After an abort by the caller, throw its reason
     signal.throwIfAborted()
     return undefined
   }

@@ -11,18 +11,18 @@ export interface ModelStreamOptions {
   readonly signal: AbortSignal
   /** Longest wait for each piece of text, in ms. */
   readonly timeoutMs: number
-  /** Tries after the first, before any text has come. There is never one after it. */
+  /** Retries before the first text. There are none after it. */
   readonly retries: number
 }
 
-/** How a stream ended that is complete. Any other end, or none, is a failure: the text may be half. */
+/** Finish reasons of a complete stream. Any other end is a failure, since the text may be incomplete. */
 const COMPLETE: ReadonlySet<string> = new Set(['stop', 'length', 'tool-calls'])
 
-/** What a connection that never came about fails with. */
+/** Codes of connections that could not be opened. */
 const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
 const UNREACHABLE = 'the server cannot be reached'
 
-/** Why a model gave no whole answer, in words that hold nothing the server said. */
+/** Why a model returned no complete answer. The text contains nothing from the server. */
 export class ModelStreamError extends Error {
   constructor (readonly reason: string, options?: ErrorOptions) {
     super(reason, options)
@@ -30,13 +30,13 @@ export class ModelStreamError extends Error {
 }
 
 /**
- * Streams a model's text as it is made. Fails with ModelStreamError where the server fails, is cut off, or does not say
- * that it finished; with the signal's reason where the caller left. The connection is closed in either case.
+ * Streams a model's text as it comes. Fails with ModelStreamError where the server fails, the stream is cut off or has
+ * no finish reason, and with the signal's reason after an abort. It closes the connection in all cases.
  */
 export async function * streamModel ({ server, messages, signal, timeoutMs, retries }: ModelStreamOptions):
 AsyncGenerator<string, { finishReason: string }> {
   signal.throwIfAborted()
-  // loaded by need: most installations answer without a model, and the two packages take 100 ms to load
+  // loaded at first use: most installations answer without a model, and the two packages take 100 ms to load
   const [{ streamText }, { createOpenAICompatible }] = await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
@@ -52,11 +52,11 @@ AsyncGenerator<string, { finishReason: string }> {
     const { fullStream } = streamText({
       model: provider(server.model),
       messages: [...messages],
-      // they are the application's own, and those of an OpenAI client whose conversation is handed on
+      // system messages come from the application, or from the OpenAI client whose conversation is forwarded
       allowSystemInMessages: true,
       abortSignal: both,
       maxRetries: retries,
-      // the error arrives as a part of the stream as well; the default handler would print it
+      // the error is a part of the stream, too; the default handler prints it
       onError: () => {}
     })
     for await (const part of fullStream) {
@@ -64,7 +64,7 @@ AsyncGenerator<string, { finishReason: string }> {
       if (part.type === 'text-delta') {
         clearTimeout(timer)
         if (part.text !== '') yield part.text
-        // the time a slow reader takes is not the model's
+        // the time of a slow reader does not count
         timer = setTimeout(silence, timeoutMs)
       } else if (part.type === 'error') {
         throw new ModelStreamError(reasonOf(part.error), { cause: part.error })
@@ -85,17 +85,17 @@ AsyncGenerator<string, { finishReason: string }> {
   return { finishReason }
 }
 
-/** The kind of failure. The server's own words stay out: they may hold keys or prompts. */
+/** The kind of failure, without the server's text, which may contain keys or prompts. */
 function reasonOf (error: unknown): string {
   const { statusCode, lastError, name, message, cause, code } = error as
     { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
   if (lastError !== undefined) return reasonOf(lastError)
   if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}`
   if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
-  // Node refuses some ports, and names of several addresses fail, without a code
+  // Node refuses some ports, and host names with several addresses fail, without a code
   if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
   if (cause !== undefined && cause !== null) return reasonOf(cause)
-  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return 'the server sent something unreadable'
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return 'the server sent an unreadable response'
   if (error instanceof TypeError) return 'the connection broke'
   return 'the server reported an error'
 }

@@ -7,9 +7,9 @@ import { ModelStreamError, streamModel } from './model-stream.js'
 export interface OpenaiInterpreterOptions {
   /** Longest wait for each piece of text, in ms. Default 60,000. */
   readonly timeoutMs?: number | undefined
-  /** Tries after the first, before any text has come. Default 2. */
+  /** Retries before the first text. Default 2. */
   readonly retries?: number | undefined
-  /** The port this service listens on, which `model: auto` skips. Default: the environment's PORT. */
+  /** The port of this service, which `model: auto` skips. Default: the environment's PORT. */
   readonly ownPort?: number | (() => number | undefined) | undefined
 }
 
@@ -21,9 +21,12 @@ export const OPENAI_OPTIONS = {
 } satisfies OptionRules<OpenaiInterpreterOptions>
 
 /**
- * Hands a conversation on to an OpenAI-compatible server, as it is: `openai: { base_url, api_key, model }` of the VAC's
- * entry, else OPENAI_BASE_URL and OPENAI_API_KEY. A stream that is cut off fails (DOCUMENTS_MODEL_FAILED); it is never
- * taken for a whole answer.
+ * Forwards a conversation unchanged to an OpenAI-compatible server: `openai: { base_url, api_key, model }` of the VAC's
+ * entry, otherwise OPENAI_BASE_URL and OPENAI_API_KEY. A stream that is cut off fails (DOCUMENTS_MODEL_FAILED) and
+ * never counts as a complete answer.
+ * @example
+ * const entry = { model: 'qwen3', openai: { base_url: 'http://127.0.0.1:11434/v1' } }
+ * const vacs = createVacs({ vacs: { chat: entry }, streamInterpreter: openaiInterpreter() })
  */
 export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Interpreter {
   const { timeoutMs, retries, ownPort } = readOptions(OPENAI_OPTIONS, options, InvalidOptionError, 'openaiInterpreter')

@@ -7,17 +7,17 @@ import { indexText } from './terms.js'
 import type { Passage } from './passages.js'
 import type { MemoryQuery } from '@polyvac/core'
 
-/** A document as the index takes it. */
+/** A document for the index. */
 export interface IndexedDocument {
   /** Its name, unique in the index; the words of the name count as part of every passage. */
   readonly source: string
-  /** A function is called when the document's turn comes. */
+  /** A function is called when the document is written. */
   readonly passages: Iterable<Passage> | (() => Iterable<Passage>)
-  /** Changes whenever the document does; the index only keeps it, to be read back by `stamps()`. */
+  /** Changes with the document; the index stores it for `stamps()`. */
   readonly stamp?: string | undefined
 }
 
-/** A passage that was found. */
+/** A search hit. */
 export interface FoundPassage extends Passage {
   readonly source: string
   /** The share of the query's information found in the passage, its headings and its file's name, 0 to 1. */
@@ -25,14 +25,18 @@ export interface FoundPassage extends Passage {
 }
 
 /**
- * Every so many slices the write-ahead log is moved into the file, in a slice of its own: SQLite would do it within a
+ * After so many slices a separate slice makes a checkpoint of the write-ahead log: SQLite would make it within a
  * commit, which then takes twice as long.
  */
 const SLICES_PER_CHECKPOINT = 8
 
 /**
- * Passages in SQLite FTS5, searched by idf-weighted coverage and then BM25. All state is in the database, so several
- * processes may share one file; reads and writes are synchronous underneath, writes come in slices of about 10 ms.
+ * Passages in SQLite FTS5, searched by idf-weighted coverage and then BM25. All state is in the database, so that
+ * several processes can share one file. Reads and writes are synchronous; writes are split into slices of about 10 ms.
+ * @example
+ * const index = await PassageIndex.open(':memory:')
+ * await index.upsert([{ source: 'faq.md', passages: splitDocument('faq.md', text) }])
+ * const [best] = index.search({ query: 'cancel a task' })
  */
 export class PassageIndex {
   readonly #database: SqliteDatabase
@@ -49,12 +53,12 @@ export class PassageIndex {
   }
 
   /**
-   * Opens an index file, or `:memory:`. An older layout, or one made under another `key`, is emptied first. Fails with
-   * the driver's error where the file is no database, and with IndexNotOursError where it is somebody else's.
+   * Opens an index file, or `:memory:`. An older layout, or one with another `key`, is emptied first. Fails with the
+   * driver's error where the file is not a database, and with IndexNotOursError where it belongs to another program.
    */
   static async open (path: string, key: IndexKey = ''): Promise<PassageIndex> {
-    // a lost commit costs one file read again, so the index need not wait for the disk; a larger cache makes nothing
-    // faster that could be measured, since the system caches the file as well
+    // after a lost commit one file is read again, so commits need not wait for the disk; a larger cache is not
+    // measurably faster, since the system caches the file
     const database = await openDatabase(path, { synchronous: 'normal', cacheKib: 2_048 })
     try {
       migrateIndex(database, key)
@@ -66,7 +70,7 @@ export class PassageIndex {
     }
   }
 
-  /** Puts documents in, replacing those of the same source. Resolves to the number of passages written. */
+  /** Adds documents, and replaces those of the same source. Resolves to the number of passages written. */
   async upsert (documents: Iterable<IndexedDocument>, options: { signal?: AbortSignal | undefined } = {}): Promise<number> {
     const tally = { passages: 0 }
     await this.#write(this.#upsertSteps(documents, tally), options.signal)
@@ -77,13 +81,13 @@ export class PassageIndex {
     await this.#write(this.#removeSteps(sources), options.signal)
   }
 
-  /** Best passages first: by coverage, then BM25. Fails with DOCUMENTS_INVALID_SEARCH on an argument out of range. */
+  /** Best passages first: by coverage, then BM25. @throws DOCUMENTS_INVALID_SEARCH for an argument out of range */
   search (query: Omit<MemoryQuery, 'signal'>): FoundPassage[] {
     const { query: text, limit, threshold } = searchArguments(query)
     return rankPassages(this.#database, this.#weights, text, limit, threshold).flatMap(hit => this.#found(hit))
   }
 
-  /** The idf of every term of a query that counts, for weighing parts of a passage. */
+  /** The idf of the terms of a query, to weigh parts of a passage. */
   weights (query: string): ReadonlyMap<string, number> {
     return new Map(this.#weights.of(shorten(query)).map(({ stem, idf }) => [stem, idf]))
   }
@@ -98,7 +102,7 @@ export class PassageIndex {
     return new Map(rows.map(({ source, stamp }) => [source, stamp]))
   }
 
-  /** Every document that has text, by name. */
+  /** The documents with text, by name. */
   sources (): string[] {
     return this.#statements.sources.column<string>()
   }
@@ -107,12 +111,12 @@ export class PassageIndex {
     return this.#statements.passagesOf.column(source).length > 0
   }
 
-  /** Notes that a document is unchanged though its stamp is not. */
+  /** Sets the stamp of a document whose text is unchanged. */
   restamp (source: string, stamp: string): void {
     this.#statements.stampFile.run(stamp, source)
   }
 
-  /** Waits for a write in progress to reach the end of its slice. May be called twice. */
+  /** Waits for the current slice of a write. May be called twice. */
   async close (): Promise<void> {
     this.#closed = true
     await this.#writing.catch(() => undefined)
@@ -136,17 +140,17 @@ export class PassageIndex {
   * #upsertSteps (documents: Iterable<IndexedDocument>, tally: { passages: number }): Generator<void> {
     const { stampOfFile, deleteFile, insertFile, isFile, insertPassage, insertTerms, finishFile } = this.#statements
     for (const { source, passages, stamp = '' } of documents) {
-      // another process on the same file may have been faster
+      // another process may have written it already
       if (stamp !== '' && stampOfFile.get<{ stamp: string }>(source)?.stamp === stamp) continue
       yield * this.#removeSteps([source])
-      // the stamp comes last: a document whose writing was cut off by a crash is written again at the next start
+      // the stamp is set last: a document whose write was interrupted by a crash is written again at the next start
       deleteFile.run(source)
       const file = insertFile.run(source).lastInsertRowid
       const name = indexText(source.replace(/\.[^./]*$/, ''))
       let heading = ''
       let head = name
       for (const passage of typeof passages === 'function' ? passages() : passages) {
-        // ids are never given twice: without its row, the document has been taken over by another process
+        // ids are never reused: without its row, another process writes the document
         if (isFile.get(file) === undefined) break
         const { lastInsertRowid: id } = insertPassage.run(file, passage.heading, passage.first, passage.last, passage.content)
         if (passage.heading !== heading) {
@@ -165,7 +169,7 @@ export class PassageIndex {
   * #removeSteps (sources: Iterable<string>): Generator<void> {
     const { passagesOf, deleteTerms, deletePassage, deleteFile } = this.#statements
     for (const source of sources) {
-      // another process may be writing the document between two slices: it stops once its row is gone, and not before
+      // another process may write the document between two slices, until its row is deleted
       for (let ids = passagesOf.column<number>(source); ids.length > 0; ids = passagesOf.column<number>(source)) {
         for (const id of ids) {
           deleteTerms.run(id)
@@ -177,7 +181,7 @@ export class PassageIndex {
     }
   }
 
-  /** Nothing where another process has removed the passage since it was found. */
+  /** Empty where another process has deleted the passage since the search. */
   #found ({ id, score }: RankedPassage): FoundPassage[] {
     const row = this.#statements.passage.get<Passage & { source: string }>(id)
     return row === undefined ? [] : [{ ...row, score }]

@@ -1,4 +1,4 @@
-/** One heading's text, or a part of it: what is indexed, found and cited. */
+/** The text of one heading, or a part of it: the unit of index, search and citation. */
 export interface Passage {
   /** The headings above the text, outermost first, joined by " > "; empty before the first heading. */
   readonly heading: string
@@ -12,21 +12,21 @@ export interface Passage {
 const CUT_AT_BLANK = 1_200
 /** Past this many characters a passage ends at the next line end, blank or not: tables, logs. */
 const CUT_AT_LINE = 2_400
-/** A longer line is cut at a space: whole books are sometimes one line. */
+/** A longer line is split at a space: some books are one line. */
 const CUT_IN_LINE = 4_800
 
-/** Collects the lines of a document, in order, into passages. Code blocks are never cut. */
+/** Collects the lines of a document, in order, into passages. Code blocks are never split. */
 export class PassageBuilder {
   readonly #passages: Passage[] = []
   #path: { level: number, text: string }[] = []
   #heading = ''
-  /** The last heading while nothing has followed it yet. */
+  /** The last heading, while no text has followed it. */
   #bare: { level: number, text: string, line: number } | undefined
   #lines: { first: number, last: number, text: string }[] = []
   #size = 0
   #code = false
 
-  /** A heading of level 1 to 6. A heading of the same or a lower level ends those before it. */
+  /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
   heading (level: number, text: string, line: number): void {
     this.#end()
     this.#endBareHeading(level)
@@ -37,7 +37,7 @@ export class PassageBuilder {
     this.#bare = text === '' ? undefined : { level, text, line }
   }
 
-  /** A line of text; `last` where it spans several lines of the file. */
+  /** Adds a line of text; `last` is its last line where it spans several lines of the file. */
   line (text: string, first: number, last = first): void {
     if (text.trim() === '') {
       this.#blank(first)
@@ -55,7 +55,7 @@ export class PassageBuilder {
     this.#add(text, first, last)
   }
 
-  /** From here on (`true`) every line belongs to one code block, until `false`. */
+  /** Begins (`true`) or ends (`false`) a code block. */
   code (inside: boolean): void {
     this.#code = inside
   }
@@ -95,7 +95,7 @@ export class PassageBuilder {
     this.#size = 0
   }
 
-  /** A heading with nothing below it is a passage of its own, so that no text of the file is lost. */
+  /** Adds a heading without text as a passage, so that no text of the file is lost. */
   #endBareHeading (nextLevel: number): void {
     const bare = this.#bare
     this.#bare = undefined

@@ -1,12 +1,12 @@
 import { ENTITIES, ENTITY } from './entities.js'
 import { putBackCode, takeCode } from './inline-code.js'
 
-/** A piece of a passage that can stand in an answer. */
+/** A part of a passage that can be part of an answer. */
 export interface Unit {
   readonly kind: 'sentence' | 'item' | 'row' | 'code'
-  /** Ready to be shown: no link syntax, no emphasis; inline code kept; a code block with its fences. */
+  /** Without link syntax and emphasis, with inline code; a code block has its fences. */
   readonly text: string
-  /** A code block or list that this sentence introduces ("Run it like this:"), ready to be shown below it. */
+  /** A code block or list that this sentence introduces ("Run it like this:"). */
   readonly below?: string | undefined
 }
 
@@ -17,16 +17,16 @@ const RULE = /^\s*(?:[-*_]\s*){3,}$/
 const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 const CALLOUT = /^\s*\[!\w+\]\s*$/
 const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
-/** A list shown below its introduction, in characters. */
+/** Longest list that is kept with its introduction, in characters. */
 const MAX_LIST_BELOW = 420
-/** A longer list item is read sentence by sentence, in characters. */
+/** A longer list item, in characters, is split into sentences. */
 const MAX_ITEM = 300
-/** Ends of a word with a full stop that do not end a sentence. */
+/** Abbreviations: their full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
-// eslint-disable-next-line no-control-regex -- NUL marks code spans that were taken out; texts hold none
+// eslint-disable-next-line no-control-regex -- NUL marks removed code spans; texts contain none
 const SENTENCE_END = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
 
-/** Reads a passage as sentences, list items, table rows and code blocks, in order. */
+/** Splits a passage into sentences, list items, table rows and code blocks, in order. */
 export function unitsOf (content: string): Unit[] {
   const lines = content.split('\n')
   const units: Unit[] = []
@@ -102,16 +102,17 @@ function addItems (units: Unit[], lines: readonly string[], start: number): numb
   return index
 }
 
-/** A table row as a sentence: the first cell, then the others under their headings. */
+/** Adds table rows as sentences: the first cell, then the others with their headings. */
 function addRows (units: Unit[], header: readonly string[], rows: readonly string[]): void {
   for (const row of rows) {
     const [first = '', ...rest] = cellsOf(row)
-    const told = rest.map((cell, index) => ({ cell, title: header[index + 1] ?? '' })).filter(({ cell }) => cell !== '' && cell !== '-' && cell !== '–')
-    if (first === '' && told.length === 0) continue
-    const [only] = told
-    const text = told.length === 1 && only !== undefined
+    const cells = rest.map((cell, index) => ({ cell, title: header[index + 1] ?? '' }))
+      .filter(({ cell }) => cell !== '' && cell !== '-' && cell !== '–')
+    if (first === '' && cells.length === 0) continue
+    const [only] = cells
+    const text = cells.length === 1 && only !== undefined
       ? only.cell
-      : told.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')
+      : cells.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')
     units.push({ kind: 'row', text: first === '' ? text : text === '' ? first : `${first}: ${text}` })
   }
 }
@@ -122,13 +123,13 @@ function cellsOf (row: string): string[] {
 
 function dedent (code: string, indent: string, missingFence: string | undefined): string {
   const lines = code.split('\n').map(line => line.startsWith(indent) ? line.slice(indent.length) : line.trimStart())
-  // what follows the language in an info string is meant for tools
+  // the rest of an info string, after the language, is for tools
   lines[0] = (lines[0] as string).replace(FENCE_INFO, '$1')
   if (missingFence !== undefined) lines.push(missingFence)
   return lines.join('\n')
 }
 
-/** Markdown as people read it. What stands in inline code is left alone, and so is emphasis that does not end soon. */
+/** The text of Markdown without its syntax. Inline code is not changed, nor is emphasis that does not end soon. */
 export function plainText (markdown: string): string {
   const { text, code } = takeCode(markdown)
   const plain = text
@@ -147,7 +148,7 @@ export function plainText (markdown: string): string {
     .trim()
 }
 
-/** Cuts plain text into sentences; a full stop inside inline code or an abbreviation is none. */
+/** Splits plain text into sentences; full stops inside inline code and abbreviations do not end one. */
 export function sentencesOf (text: string): string[] {
   const { text: safe, code } = takeCode(text)
   const sentences: string[] = []

@@ -3,20 +3,20 @@ import { queryWords } from './terms.js'
 import { shorten } from './search-arguments.js'
 import { STOP_WORDS } from './stop-words.js'
 
-/** A question with fewer words than this that carry information borrows those of the last one. */
+/** A question with fewer informative words than this uses those of the last question, too. */
 const MIN_CONTENT_WORDS = 3
 
 const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
 cool great bye goodbye test ping yo there help who are what can do is up how`.split(/\s+/))
 
 export interface Question {
-  /** As asked. */
+  /** The text of the caller. */
   readonly text: string
-  /** What to look for: the question, with the last user turn behind it where it is a follow-up. */
+  /** The search query: the question, followed by the last user turn where it is a follow-up. */
   readonly query: string
-  /** The last user turn, where its words were borrowed. */
+  /** The last user turn, where its words are part of the query. */
   readonly borrowed?: string | undefined
-  /** Nothing to look for: a greeting, thanks, or no words at all. */
+  /** Not a question: a greeting, thanks, or a text without words. */
   readonly smallTalk: boolean
 }
 

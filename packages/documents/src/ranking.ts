@@ -1,21 +1,23 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { queryWords } from './terms.js'
 
-/** Document counts remembered; the memory is emptied when full, and after every change. */
+/** Cached document counts; the cache is emptied when full, and after every change. */
 const MAX_COUNTS = 10_000
-/** Words of a query that count, the rarest ones: a query has 2,000 characters, so this cuts off next to nothing. */
+/** Words of a query that are searched for, the rarest ones; few queries of 2,000 characters have more. */
 const MAX_TERMS = 200
-/** Thresholds tried before the caller's own, if that is lower: most searches find enough at the first, which is cheap. */
+/**
+ * Thresholds that are tried before a lower one of the caller: most searches find enough at the first, which is cheap.
+ */
 const EASY_THRESHOLDS = [0.7, 0.35]
-/** Floating point leaves a full match a hair below 1. */
+/** Rounding errors may leave a full match slightly below 1. */
 const EPSILON = 1e-9
 
 export interface WeightedTerm {
   readonly term: string
   readonly stem: string
   readonly idf: number
-  /** Passages that hold the term. */
-  readonly found: number
+  /** Number of passages that contain the term. */
+  readonly passages: number
 }
 
 export interface RankedPassage {
@@ -24,15 +26,15 @@ export interface RankedPassage {
 }
 
 export interface TermWeights {
-  /** The terms of a query that count, rarest first. */
+  /** The terms of a query, rarest first. */
   of (query: string): WeightedTerm[]
-  /** Passages in the index. */
+  /** Number of passages in the index. */
   count (): number
-  /** After a change. Changes by other processes are noticed on their own. */
+  /** Call it after a change. Changes by other processes are detected. */
   forget (): void
 }
 
-/** idf = ln(1 + (N - df + 0.5) / (df + 0.5)); a term the index does not know has df 0 and weighs most. */
+/** idf = ln(1 + (N - df + 0.5) / (df + 0.5)); a term that is not in the index has df 0 and the highest weight. */
 export function weighTerms (database: SqliteDatabase): TermWeights {
   const countTerm = database.prepare('SELECT count(*) FROM term WHERE term MATCH ?')
   const countAll = database.prepare('SELECT count(*) FROM passage')
@@ -41,7 +43,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   let total: number | undefined
   let version: number | undefined
 
-  const found = (term: string): number => {
+  const frequency = (term: string): number => {
     let count = counts.get(term)
     if (count === undefined) {
       count = countTerm.column<number>(quote(term))[0] ?? 0
@@ -71,28 +73,29 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const all = count()
       const terms = new Map<string, string>()
       for (const word of queryWords(query)) {
-        // a compound name that nobody wrote as one word may still be there in words: maxTasks, "max tasks"
-        const inWords = word.parts.length > 0 && found(word.text) === 0
-        for (const { stem, text } of inWords ? word.parts : [word]) if (!terms.has(stem)) terms.set(stem, text)
+        // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
+        const isSplit = word.parts.length > 0 && frequency(word.text) === 0
+        for (const { stem, text } of isSplit ? word.parts : [word]) if (!terms.has(stem)) terms.set(stem, text)
       }
       return [...terms].map(([stem, term]) => {
-        const df = Math.min(found(term), all)
-        return { term, stem, found: df, idf: Math.log(1 + (all - df + 0.5) / (df + 0.5)) }
+        const df = Math.min(frequency(term), all)
+        return { term, stem, passages: df, idf: Math.log(1 + (all - df + 0.5) / (df + 0.5)) }
       }).sort((a, b) => b.idf - a.idf || (a.term < b.term ? -1 : 1)).slice(0, MAX_TERMS)
     }
   }
 }
 
 /** The best passages for a query: by coverage, the share of the terms' idf found in a passage, then by BM25. */
-export function rankPassages (database: SqliteDatabase, weights: TermWeights, query: string, limit: number, threshold: number): RankedPassage[] {
+export function rankPassages (database: SqliteDatabase, weights: TermWeights, query: string, limit: number,
+  threshold: number): RankedPassage[] {
   const terms = weights.of(query)
   const total = terms.reduce((sum, term) => sum + term.idf, 0)
-  const known = terms.filter(term => term.found > 0)
-  if (known.length === 0) return []
+  const indexed = terms.filter(term => term.passages > 0)
+  if (indexed.length === 0) return []
   let covered = new Map<number, number>()
-  let lists = { essential: [] as WeightedTerm[], others: [] as WeightedTerm[] }
+  let lists: SplitTerms = { essential: [], others: [] }
   for (const floor of [...EASY_THRESHOLDS.filter(easy => easy > threshold), threshold]) {
-    lists = splitTerms(known, floor * total)
+    lists = splitTerms(indexed, floor * total)
     covered = coverage(database, lists, floor * total)
     if (covered.size >= limit) break
   }
@@ -100,20 +103,22 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights, qu
   return breakTies(database, scores, lists, limit)
 }
 
+interface SplitTerms { readonly essential: readonly WeightedTerm[], readonly others: readonly WeightedTerm[] }
+
 /**
- * Terms whose idf together stays below the floor cannot lift a passage over it on their own. So only the other,
- * essential ones, which are the rarest, need their whole lists read: every passage over the floor is in one of those.
+ * Terms whose idf together is below the floor cannot bring a passage above it. So only the lists of the other,
+ * essential terms, which are the rarest, are read in full: every passage above the floor is in one of them.
  */
-function splitTerms (known: readonly WeightedTerm[], floor: number): { essential: WeightedTerm[], others: WeightedTerm[] } {
-  let start = known.length
+function splitTerms (terms: readonly WeightedTerm[], floor: number): SplitTerms {
+  let start = terms.length
   for (let sum = 0; start > 1; start--) {
-    sum += (known[start - 1] as WeightedTerm).idf
+    sum += (terms[start - 1] as WeightedTerm).idf
     if (sum >= floor - EPSILON) break
   }
-  return { essential: known.slice(0, start), others: known.slice(start) }
+  return { essential: terms.slice(0, start), others: terms.slice(start) }
 }
 
-function coverage (database: SqliteDatabase, { essential, others }: { essential: readonly WeightedTerm[], others: readonly WeightedTerm[] }, floor: number): Map<number, number> {
+function coverage (database: SqliteDatabase, { essential, others }: SplitTerms, floor: number): Map<number, number> {
   const rows = database.prepare('SELECT rowid FROM term WHERE term MATCH ?')
   const sums = new Map<number, number>()
   for (const { term, idf } of essential) {
@@ -127,7 +132,8 @@ function coverage (database: SqliteDatabase, { essential, others }: { essential:
   return sums
 }
 
-function breakTies (database: SqliteDatabase, scores: RankedPassage[], { essential, others }: { essential: readonly WeightedTerm[], others: readonly WeightedTerm[] }, limit: number): RankedPassage[] {
+function breakTies (database: SqliteDatabase, scores: RankedPassage[], { essential, others }: SplitTerms,
+  limit: number): RankedPassage[] {
   if (scores.length === 0) return []
   scores.sort((a, b) => b.score - a.score)
   const last = (scores[Math.min(limit, scores.length) - 1] as RankedPassage).score
@@ -137,7 +143,10 @@ function breakTies (database: SqliteDatabase, scores: RankedPassage[], { essenti
   const rows = database.prepare('SELECT rowid AS id, bm25(term, 2.0, 1.0) AS rank FROM term WHERE term MATCH ?')
     .all<{ id: number, rank: number }>(others.length === 0 ? among : `(${among}) AND (${all})`)
   const ranks = new Map(rows.map(row => [row.id, row.rank]))
-  return near.sort((a, b) => Math.abs(b.score - a.score) > EPSILON ? b.score - a.score : (ranks.get(a.id) ?? 0) - (ranks.get(b.id) ?? 0) || a.id - b.id).slice(0, limit)
+  const rankOf = ({ id }: RankedPassage): number => ranks.get(id) ?? 0
+  const compare = (a: RankedPassage, b: RankedPassage): number =>
+    Math.abs(b.score - a.score) > EPSILON ? b.score - a.score : rankOf(a) - rankOf(b) || a.id - b.id
+  return near.sort(compare).slice(0, limit)
 }
 
 function quote (term: string): string {

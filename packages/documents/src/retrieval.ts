@@ -6,36 +6,40 @@ import { GENERAL_WORDS } from './stop-words.js'
 import { queryWords, stemsOf } from './terms.js'
 import { hasWeights } from './term-weights.js'
 
-/** What a memory holds about a question. */
+/** The search result for a question. */
 export interface Retrieval {
   /** Passages that answer, best first. */
   readonly hits: readonly Hit[]
-  /** The best passage of all, whether it answers or not. */
+  /** The best passage, also where it does not answer. */
   readonly nearest: Hit | undefined
-  /** How much each word of the question tells, by stem. */
+  /** The weight of each word of the question, by stem. */
   readonly weights: ReadonlyMap<string, number>
 }
 
-/** Passages looked at for each one used: many hold the words of a question, few are about it. */
+/** Passages compared for each one used: many contain the words of a question, few are about it. */
 const POOL = 5
-/** A word borrowed from the turn before counts this much of a word of the question itself; a general one too. */
+/** Weights of words of the previous turn, and of general words, as shares of a word of the question. */
 const BORROWED_SHARE = 0.5
 const GENERAL_SHARE = 0.5
-/** What a heading that says just what was asked adds to a passage's score when passages are put in order. */
+/** Added to the score of a passage whose heading, or file name, has exactly the words of the question. */
 const HEADING_BONUS = 0.6
 const NAME_BONUS = 0.15
 
-/** Searches for a question. A follow-up is searched together with what it borrows, its own words counting most. */
-export async function retrieve (memory: Memory, question: Question, k: number, threshold: number, signal: AbortSignal): Promise<Retrieval> {
+/** Searches for a question. In a follow-up, its own words weigh more than those of the turn before. */
+export async function retrieve (memory: Memory, question: Question, k: number, threshold: number,
+  signal: AbortSignal): Promise<Retrieval> {
   const limit = Math.min(MEMORY_DEFAULTS.maxLimit, k * POOL)
   const [found, idf] = await Promise.all([
     memory.search({ query: question.query, limit, threshold: 0, signal }), weightsOf(memory, question.query, signal)
   ])
-  const own = new Set(question.borrowed === undefined ? idf.keys() : queryWords(shorten(question.text.trim())).flatMap(word => [word, ...word.parts]).map(word => word.stem))
-  const shared = question.borrowed === undefined ? idf : new Map([...idf].map(([stem, weight]) => [stem, own.has(stem) ? weight : weight * BORROWED_SHARE]))
-  const scored = question.borrowed === undefined ? found : found.map(hit => ({ ...hit, score: share(shared, stemsOf(wholeText(hit))) }))
+  const isFollowUp = question.borrowed !== undefined
+  const own = isFollowUp ? wordStems(shorten(question.text.trim())) : undefined
+  const scale = (stem: string, weight: number): number => own === undefined || own.has(stem) ? weight : weight * BORROWED_SHARE
+  const shared = new Map([...idf].map(([stem, weight]) => [stem, scale(stem, weight)]))
+  const scored = isFollowUp ? found.map(hit => ({ ...hit, score: share(shared, stemsOf(wholeText(hit))) })) : found
   const weights = new Map([...shared].map(([stem, weight]) => [stem, GENERAL_WORDS.has(stem) ? weight * GENERAL_SHARE : weight]))
-  const ordered = scored.map(hit => ({ hit, rank: hit.score + aboutness(hit, weights) })).sort((a, b) => b.rank - a.rank).map(({ hit }) => hit)
+  const ordered = scored.map(hit => ({ hit, rank: hit.score + aboutness(hit, weights) }))
+    .sort((a, b) => b.rank - a.rank).map(({ hit }) => hit)
   return {
     hits: ordered.filter(hit => hit.score >= threshold).slice(0, k),
     nearest: scored.reduce<Hit | undefined>((best, hit) => best === undefined || hit.score > best.score ? hit : best, undefined),
@@ -43,13 +47,13 @@ export async function retrieve (memory: Memory, question: Question, k: number, t
   }
 }
 
-/** How far a passage is about the question, by its headings and its file's name, not only mentions its words. */
+/** How well the headings and the file name of a passage match the question. */
 function aboutness ({ metadata: { heading, source } }: Hit, weights: ReadonlyMap<string, number>): number {
   const headings = typeof heading === 'string' ? heading.split(' > ') : []
   let best = 0
   for (const [index, text] of headings.entries()) {
-    // as the question is read: a heading's function words are not what it is about
-    const stems = new Set(queryWords(text).flatMap(word => [word, ...word.parts]).map(word => word.stem))
+    // without the heading's function words, as for the question
+    const stems = wordStems(text)
     if (stems.size === 0) continue
     const precision = [...stems].filter(stem => weights.has(stem)).length / stems.size
     const depth = index === headings.length - 1 ? 1 : 0.5
@@ -58,14 +62,19 @@ function aboutness ({ metadata: { heading, source } }: Hit, weights: ReadonlyMap
   return HEADING_BONUS * best + NAME_BONUS * share(weights, stemsOf(typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''))
 }
 
+/** The stems of the words of a query, with those of the parts of compound names. */
+function wordStems (query: string): Set<string> {
+  return new Set(queryWords(query).flatMap(word => [word, ...word.parts]).map(word => word.stem))
+}
+
 function share (weights: ReadonlyMap<string, number>, stems: ReadonlySet<string>): number {
-  let told = 0
+  let matched = 0
   let total = 0
   for (const [stem, weight] of weights) {
     total += weight
-    if (stems.has(stem)) told += weight
+    if (stems.has(stem)) matched += weight
   }
-  return total === 0 ? 0 : told / total
+  return total === 0 ? 0 : matched / total
 }
 
 function wholeText ({ content, metadata: { heading = '', source = '' } }: Hit): string {

@@ -2,7 +2,7 @@ import type { MemoryQuery } from '@polyvac/core'
 import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
 import { InvalidSearchError } from './errors.js'
 
-/** Checks the arguments of a search and fills in the defaults; a longer query is cut at its last whole word. */
+/** Checks the arguments of a search and fills in the defaults; a longer query is cut after its last whole word. */
 export function searchArguments ({ query, limit = MEMORY_DEFAULTS.limit, threshold = MEMORY_DEFAULTS.threshold }:
 Omit<MemoryQuery, 'signal'>): { query: string, limit: number, threshold: number } {
   if (typeof query !== 'string') throw new InvalidSearchError('query', typeof query, 'a string')
@@ -15,7 +15,7 @@ Omit<MemoryQuery, 'signal'>): { query: string, limit: number, threshold: number 
   return { query: shorten(query), limit, threshold }
 }
 
-/** Cuts a text at its last whole word within the longest query: every word costs a look into the index. */
+/** Cuts a text after its last whole word within the longest query: every word costs a lookup in the index. */
 export function shorten (query: string): string {
   const { maxQueryLength } = MEMORY_DEFAULTS
   if (query.length <= maxQueryLength) return query

@@ -1,22 +1,25 @@
 import { extname } from 'node:path'
-import { cutHtml } from './html.js'
-import { cutMarkdown } from './markdown.js'
+import { splitHtml } from './html.js'
+import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
-/** Raised whenever the same file would be cut or worded differently: an older index is then built anew. */
+/** Raised when the same file gives other passages: older indexes are then rebuilt. */
 export const SPLITTER_VERSION = 3
 
-/** Cuts a document into passages; the file's extension decides how. What is not Markdown or HTML is plain text. */
+/**
+ * Splits a document into passages, by the extension of its file. Files other than Markdown and HTML are plain text.
+ * @example const passages = splitDocument('guide.md', '# Install\n\nRun npm install.')
+ */
 export function splitDocument (source: string, text: string): Passage[] {
   switch (extname(source).toLowerCase()) {
-    case '.md': case '.markdown': return cutMarkdown(text)
-    case '.mdx': return cutMarkdown(text, true)
-    case '.html': case '.htm': return cutHtml(text)
-    default: return cutText(text)
+    case '.md': case '.markdown': return splitMarkdown(text)
+    case '.mdx': return splitMarkdown(text, true)
+    case '.html': case '.htm': return splitHtml(text)
+    default: return splitText(text)
   }
 }
 
-function cutText (text: string): Passage[] {
+function splitText (text: string): Passage[] {
   const builder = new PassageBuilder()
   for (const [index, line] of text.split(/\r?\n/).entries()) builder.line(line, index + 1)
   return builder.finish()

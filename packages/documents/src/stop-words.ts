@@ -1,6 +1,6 @@
 /**
- * Words that carry no information in a question, in two parts: ordinary function words, and the words people ask
- * with. They count only where nothing else is left of a query ("what is this").
+ * Words without information in a question: function words, and words that questions begin with. They count only where a
+ * query has no other words ("what is this").
  */
 const FUNCTION_WORDS = `a an and any are as at be been being both but by for from had has have having he her here hers
 him his if in into is it its itself just more most no nor not of off on once only or other out over own same she so
@@ -15,6 +15,6 @@ there hello hi hey thanks thank`
 
 export const STOP_WORDS: ReadonlySet<string> = new Set(`${FUNCTION_WORDS} ${QUESTION_WORDS}`.split(/\s+/))
 
-/** Stems of words that fit many questions and tell little about any: they count less when passages are compared. */
+/** Stems of words that are part of many questions: they weigh less when passages are compared. */
 export const GENERAL_WORDS: ReadonlySet<string> = new Set(`set us make made work write run creat add support us provid
 allow happen option valu exampl differ own new app applic`.split(/\s+/))

@@ -1,8 +1,8 @@
 import type { Memory } from '@polyvac/core'
 
-/** A memory that can say how much each word of a query tells, so that sentences are weighed as passages are. */
+/** A memory that returns the weights of the words of a query, so that sentences are weighed like passages. */
 export interface WeightedMemory extends Memory {
-  /** idf by stem, for every term of the query that counts. */
+  /** idf by stem, for the terms of the query. */
   weights (query: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
 }
 

@@ -1,7 +1,7 @@
 import { stemmer } from 'stemmer'
 import { STOP_WORDS } from './stop-words.js'
 
-/** Scripts that put no spaces between words: their runs are cut into words first. */
+/** Scripts without spaces between words: their runs are split into words first. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const UNSPACED_RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー\p{M}]+/gu
 const NOT_ASCII = /[^\0-\x7f]/
@@ -9,14 +9,14 @@ const WORD = /[\p{L}\p{N}\p{M}_]+/gu
 const LATIN_MARKS = /[\u0300-\u036f]/g
 /** A name made of several words: `max_tasks`, `bodyLimit`, `HTTPServer`. */
 const IS_COMPOUND = /_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]/
-/** Where such a name shows itself in a text; looking for the whole name at once is ten times slower. */
+/** A part that only such names have; a pattern for the whole name is ten times slower. */
 const COMPOUND_SIGN = /_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]/g
 const NAME_REST = /[A-Za-z0-9_]*/y
 const SEAM = /_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 
-/** Longest word of a query or sentence that counts, in characters; longer ones are base64 or minified code. */
+/** Longest word of a query or sentence, in characters; longer ones are base64 or minified code. */
 const MAX_WORD = 64
-/** Stems remembered; the memory is emptied when full. */
+/** Cached stems; the cache is emptied when full. */
 const MAX_STEMS = 20_000
 
 let segmenter: Intl.Segmenter | undefined
@@ -24,17 +24,17 @@ const stems = new Map<string, string>()
 
 /** A word of a question. */
 export interface Word {
-  /** As written, in lower case: what the index is asked for. It stems on its own. */
+  /** In lower case, for the index, which has its own stemmer. */
   readonly text: string
-  /** What words of the same root share. */
+  /** Equal for words of the same root. */
   readonly stem: string
   /** The words of a compound name. */
   readonly parts: readonly Word[]
 }
 
 /**
- * A text as the term index takes it: as it is, since the index has a tokenizer and a stemmer of its own, with the parts
- * of compound names added (`max_tasks` is found by "max tasks") and spaces put into scripts that have none.
+ * A text for the term index, which has its own tokenizer and stemmer: the parts of compound names are added
+ * (`max_tasks` is found by "max tasks"), and spaces in scripts without them.
  */
 export function indexText (text: string): string {
   const ready = spaced(text)
@@ -52,7 +52,7 @@ export function indexText (text: string): string {
   return parts.size === 0 ? ready : `${ready}\n${[...parts].join(' ')}`
 }
 
-/** The distinct words of a query, stop words left out unless nothing else is left. */
+/** The distinct words of a query without stop words, unless it has no other words. */
 export function queryWords (query: string): Word[] {
   const words = new Map<string, Word>()
   const stops = new Map<string, Word>()
@@ -64,7 +64,7 @@ export function queryWords (query: string): Word[] {
   return [...(words.size > 0 ? words : stops).values()]
 }
 
-/** The distinct stems of a text, compound names whole and in parts. */
+/** The distinct stems of a text, of compound names and of their parts. */
 export function stemsOf (text: string): Set<string> {
   const found = new Set<string>()
   for (const raw of rawWords(text)) {

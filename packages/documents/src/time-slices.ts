@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * How long one piece of work may hold the event loop, in milliseconds. A commit comes on top, so this is well below the
- * 30 ms that a server's other requests should ever wait.
+ * Longest time in ms for which one slice may block the event loop. A commit adds to it, so it is well below the 30 ms
+ * that other requests should wait at most.
  */
 const SLICE_MS = 7
 
-/** Lets everything else that waits for the event loop go first. */
+/** Continues in the next turn of the event loop. */
 export async function nextTurn (): Promise<void> {
   await setImmediate()
 }
 
 /**
- * Runs the steps in slices, each wrapped by `slice` (a transaction, for example), and lets the event loop turn in
- * between. Fails with the signal's reason, between slices.
+ * Runs the steps in slices, each wrapped by `slice` (a transaction, for example), with a turn of the event loop in
+ * between. Rejects with the signal's reason between slices.
  */
 export async function inSlices (steps: Iterator<unknown>, slice: (work: () => boolean) => boolean, signal?: AbortSignal): Promise<void> {
   for (let done = false; !done;) {

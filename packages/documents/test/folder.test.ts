@@ -17,9 +17,9 @@ function warnings (): { lines: { message: string, [key: string]: unknown }[], lo
   return { lines, log: { debug () {}, info () {}, error () {}, warn (obj, message = '') { lines.push({ ...obj, message }) } } }
 }
 
-test('a missing folder, a file and wrong options are refused at once', async t => {
+test('a missing folder, a file and invalid options are refused at once', async t => {
   const path = await folderOf(t, { 'a.md': 'x' })
-  await t.rejects(openFolder({ path: join(path, 'nothing') }), { code: 'DOCUMENTS_FOLDER_NOT_FOUND', message: /nothing.*there is nothing of that name.*set `path`/ })
+  await t.rejects(openFolder({ path: join(path, 'nothing') }), { code: 'DOCUMENTS_FOLDER_NOT_FOUND', message: /nothing.*it does not exist.*set `path`/ })
   await t.rejects(openFolder({ path: join(path, 'a.md') }), { code: 'DOCUMENTS_FOLDER_NOT_FOUND', message: /it is a file/ })
   for (const bad of [{ k: 0 }, { k: 101 }, { maxFiles: 0 }, { maxFileBytes: NaN }, { pollMs: 1 }, { extensions: ['md'] }]) {
     await t.rejects(openFolder({ path, indexFile: ':memory:', ...bad }), { code: 'DOCUMENTS_INVALID_OPTION' })
@@ -27,14 +27,14 @@ test('a missing folder, a file and wrong options are refused at once', async t =
   await t.rejects(openFolder({ path, indexFile: join(path, 'a.md', 'x.db') }), { code: 'DOCUMENTS_INDEX_FILE' })
 })
 
-test('an empty folder is no error', async t => {
+test('an empty folder is not an error', async t => {
   const memory = await memoryOf(t, {})
   t.match(memory.stats(), { files: 0, passages: 0, ready: true })
   t.strictSame(await memory.search({ query: 'anything' }), [])
   t.strictSame(await memory.list(), [])
 })
 
-test('a folder in which nothing is found says so once, with what was looked for', async t => {
+test('a folder without documents is logged once, with the extensions', async t => {
   const { lines, log } = warnings()
   const memory = await memoryOf(t, { 'a.rst': 'Text.', 'empty.md': '' }, { log })
   await memory.refresh()
@@ -42,7 +42,7 @@ test('a folder in which nothing is found says so once, with what was looked for'
   t.match(lines[0], { folder: /docs$/, extensions: ['.html', '.md', '.mdx', '.txt'], message: /^no documents found/ })
 })
 
-test('a search before the first index waits for it, no longer than its signal', async t => {
+test('a search before the first index waits for it, until its signal fires', async t => {
   const path = await folderOf(t, GUIDE)
   const memory = await open(t, { path, indexFile: ':memory:' })
   t.equal(memory.stats().ready, false)
@@ -51,7 +51,7 @@ test('a search before the first index waits for it, no longer than its signal', 
   t.equal(memory.stats().ready, true)
 })
 
-test('a first index that was stopped is made up for by a refresh', async t => {
+test('a refresh replaces a first index that was aborted', async t => {
   const path = await folderOf(t, GUIDE)
   const controller = new AbortController()
   const memory = await open(t, { path, indexFile: ':memory:', signal: controller.signal })
@@ -105,7 +105,7 @@ test('more extensions are an option, and files past maxFiles are left out', asyn
   t.match(lines, [{ maxFiles: 2 }])
 })
 
-test('byte order marks, CRLF and wrong bytes do no harm', async t => {
+test('byte order marks, CRLF and invalid bytes are handled', async t => {
   const memory = await memoryOf(t, { 'a.md': Buffer.concat([Buffer.from('\ufeff# Über\r\n\r\nalpha '), Buffer.from([0xff, 0xfe]), Buffer.from(' omega\r\nend')]) })
   const [hit] = await memory.search({ query: 'alpha omega' })
   t.match(hit, { content: 'alpha \ufffd\ufffd omega\nend', metadata: { heading: 'Über', lines: '3-4' } })
@@ -159,7 +159,7 @@ test('a watched folder is followed', async t => {
   t.equal((await memory.search({ query: 'zebra' })).length, 1)
 })
 
-test('a folder that vanishes keeps its index and is noticed when it returns', async t => {
+test('the index of a deleted folder stays and is updated when the folder returns', async t => {
   const path = await folderOf(t, { 'a.md': 'walrus' })
   const memory = await open(t, { path, indexFile: ':memory:' })
   await memory.ready
@@ -171,7 +171,7 @@ test('a folder that vanishes keeps its index and is noticed when it returns', as
   t.equal(memory.stats().files, 1)
 })
 
-test('a damaged or foreign index file is moved aside and made anew', async t => {
+test('a damaged index file, or one of another program, is moved aside and rebuilt', async t => {
   const path = await folderOf(t, GUIDE)
   const kept = join(path, '..', 'kept')
   await mkdir(kept)
@@ -191,7 +191,7 @@ test('a damaged or foreign index file is moved aside and made anew', async t => 
   }
 })
 
-test('an index damaged while it is open is made anew', async t => {
+test('an index that is damaged while it is open is rebuilt', async t => {
   const path = await folderOf(t, Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${at}.md`, `Document ${at}: ${'some words of text '.repeat(20)}`])))
   const indexFile = join(path, '..', 'index.db')
   const first = await open(t, { path, indexFile })
@@ -203,10 +203,10 @@ test('an index damaged while it is open is made anew', async t => {
   const { lines, log } = warnings()
   const second = await open(t, { path, indexFile, log })
   t.equal((await second.search({ query: 'document 299' })).length, 1)
-  t.ok(lines.some(line => /anew/.test(line.message)))
+  t.ok(lines.some(line => /rebuilt/.test(line.message)))
 })
 
-test('other options make another index of the same file', async t => {
+test('other options empty the index of the same file', async t => {
   const path = await folderOf(t, { 'a.md': 'walrus', 'b.txt': 'zebra' })
   const indexFile = join(path, '..', 'index.db')
   const both = await open(t, { path, indexFile })
@@ -249,7 +249,7 @@ test('the default index is kept in .polyvac beside the folder', async t => {
   t.ok((await stat(join(path, '..', '.polyvac'))).isDirectory())
 })
 
-test('close may come twice, before the first index ends, and nothing works after it', async t => {
+test('close may be called twice and before the first index ends, and later calls fail', async t => {
   const path = await folderOf(t, GUIDE)
   const memory = await openFolder({ path, indexFile: ':memory:' })
   await Promise.all([memory.close(), memory.close()])

@@ -4,7 +4,7 @@ import { documentsInterpreter, echoInterpreter } from '../src/index.js'
 import { ask, extraOf } from './fixtures/ask.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 
-test('an answer is made of cited sentences, and [n] is the n-th source', async t => {
+test('an answer consists of cited sentences, and [n] is the n-th source', async t => {
   const { text, final, progress } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I cancel a task?')
   t.equal(final.answer, text)
   t.match(text, /^To cancel a task, post `tasks\/cancel` with the task's id\. \[1\] A task that has already ended cannot be canceled\. \[1\]/)
@@ -23,7 +23,7 @@ test('the answer comes sentence by sentence', async t => {
   t.ok(chunks.filter(chunk => typeof chunk === 'string').length >= 2)
 })
 
-test('a question how to run it gives the whole code block', async t => {
+test('a question about a command is answered with the whole code block', async t => {
   const { text } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I install and run it?')
   t.match(text, 'Run it with one command:\n\n```sh\nnpx polyvac ./docs\n```\n[1]')
 })
@@ -33,7 +33,7 @@ test('a table row reads as a sentence', async t => {
   t.match(text, '`max_tasks`: Default: 100000; Meaning: tasks kept in the store [1]')
 })
 
-test('what the documents do not answer is said plainly, with the nearest place', async t => {
+test('a question that the documents do not answer is answered with the nearest place', async t => {
   const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
   const { text, final } = await ask(interpreter, 'Which airline flies the longest task route?')
   t.match(text, /^The documents do not answer this\. The nearest they have is "Guide/)
@@ -42,7 +42,7 @@ test('what the documents do not answer is said plainly, with the nearest place',
   t.match((await ask(interpreter, 'zyxxy qwrt')).text, 'none of its words occur in them')
 })
 
-test('greetings and empty questions are told what to ask about', async t => {
+test('greetings and empty questions are answered with the topics', async t => {
   const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
   for (const question of ['hello', 'Hi!', '???', 'thank you', '']) {
     const { final } = await ask(interpreter, question, { vac: { display_name: 'Guides' } })
@@ -50,7 +50,7 @@ test('greetings and empty questions are told what to ask about', async t => {
   }
 })
 
-test('a follow-up with few words borrows from the last user turn', async t => {
+test('a follow-up with few words uses the words of the last user turn', async t => {
   const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
   const history = [{ role: 'user' as const, content: 'How do I cancel a task?' }, { role: 'assistant' as const, content: 'Post it.' }]
   const { text, final } = await ask(interpreter, 'and if it has already ended?', {}, history)
@@ -58,7 +58,7 @@ test('a follow-up with few words borrows from the last user turn', async t => {
   t.equal(final.metadata['follow_up'], true)
 })
 
-test('any memory will do, weights or not', async t => {
+test('memories with and without weights can be used', async t => {
   const hit: Hit = { content: 'Bread is baked at 230 degrees for forty minutes.', score: 0.9, metadata: { source: 'bread' } }
   const memory: Memory = { async search ({ threshold = 0.7 }) { return hit.score >= threshold ? [hit] : [] } }
   t.equal((await ask(documentsInterpreter(memory), 'How is bread baked?')).text, `${hit.content} [1]`)
@@ -69,14 +69,14 @@ test('an aborted signal ends an answer', async t => {
   await t.rejects(ask(interpreter, 'How do I cancel a task?', { signal: AbortSignal.abort(new Error('left')) }), { message: 'left' })
 })
 
-test('echo says the question word by word', async t => {
+test('echo answers with the question word by word', async t => {
   const { chunks, text, final } = await ask(echoInterpreter, 'one  two\nthree')
   t.equal(text, 'one  two\nthree')
   t.equal(final.answer, text)
   t.equal(chunks.length, 4)
 })
 
-test('echo makes tokens, fails and stops as asked, within bounds', async t => {
+test('echo makes tokens, fails and aborts as requested, within bounds', async t => {
   t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 3 })).text, 'token1 token2 token3')
   t.equal((await ask(echoInterpreter, 'x', { echo_tokens: 1e12 })).chunks.length, 100_001)
   t.equal((await ask(echoInterpreter, 'x', { echo_tokens: -5 })).text, '')
@@ -94,7 +94,7 @@ test('a short sentence may be the answer', async t => {
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': 'The password is hunter2.' })), 'What is the password?')).text, 'The password is hunter2. [1]')
 })
 
-test('questions and headings of any size and shape are answered in time that grows with them', async t => {
+test('questions and headings of any size and shape are answered in linear time', async t => {
   const words = Array.from({ length: 100_000 }, (_, i) => `w${i}`).join(' ')
   const memory = await memoryOf(t, { 'a.md': `# ${'['.repeat(60_000)}\n\nSome text.` })
   await ask(documentsInterpreter(memory), words)

@@ -24,7 +24,7 @@ function withoutEnvironment (t: Test): void {
   }
 }
 
-test('with a model the passages go in numbered and the text comes out as it is made, with true citations', async t => {
+test('a model gets numbered passages, and its text is streamed with correct citations', async t => {
   const server = await fakeOpenai(t, 'none', ['Post `tasks/cancel`', ' [2', '] or', ' not [', '9]', '.', ' See a[1].'])
   const { chunks, text, final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, vacFor(server.url))
   t.equal(text, 'Post `tasks/cancel` [1] or not. See a[2].')
@@ -76,7 +76,7 @@ for (const fault of ['hang', 'hang-late'] satisfies Fault[]) {
   })
 }
 
-test('a reader who stops reading closes the connection to the model', async t => {
+test('a reader that stops reading closes the connection to the model', async t => {
   const server = await fakeOpenai(t, 'hang-late')
   const answer = openaiInterpreter()(QUESTION, 'v', [], extraOf(vacFor(server.url))) as AsyncGenerator<InterpreterChunk>
   await answer.next()
@@ -84,14 +84,14 @@ test('a reader who stops reading closes the connection to the model', async t =>
   await server.closed
 })
 
-test('off-topic questions are not put to the model', async t => {
+test('off-topic questions are not sent to the model', async t => {
   const server = await fakeOpenai(t, 'none')
   const { text } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'capital of France', vacFor(server.url))
   t.match(text, /^The documents do not answer this/)
   t.equal(server.requests.length, 0)
 })
 
-test('openai hands the whole conversation on', async t => {
+test('openai forwards the whole conversation', async t => {
   const server = await fakeOpenai(t, 'none')
   const history = [{ role: 'system' as const, content: 'Be brief.' }, { role: 'user' as const, content: 'Hi' }, { role: 'assistant' as const, content: 'Hello' }]
   const { text, final } = await ask(openaiInterpreter(), 'Go on', vacFor(server.url, { model: 'other' }), history)
@@ -101,7 +101,7 @@ test('openai hands the whole conversation on', async t => {
   t.strictSame(server.requests[0]?.body.messages.map(message => message.content), ['Be brief.', 'Hi', 'Hello', 'Go on'])
 })
 
-test('auto takes the first model that the server lists and can talk', async t => {
+test('auto takes the first chat model that the server lists', async t => {
   withoutEnvironment(t)
   const server = await fakeOpenai(t, 'none')
   process.env['OPENAI_BASE_URL'] = server.url
@@ -110,14 +110,14 @@ test('auto takes the first model that the server lists and can talk', async t =>
   t.match(final.metadata, { mode: 'model', model: 'fake-model' })
 })
 
-test('a model without a server: documents answer and say so, openai fails', async t => {
+test('without a model server documents answers with a note, and openai fails', async t => {
   withoutEnvironment(t)
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'gpt-4o' } })
   t.match(final.metadata, { mode: 'extractive-fallback', reason: 'no server is configured for the model' })
   await t.rejects(ask(openaiInterpreter(), QUESTION, { vac: { model: 'gpt-4o' } }), { code: 'DOCUMENTS_MODEL_NOT_FOUND' })
 })
 
-test('a model server that is not there is said to be out of reach', async t => {
+test('a missing model server is reported as unreachable', async t => {
   const memory = await memoryOf(t, GUIDE)
   const free = createServer().listen(0, '127.0.0.1')
   await once(free, 'listening')
@@ -131,21 +131,21 @@ test('a model server that is not there is said to be out of reach', async t => {
   }
 })
 
-test('a long question reaches the model whole', async t => {
+test('a long question reaches the model uncut', async t => {
   const server = await fakeOpenai(t, 'none')
   const question = `How do I cancel a task?${' Please.'.repeat(1_000)}`
   await ask(documentsInterpreter(await memoryOf(t, GUIDE)), question, vacFor(server.url))
   t.equal(server.requests[0]?.body.messages.at(-1)?.content, question)
 })
 
-test('extractive, or no model at all, asks no server', async t => {
+test('without a model, or with extractive, no server is called', async t => {
   const server = await fakeOpenai(t, 'none')
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'extractive', openai: { base_url: server.url } } })
   t.equal(final.metadata['mode'], 'extractive')
   t.equal(server.requests.length, 0)
 })
 
-test('citations come out the same however the text is cut into tokens, and all of them are true', async t => {
+test('citations are the same for any split of the text into tokens, and all are correct', async t => {
   const part = fc.constantFrom('word', ' ', '[1]', '[2, 3]', '[9]', '[', ']', '`', '`a[1]`', '[link](x)', '\n', '[^2]', '.', ' [12')
   fc.assert(fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (parts, sizes) => {
     const whole = parts.join('')

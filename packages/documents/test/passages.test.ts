@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { splitDocument } from '../src/index.js'
 import { unitsOf } from '../src/prose.js'
 
-test('a passage is the text of one heading, with the lines it stands on', async t => {
+test('a passage is the text of one heading, with its lines', async t => {
   const passages = splitDocument('a.md', '# Guide\n\nFirst.\n\n## Cancel a task\n\nPost it.\nThen wait.\n')
   t.strictSame(passages, [
     { heading: 'Guide', first: 3, last: 3, content: 'First.' },
@@ -11,19 +11,19 @@ test('a passage is the text of one heading, with the lines it stands on', async 
   ])
 })
 
-test('front matter, comments and tags are no text, types and inline code are', async t => {
+test('front matter, comments and tags are left out, types and inline code are kept', async t => {
   const [passage, ...rest] = splitDocument('a.md', '---\ntitle: x\n---\n<!-- a\nb -->\n<div align="center">Hi <b>you</b></div>\nPromise<string> and `<div>`\n<img\n  src="a.png">done')
   t.equal(rest.length, 0)
   t.equal(passage?.content, 'Hi you\nPromise<string> and `<div>`\n\ndone')
   t.strictSame([passage?.first, passage?.last], [6, 9])
 })
 
-test('headings underlined, with links, tags, code and closing marks are read as people read them', async t => {
+test('underlined headings, and headings with links, tags, code and closing marks, become plain text', async t => {
   const headings = splitDocument('a.md', 'Title\n===\ntext\n\nSecond\n---\ntext\n\n### [Link](#x) **bold** `code` -&gt; <a id="x"></a> ###\ntext\n\n<h2 align="center">Html</h2>\ntext').map(passage => passage.heading)
   t.strictSame(headings, ['Title', 'Title > Second', 'Title > Second > Link bold code ->', 'Title > Html'])
 })
 
-test('a long text is cut at a blank line, but never inside a code block or between an introduction and its code', async t => {
+test('a long text is split at a blank line, but not inside a code block or between an introduction and its code', async t => {
   const code = '```js\n' + 'let a = 1\n\n'.repeat(400) + '```'
   const passages = splitDocument('a.md', `# T\n\n${'word '.repeat(260)}\n\nNext paragraph, then:\n\n${code}\n\nAfter.`)
   t.equal(passages.length, 3)
@@ -32,17 +32,17 @@ test('a long text is cut at a blank line, but never inside a code block or betwe
   t.equal(passages[2]?.content, 'After.')
 })
 
-test('a # inside a code block is no heading', async t => {
+test('a # inside a code block is not a heading', async t => {
   t.strictSame(splitDocument('a.md', '# A\n\n~~~sh\n# not a heading\n```\n~~~\n').map(passage => passage.heading), ['A'])
 })
 
-test('a code block keeps the language of its info string alone, in its place', async t => {
+test('a code block keeps only the language of its info string', async t => {
   const [passage] = splitDocument('a.md', 'Run:\n\n  ```sh norun: it installs\nnpm i\n  ```\n\n~~~ js {1,3}\nx\n~~~\n\n````\n````')
   t.equal(passage?.content, 'Run:\n\n  ```sh\nnpm i\n  ```\n\n~~~ js\nx\n~~~\n\n````\n````')
   t.strictSame([passage?.first, passage?.last], [1, 12])
 })
 
-test('text made to be slow to read is cut like any other', async t => {
+test('text designed for slow parsing is split in linear time', async t => {
   const parts = ['[', '![', '![](', '[](', '[a][', '[^', '<!--', '<div>', '<b>x</b>', '<', '<a ', '<http:', '`', '*a ', '_a ', '~~a ', '{#a} ', '#', '.', '---   ', '&amp;']
   const texts = [...parts.map(part => part.repeat(30_000)), `a${' '.repeat(60_000)}b`, `---${' '.repeat(60_000)}b`, Array.from({ length: 300 }, (_, at) => '`'.repeat(at + 1)).join(' ')]
   for (const text of texts) {
@@ -53,17 +53,17 @@ test('text made to be slow to read is cut like any other', async t => {
   t.pass(`${texts.length} texts`)
 })
 
-test('headings with brackets, closing marks and many spaces are read as people read them', async t => {
+test('headings with brackets, closing marks and many spaces become plain text', async t => {
   const read = (heading: string): string | undefined => splitDocument('a.md', `${heading}\n\ntext`)[0]?.heading
   t.strictSame(['# A #', '## A#', '### C# and F# ##', '#   A   B   ', '#A', '# [a] b', '# `<b>`', '# T {#id}', '# ![i](x) [a](b_(c)) d'].map(read),
     ['A', 'A#', 'C# and F#', 'A B', '', '[a] b', '<b>', 'T', 'a d'])
 })
 
-test('MDX loses its imports and components', async t => {
+test('imports and components of MDX are left out', async t => {
   t.equal(splitDocument('a.mdx', 'import { Tabs } from "x"\n\n# A\n\n<Tabs>Inside</Tabs>')[0]?.content, 'Inside')
 })
 
-test('HTML: headings, lists, code and tables come out in the form of Markdown, with true lines', async t => {
+test('HTML: headings, lists, code and tables are converted to Markdown, with correct lines', async t => {
   const html = '<html><head><title>Page</title><script>var x</script><style>b{}</style></head>\n<body>\n<h2>Run &amp; go</h2>\n<p>Start\nit with <code>run</code>.</p>\n<pre>a\n  b</pre>\n<ul><li>one</li><li>two</li></ul>\n<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>\n</body></html>'
   const [passage, ...rest] = splitDocument('a.html', html)
   t.equal(rest.length, 0)
@@ -78,7 +78,7 @@ test('empty files, files of blank lines and headings without text', async t => {
   t.strictSame(splitDocument('a.md', '# A\n\n## B\n'), [{ heading: 'A > B', first: 3, last: 3, content: 'B' }])
 })
 
-test('passages hold every line of a text once, in order, and their line ranges are true', async t => {
+test('passages contain every line of a text once, in order, with correct line ranges', async t => {
   const line = fc.oneof(
     fc.constantFrom('', '# One', '## Two', '### Three', '```', '~~~', '- item', 'ends with:', '| a | b |', '  indented', '> quote'),
     fc.stringMatching(/^[a-z ,.]{0,200}$/)
@@ -99,7 +99,7 @@ test('passages hold every line of a text once, in order, and their line ranges a
   }), { numRuns: 500 })
 })
 
-test('a line without an end is cut at spaces and keeps its number', async t => {
+test('an endless line is split at spaces and keeps its number', async t => {
   const passages = splitDocument('a.txt', 'word '.repeat(4_000))
   t.ok(passages.length > 3)
   t.ok(passages.every(passage => passage.first === 1 && passage.last === 1 && passage.content.length < 5_000))

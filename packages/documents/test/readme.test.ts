@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 
-test('the example of the README runs as it is', async t => {
+test('the example of the README runs', async t => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /```js\n([^]*?)```/.exec(readme) ?? []
   // inside the package, so that it finds itself by name

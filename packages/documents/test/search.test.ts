@@ -32,7 +32,7 @@ test('words of headings and file names count as found in the passage', async t =
   t.equal(index.search({ query: 'retry growing pauses tasks' })[0]?.score, 1)
 })
 
-test('question words do not count unless nothing else is left', async t => {
+test('question words count only in a query without other words', async t => {
   const index = await indexOf(t, TEXTS)
   t.equal(index.search({ query: 'please tell me what the windowsill is about' })[0]?.score, 1)
   t.ok(index.search({ query: 'the' }).length > 0)
@@ -51,12 +51,12 @@ test('scripts without spaces are searched by word', async t => {
   t.strictSame(index.search({ query: '犬' }), [])
 })
 
-test('accents and case make no difference', async t => {
+test('accents and case are ignored', async t => {
   const index = await indexOf(t, { 'a.md': 'Ein Café in ZÜRICH.' })
   for (const query of ['cafe zurich', 'CAFÉ zürich']) t.equal(index.search({ query })[0]?.score, 1, query)
 })
 
-test('nonsense finds nothing, exact text is found with a full score', async t => {
+test('nonsense finds nothing, exact text has the score 1', async t => {
   const index = await indexOf(t, TEXTS)
   t.strictSame(index.search({ query: 'xyzzy plugh frotz' }), [])
   t.strictSame(index.search({ query: 'the capital of France' }), [])
@@ -84,7 +84,7 @@ test('a query longer than 2,000 characters is cut', async t => {
   t.strictSame(index.search({ query: 'x'.repeat(100_000) }), [])
 })
 
-test('no query is syntax: every string is searched for, scores lie between 0 and 1 and at the threshold', async t => {
+test('a query is never parsed as syntax: any string can be searched, with scores from the threshold to 1', async t => {
   const index = await indexOf(t, TEXTS)
   const hostile = fc.constantFrom('"', '""', '*', ' NEAR ', 'NEAR(', ' AND ', ' OR ', ' NOT ', '^', ':', '{head}:', '-', '+', '(', ')', '\0', "'", ';--', 'cat', 'task', '\ud800', 'ﬁ', '_', '__')
   const query = fc.oneof(fc.string({ unit: 'binary' }), fc.array(hostile, { maxLength: 12 }).map(parts => parts.join('')))
@@ -94,7 +94,7 @@ test('no query is syntax: every string is searched for, scores lie between 0 and
   }), { numRuns: 500 })
 })
 
-test('a higher threshold only takes hits away', async t => {
+test('a higher threshold only removes hits', async t => {
   const words = ['task', 'cat', 'store', 'sleep', 'worker', 'log', 'file', 'dog', 'pauses', 'max_tasks']
   const index = await indexOf(t, TEXTS)
   fc.assert(fc.property(fc.subarray(words, { minLength: 1 }), fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (chosen, a, b) => {
@@ -105,7 +105,7 @@ test('a higher threshold only takes hits away', async t => {
   }))
 })
 
-test('upsert replaces a document and remove takes it out', async t => {
+test('upsert replaces a document, and remove deletes it', async t => {
   const index = await indexOf(t, TEXTS)
   await index.upsert([{ source: 'cats.md', passages: splitDocument('cats.md', 'Now about elephants.') }])
   t.strictSame(index.search({ query: 'windowsill' }), [])
@@ -128,7 +128,7 @@ test('a write stops at its signal and leaves the index usable', async t => {
   t.equal(index.search({ query: 'windowsill' }).length, 1)
 })
 
-test('writes that overlap do not mix', async t => {
+test('overlapping writes are not interleaved', async t => {
   const index = await indexOf(t, {})
   const version = (number: number): { source: string, passages: ReturnType<typeof splitDocument> }[] =>
     [{ source: 'a.md', passages: splitDocument('a.md', Array.from({ length: 500 }, (_, at) => `# ${at}\n\nversion${number}`).join('\n\n')) }]

@@ -29,12 +29,14 @@ const MAX_DELAY_MS = 64
 
 /** Default and smallest value of the options. */
 export const DELTA_NUMBERS = { everyMs: [20, 0], maxChars: [4_096, 0] } as const
+/** Read once: most writers are made without options, one for each task. */
+const DEFAULTS = readNumbers(DELTA_NUMBERS, {})
 
 /**
  * How much text waits, and how long, after `written` characters. Readers of whole records read all of the text with
  * each event, so events get rarer as it grows: their cost is linear in the text, not quadratic.
  */
-export function patience (written: number, { everyMs, maxChars } = readNumbers(DELTA_NUMBERS, {})): { readonly chars: number, readonly ms: number } {
+export function patience (written: number, { everyMs, maxChars } = DEFAULTS): { readonly chars: number, readonly ms: number } {
   return { chars: Math.max(maxChars, Math.min(written / 8, MAX_CHARS)), ms: Math.max(everyMs, Math.min(written / 4_096, MAX_DELAY_MS)) }
 }
 
@@ -45,8 +47,8 @@ export function patience (written: number, { everyMs, maxChars } = readNumbers(D
  * for await (const piece of answer) await text.write(piece)
  * await text.flush()
  */
-export function deltaWriter (context: Pick<TaskContext, 'emit'>, options: DeltaWriterOptions = {}): DeltaWriter {
-  const limits = readNumbers(DELTA_NUMBERS, options)
+export function deltaWriter (context: Pick<TaskContext, 'emit'>, options?: DeltaWriterOptions): DeltaWriter {
+  const limits = options === undefined ? DEFAULTS : readNumbers(DELTA_NUMBERS, options)
   let waiting = ''
   let chars = 0
   let timer: NodeJS.Timeout | undefined
