@@ -26,7 +26,7 @@ import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Worker, type Place } from './worker.js'
 
-/** Pages of 4 KiB in the log before a checkpoint. With SQLite's 1,000, checkpoints take a fifth of a busy store's time. */
+/** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
 /** Characters of JSON behind a page of tasks; past it the page ends early, with a cursor: answers may be megabytes. */
 const LIST_CHARS = 2 * 1024 * 1024
