@@ -88,7 +88,7 @@ export const limits = {
     ['Characters of them', `${a2a}/tasks/conversation.ts`, 'MAX_EARLIER_CHARS', 'characters', 'Older tasks are left out.'],
     ['Artifacts of one answer', `${a2a}/tasks/artifacts.ts`, 'MAX_ARTIFACTS', 'artifacts', 'The task fails with `VAC_INVALID_RESULT`.'],
     ['Extensions that one request may name', `${a2a}/protocol/request-headers.ts`, 'MAX_EXTENSIONS', 'extensions', '`A2A_INVALID_PARAMS`.'],
-    ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_READY_CARDS', 'cards', 'All are dropped, and each is made again when it is requested.'],
+    ['Agent cards that are kept ready', `${a2a}/cards/cards.ts`, 'MAX_RENDERED_CARDS', 'cards', 'All are dropped, and each is made again when it is requested.'],
     ['Size of a message over gRPC', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '`RESOURCE_EXHAUSTED`. Set it with `maxMessageBytes` of `a2aGrpc`.'],
     ['Calls of one connection at once over gRPC', `${a2a}/grpc/index.ts`, 'MAX_CALLS', '', 'They wait at the client. Set it with `maxCalls` of `a2aGrpc`.'],
     ['Details beside an error over gRPC', `${a2a}/grpc/index.ts`, 'MAX_DETAIL_BYTES', 'bytes', 'The error has its reason, and leaves out the fields.'],
@@ -96,19 +96,19 @@ export const limits = {
     ['Time for the end of calls over gRPC at a close', `${a2a}/grpc/index.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are cut off.']
   ],
   Webhooks: [
-    ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'DELIVERIES_AT_ONCE', 'deliveries', 'The others wait in the store.'],
+    ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'MAX_DELIVERIES', 'deliveries', 'The others wait in the store.'],
     ['Time for one delivery, with lookup and answer', `${a2a}/push/deliver.ts`, 'PUSH_TIMEOUT_MS', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
     ['Length of a URL', `${a2a}/push/address-guard.ts`, 'MAX_URL_LENGTH', 'characters', '`PUSH_URL_REFUSED`.'],
-    ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_MS', 'ms', 'It is accepted; every delivery resolves it again.'],
+    ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_TIMEOUT_MS', 'ms', 'It is accepted; every delivery resolves it again.'],
     ['Connections to one receiver', `${a2a}/push/guarded-agent.ts`, 'MAX_CONNECTIONS', 'connections', 'Further deliveries wait for one of them.'],
-    ['Time that a connection is kept for the next delivery', `${a2a}/push/guarded-agent.ts`, 'IDLE_MS', 'ms', 'It is closed.'],
-    ['Time to connect to an address', `${a2a}/push/guarded-agent.ts`, 'CONNECT_MS', 'ms', 'The next address of the host is tried.'],
+    ['Time that a connection is kept for the next delivery', `${a2a}/push/guarded-agent.ts`, 'IDLE_TIMEOUT_MS', 'ms', 'It is closed.'],
+    ['Time to connect to an address', `${a2a}/push/guarded-agent.ts`, 'CONNECT_TIMEOUT_MS', 'ms', 'The next address of the host is tried.'],
     ['Addresses of a host that are tried', `${a2a}/push/guarded-agent.ts`, 'MAX_ADDRESSES', 'addresses', 'The delivery is tried again later.'],
     ['Bytes read of a receiver\'s answer', `${a2a}/push/deliver.ts`, 'MAX_ANSWER_BYTES', 'bytes', 'The connection is closed; the status is used.'],
     ['Length of `token`', `${a2a}/push/push-secrets.ts`, 'MAX_TOKEN_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
     ['Length of `credentials`', `${a2a}/push/push-secrets.ts`, 'MAX_CREDENTIALS_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
     ['Longest pause that `Retry-After` sets', `${a2a}/push/delivery-outcome.ts`, 'MAX_RETRY_AFTER_MS', 'ms', 'It is tried again then.'],
-    ['Time that a signature is valid', `${a2a}/push/signing-keys.ts`, 'SIGNATURE_SECONDS', 's', '`NOTIFICATION_EXPIRED`, from `verifyNotification`.']
+    ['Time that a signature is valid', `${a2a}/push/signing-keys.ts`, 'MAX_SIGNATURE_SECONDS', 's', '`NOTIFICATION_EXPIRED`, from `verifyNotification`.']
   ],
   Upstreams: [
     ['Time of a call without a message', `${gateway}/options.ts`, 'callTimeoutMs', 'ms', 'The call is cancelled: 500 `MCP_CALL_TIMEOUT`. Progress restarts it. Set it with `timeout` of the server.'],

@@ -27,7 +27,7 @@ import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
 
 /** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
 const MAX_RUN_MS = 3_660_000
-const DELIVERIES_AT_ONCE = 64
+const MAX_DELIVERIES = 64
 /** The public versions that are spoken, the newest first. */
 const DIALECTS = [v1, v03]
 
@@ -66,7 +66,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     workers = [tasks.work(skillRunner({ vacs: exposed, tasks, timeoutMs, log }), { concurrency, timeoutMs: MAX_RUN_MS })]
-    if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: DELIVERIES_AT_ONCE }))
+    if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
   app.addHook('preClose', async () => {
     await Promise.all([replies.end(), ...workers.map(worker => worker.stop())])

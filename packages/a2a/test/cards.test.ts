@@ -2,7 +2,7 @@ import { test, type Test } from 'tap'
 import { createVacs } from '@polyvac/core'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { canonicalJson } from '../src/cards/canonical-json.js'
-import { Cards, MAX_READY_CARDS } from '../src/cards/cards.js'
+import { Cards, MAX_RENDERED_CARDS } from '../src/cards/cards.js'
 import type { A2aOptions } from '../src/index.js'
 import { serve, type Served } from './fixtures/app.js'
 import type { Json } from './fixtures/public.js'
@@ -127,12 +127,12 @@ test('under a prefix the root of the scope takes JSON-RPC, at the root of a host
 test('no more cards are kept than the bound', async t => {
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter: steered })
   const cards = new Cards({ exposed: vacs, keys: undefined, version: '1', streaming: true, push: false, extendedCard: false, authenticated: false, extensions: [], inputModes: [] })
-  const first = cards.ready('1.0', 'http://0')
-  t.equal(cards.ready('1.0', 'http://0'), first, 'made once')
-  for (let n = 1; n < MAX_READY_CARDS; n++) cards.ready('1.0', `http://${n}`)
-  t.equal(cards.ready('1.0', 'http://0'), first)
-  cards.ready('1.0', `http://${MAX_READY_CARDS}`)
-  t.not(cards.ready('1.0', 'http://0'), first, 'past the bound they are made anew')
+  const first = cards.render('1.0', 'http://0')
+  t.equal(cards.render('1.0', 'http://0'), first, 'made once')
+  for (let n = 1; n < MAX_RENDERED_CARDS; n++) cards.render('1.0', `http://${n}`)
+  t.equal(cards.render('1.0', 'http://0'), first)
+  cards.render('1.0', `http://${MAX_RENDERED_CARDS}`)
+  t.not(cards.render('1.0', 'http://0'), first, 'past the bound they are made anew')
 })
 
 test('canonical JSON is that of RFC 8785', t => {

@@ -78,7 +78,7 @@ test('what a client says in 1.0 or 0.3 comes back as it said it', t => {
     referenceTaskIds: fc.array(word)
   }), sample => {
     const said = JSON.parse(JSON.stringify({ ...sample, role: 'ROLE_USER', contextId: 'c' })) as Json
-    const read = read10({ message: said }).said
+    const read = read10({ message: said }).message
     const record = { ...blank, contextId: 'c', messages: [{ ...read, role: 'user' as const, timestamp: 0 }] }
     t.strictSame(JSON.parse(JSON.stringify(to10(record as TaskRecord).history)), [{ ...said, taskId: blank.id }])
   }), RUNS)
@@ -91,7 +91,7 @@ test('what a client says in 1.0 or 0.3 comes back as it said it', t => {
     metadata: struct
   }), sample => {
     const said = JSON.parse(JSON.stringify({ ...sample, kind: 'message', role: 'user', contextId: 'c' })) as Json
-    const read = read03({ message: said }).said
+    const read = read03({ message: said }).message
     const record = { ...blank, contextId: 'c', messages: [{ ...read, role: 'user' as const, timestamp: 0 }] }
     t.strictSame(JSON.parse(JSON.stringify(to03(record as TaskRecord).history)), [{ ...said, taskId: blank.id }])
   }), RUNS)

@@ -88,7 +88,7 @@ test('requests of revision 2026-07-28 are checked in the order of the specificat
   t.equal((await modern(app, 'tools/call', call({ text: 'hi' }), { headers: { 'mcp-name': '=?base64?ZWNobw==?=' } })).json.result?.isError, undefined)
 })
 
-test('arguments that are repeated as headers have to be the same', async t => {
+test('headers must repeat the arguments that the schema marks', async t => {
   const app = await serve(t, { sources: [source] })
   const ask = async (args: object, headers: Record<string, string>): Promise<number | undefined> => (await modern(app, 'tools/call', call(args, 'region'), { headers })).json.error?.code
   t.equal(await ask({ region: 'eu', size: 3 }, { 'mcp-param-region': 'eu', 'mcp-param-size': '3' }), undefined)
@@ -133,7 +133,7 @@ test('requests of a session are refused with the code of their revision', async 
   t.match((await session.request('tools/call', call({}))).json.result, { isError: true, content: [{ text: /arguments\/text: is missing/ }] })
 })
 
-test('a tool that breaks is a result, and its reason stays in the log', async t => {
+test('a tool that throws gives a result with isError, and its cause stays in the log', async t => {
   const lines: string[] = []
   const app = await serve(t, { sources: [source] }, { logger: { level: 'error', stream: { write: (line: string) => { lines.push(line) } } } })
   const session = await LegacySession.open(app)
@@ -148,7 +148,7 @@ test('a tool that breaks is a result, and its reason stays in the log', async t 
   t.match(lines.join(''), /swordfish/)
 })
 
-test('other methods, and a GET that wants no events, are refused', async t => {
+test('other HTTP methods, and a GET that does not accept events, are refused', async t => {
   const app = await serve(t, { sources: [source] })
   const session = await LegacySession.open(app)
   const ask = async (method: 'GET' | 'DELETE', headers: Record<string, string>): Promise<number> => (await app.inject({ method, url: '/mcp', headers })).statusCode
@@ -180,7 +180,7 @@ const asking = sourceOf({
   }
 })
 
-test('a progress token is a string or a number, any other is none', async t => {
+test('a progress token is a string or a number; others are ignored', async t => {
   const app = await serve(t, { sources: [asking] })
   const session = await LegacySession.open(app)
   const tokens = ['', 'p', 0, 1.5, null, true, [], { a: 1 }]
@@ -188,14 +188,14 @@ test('a progress token is a string or a number, any other is none', async t => {
   t.strictSame(told, [[''], ['p'], [0], [1.5], [], [], [], []])
 })
 
-test('an id that JavaScript would change is refused, since its answer would be another one\'s', async t => {
+test('an id that JSON.parse rounds is refused', async t => {
   const app = await serve(t, { sources: [asking] })
   const session = await LegacySession.open(app)
   t.match(await post(app, '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', session.headers), { status: 400, json: { id: null, error: { code: -32600, message: /id/ } } })
   t.match(await post(app, '{"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}', session.headers), { status: 200, json: { id: 9007199254740991 } })
 })
 
-test('a capability that is no object is none', async t => {
+test('a capability that is not an object counts as not declared', async t => {
   const app = await serve(t, { sources: [asking] })
   for (const elicitation of [null, 5, 'yes', []]) {
     const session = await LegacySession.open(app, { capabilities: { elicitation } })
@@ -203,7 +203,7 @@ test('a capability that is no object is none', async t => {
   }
 })
 
-test('an answer that does not have the form of its question is told to the tool as none', async t => {
+test('an answer of the wrong form fails the tool as a refusal', async t => {
   const app = await serve(t, { sources: [asking] })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })

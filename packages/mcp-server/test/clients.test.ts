@@ -27,7 +27,7 @@ async function listen (t: Parameters<typeof serve>[0]): Promise<URL> {
 
 const textOf = (result: unknown): string => (result as { content: Array<{ text?: string }> }).content.map(({ text }) => text ?? '').join()
 
-test('the SDK\'s client of the era before lists, calls, reads, is asked, and hears of changes', async t => {
+test('the SDK\'s legacy client lists, calls, reads, answers and gets notifications of changes', async t => {
   const url = await listen(t)
   const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {}, sampling: {}, roots: {} } })
   t.teardown(() => client.close())
@@ -67,7 +67,7 @@ test('the SDK\'s client of the era before lists, calls, reads, is asked, and hea
 })
 
 for (const mode of ['legacy', 'auto'] as const) {
-  test(`the client of both eras does the same, negotiating ${mode}`, async t => {
+  test(`the dual-era client does the same, negotiating ${mode}`, async t => {
     const url = await listen(t)
     const client = new ModernClient({ name: 'test', version: '1' }, { capabilities: { elicitation: {}, sampling: {}, roots: {} }, versionNegotiation: { mode } })
     t.teardown(() => client.close())

@@ -2,6 +2,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { createGateway, type McpServerConfig } from '@polyvac/mcp-gateway'
 import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../../../test/fixtures/until.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { modern, modernBody, modernHeaders, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 import { RpcError } from '../src/protocol/rpc.js'
@@ -27,7 +28,7 @@ async function frontOf (t: Test, up: McpServerConfig): Promise<{ app: Awaited<Re
 
 for (const isLegacy of [true, false]) {
   for (const mode of ['legacy', 'auto'] as const) {
-    test(`the client of both eras, negotiating ${mode}, before a server of the ${isLegacy ? 'older' : 'newer'} era`, async t => {
+    test(`the dual-era client, negotiating ${mode}, with a ${isLegacy ? 'legacy' : 'modern'} upstream server`, async t => {
       const upstream = await serve(t, { sources: [fixtureSource()] })
       const { url } = await frontOf(t, { url: `${await behind(upstream, isLegacy)}/mcp` })
       const client = new ModernClient({ name: 'test', version: '1' }, { capabilities: { elicitation: {}, sampling: {}, roots: {} }, versionNegotiation: { mode } })
@@ -53,7 +54,7 @@ for (const isLegacy of [true, false]) {
   }
 }
 
-test('a call that failed after its progress is not asked for again', async t => {
+test('a call that failed after its progress is not resumed', async t => {
   let gets = 0
   const upstream = await serve(t, {
     sources: [sourceOf({
@@ -78,19 +79,20 @@ test('a call that failed after its progress is not asked for again', async t => 
   const left = new Wire(app, modernBody('tools/call', { name: 'up__hangs', arguments: {} }, {}, { progressToken: 1 }), modernHeaders('tools/call', { name: 'up__hangs' }))
   await left.until('notifications/progress')
   left.leave()
-  while (gateway.get('up').status().callsInFlight > 0) await delay(10)
+  await until(() => gateway.get('up').status().callsInFlight === 0, 'no call is in flight')
+  // the time in which a transport would resume the stream
   await delay(2_500)
   t.equal(gets, 0)
 })
 
-test('what names the server in a result names the one that answers', async t => {
+test('serverInfo of a result names the server that answers', async t => {
   const upstream = await serve(t, { sources: [sourceOf({ a: { run: () => ({ ...says(''), _meta: { own: 1 } }) } })], name: 'behind' })
   const { app } = await frontOf(t, { url: `${await behind(upstream, false)}/mcp` })
   const { _meta: meta } = (await modern(app, 'tools/call', { name: 'up__a', arguments: {} })).json.result!
   t.match(meta, { own: 1, 'io.modelcontextprotocol/serverInfo': { name: 'polyvac' } })
 })
 
-test('a prompt of an older server that asks twice hears an answer to each of its questions', async t => {
+test('a prompt of a legacy server that asks twice gets an answer to each question', async t => {
   const form = (message: string): { method: string, params: Record<string, unknown> } => ({ method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: { type: 'object', properties: { x: { type: 'string' } } } } })
   const upstream = await serve(t, {
     sources: [sourceOf({}, {

@@ -3,6 +3,7 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import type { ServerRequest, ToolSource } from '../src/index.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { behind } from './fixtures/behind.js'
@@ -13,7 +14,7 @@ const able = { capabilities: { elicitation: {}, extensions: { [EXTENSION]: {} } 
 const authenticate = ({ headers }: FastifyRequest): { owner: string } => ({ owner: String(headers.authorization ?? 'nobody') })
 const by = (owner: string): { headers: Record<string, string> } => ({ headers: { authorization: owner } })
 
-/** A server of ours over HTTP, and another one before it whose tools are those of the first, as `up__<tool>`. */
+/** An MCP server whose tools are those of an upstream server over HTTP, as `up__<tool>`. */
 async function serveThrough (t: Test, source: ToolSource, { isLegacy = false, options = {} }: { isLegacy?: boolean, options?: object } = {}): Promise<FastifyInstance> {
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
@@ -45,7 +46,7 @@ const asking = sourceOf({
   roots: { run: async (_args, context) => says(JSON.stringify((await context.ask({ r: { method: 'roots/list' } })).r.roots)) }
 })
 
-test('questions of a server go to a caller of its era as they are, and the answers back', async t => {
+test('questions of an upstream server and their answers pass through unchanged in the same era', async t => {
   const app = await serveThrough(t, asking)
   const first = (await modern(app, 'tools/call', call('two'), able)).json.result!
   t.match(first, { resultType: 'input_required', inputRequests: { one: { params: { message: 'one' } }, other: {} }, requestState: String })
@@ -60,7 +61,7 @@ test('questions of a server go to a caller of its era as they are, and the answe
   t.match((await modern(app, 'tools/call', last, able)).json.result, { resultType: 'complete', content: [{ text: '[{"x":"a"},{"x":"b"},{"x":"c"}]' }] })
 })
 
-test('what a caller can answer is what its server is told', async t => {
+test('an upstream server gets the capabilities of the caller', async t => {
   const app = await serveThrough(t, asking)
   t.match(await modern(app, 'tools/call', call('samples'), able), { status: 400, json: { error: { code: -32021, data: { requiredCapabilities: { sampling: {} } } } } })
   t.match((await modern(app, 'tools/call', call('roots'), { capabilities: { roots: {} } })).json.result, { inputRequests: { r: { method: 'roots/list' } } })
@@ -68,7 +69,7 @@ test('what a caller can answer is what its server is told', async t => {
   t.match((await session.request('tools/call', call('samples'))).json.result, { isError: true, content: [{ text: /declare/ }] })
 })
 
-test('a caller of the era before answers a server that asks in its results', async t => {
+test('a legacy caller answers a modern upstream server', async t => {
   const app = await serveThrough(t, asking)
   const session = await LegacySession.open(app, { capabilities: { elicitation: {}, roots: {} } })
   const roots = await answering(app, session, 'roots', () => ({ roots: [{ uri: 'file:///here' }] }))
@@ -81,19 +82,24 @@ test('a caller of the era before answers a server that asks in its results', asy
 async function answering (app: FastifyInstance, session: LegacySession, tool: string, answer: (question: Rpc) => object): Promise<Rpc> {
   const wire = new Wire(app, { jsonrpc: '2.0', id: 'call', method: 'tools/call', params: call(tool) }, session.headers)
   const answered = new Set<unknown>()
-  for (;;) {
-    for (const message of messagesIn(wire.text.slice(0, wire.text.lastIndexOf('\n\n') + 2))) {
+  return await until(async () => {
+    for (const message of complete(wire)) {
       if (message.method === undefined) return message
       if (message.id === undefined || answered.has(message.id)) continue
       answered.add(message.id)
       await post(app, { jsonrpc: '2.0', id: message.id, result: answer(message) }, session.headers)
     }
-    await delay(5)
-  }
+    return undefined
+  }, `${tool} is answered`)
+}
+
+/** The messages that have arrived whole. */
+function complete (wire: Wire): Rpc[] {
+  return messagesIn(wire.text.slice(0, wire.text.lastIndexOf('\n\n') + 2))
 }
 
 for (const isLegacy of [true, false]) {
-  test(`what a server of the ${isLegacy ? 'older' : 'newer'} era asks and logs in a call reaches the caller of that call, whoever else calls`, async t => {
+  test(`questions and log messages of a ${isLegacy ? 'legacy' : 'modern'} upstream server reach the caller of their call alone`, async t => {
     const app = await serveThrough(t, sourceOf({
       talk: {
         async run ({ who }, context) {
@@ -110,22 +116,21 @@ for (const isLegacy of [true, false]) {
       const session = await LegacySession.open(app, { capabilities: { elicitation: {} }, headers: { authorization: who } })
       await session.request('logging/setLevel', { level: 'info' })
       const wire = new Wire(app, { jsonrpc: '2.0', id: 'call', method: 'tools/call', params: call('talk', { who }) }, session.headers)
-      let seen: Rpc[] = []
-      for (let isAnswered = false; ;) {
-        seen = messagesIn(wire.text.slice(0, wire.text.lastIndexOf('\n\n') + 2))
-        const question = seen.find(({ method, id }) => method === 'elicitation/create' && id !== undefined)
+      let isAnswered = false
+      const seen = await until(async () => {
+        const messages = complete(wire)
+        const question = messages.find(({ method, id }) => method === 'elicitation/create' && id !== undefined)
         if (question !== undefined && !isAnswered) {
           isAnswered = true
           await post(app, { jsonrpc: '2.0', id: question.id, result: accepts(who) }, session.headers)
         }
-        if (seen.some(({ result, error }) => result !== undefined || error !== undefined)) break
-        await delay(5)
-      }
+        return messages.some(({ result, error }) => result !== undefined || error !== undefined) && messages
+      }, `the call of ${who} is answered`)
       return { who, seen }
     }))
     for (const { who, seen } of ended) {
       const logged = seen.filter(({ method }) => method === 'notifications/message').map(({ params }) => params)
-      // in the newer era the tool is run again with the answer
+      // in the modern era the tool runs again with the answer
       t.strictSame(logged, Array.from({ length: isLegacy ? 1 : 2 }, () => ({ level: 'info', logger: 'tool', data: `begun for ${who}` })))
       t.match(seen.find(({ method }) => method === 'elicitation/create'), { params: { message: `Who are you, ${who}?` } })
       t.match(seen.at(-1)?.result, { content: [{ text: `${who}: ${who}` }] })
@@ -133,26 +138,25 @@ for (const isLegacy of [true, false]) {
   })
 }
 
-test('a server logs for the callers that want it, in either era', async t => {
+test('log messages reach the callers that ask for their level, in both eras', async t => {
   const app = await serveThrough(t, fixtureSource())
   const logs = async (meta: object): Promise<unknown[]> => messagesIn((await modern(app, 'tools/call', call('test_logging_tool'), { meta })).body).filter(({ method }) => method === 'notifications/message')
   t.strictSame(await logs({ 'io.modelcontextprotocol/logLevel': 'error' }), [])
   t.match(await logs({ 'io.modelcontextprotocol/logLevel': 'info' }), [{ params: { level: 'info', logger: 'fixture', data: 'a log message' } }])
 })
 
-test('tasks of a server are those of the caller that it made them for, and of nobody else', async t => {
+test('a task of an upstream server is visible to the caller of its call alone', async t => {
   const app = await serveThrough(t, fixtureSource())
   const ada = { ...able, ...by('ada') }
   const eve = { ...able, ...by('eve') }
   const { taskId } = (await modern(app, 'tools/call', call('confirm_delete', { filename: 'a' }), ada)).json.result as { taskId: string }
   const get = (as: object): Promise<Reply> => modern(app, 'tasks/get', { taskId }, as)
   const status = async (wanted: string): Promise<Record<string, any>> => {
-    for (;;) {
-      const { json } = await get(ada)
-      if (json.error !== undefined) throw new Error(json.error.message)
-      if (json.result?.status === wanted) return json.result
-      await delay(10)
-    }
+    return await until(async () => {
+      const { json: { result, error } } = await get(ada)
+      if (error !== undefined) throw new Error(error.message)
+      return result?.status === wanted && result
+    }, `the task is ${wanted}`)
   }
   const wire = new Wire(app, modernBody('subscriptions/listen', { notifications: { taskIds: [taskId, 'none'] } }, able.capabilities), { ...modernHeaders('subscriptions/listen', {}), authorization: 'ada' })
   const { inputRequests } = await status('input_required')
@@ -165,10 +169,10 @@ test('tasks of a server are those of the caller that it made them for, and of no
   t.match((await modern(app, 'tasks/update', { taskId, inputResponses: { [key!]: { action: 'accept', content: { confirm: true } } } }, ada)).json.result, { resultType: 'complete' })
   const done = await status('completed')
   t.match(done, { taskId, resultType: 'complete', result: { content: [{ type: 'text' }] } })
-  while (!wire.text.includes('"completed"')) await delay(10)
-  const told = messagesIn(wire.text)
-  t.match(told[0], { method: 'notifications/subscriptions/acknowledged', params: { notifications: { taskIds: [taskId] } } })
-  t.match(told.at(-1), { method: 'notifications/tasks', params: { taskId, status: 'completed' } })
+  await wire.until('"completed"')
+  const received = messagesIn(wire.text)
+  t.match(received[0], { method: 'notifications/subscriptions/acknowledged', params: { notifications: { taskIds: [taskId] } } })
+  t.match(received.at(-1), { method: 'notifications/tasks', params: { taskId, status: 'completed' } })
   wire.request.destroy()
 
   const other = (await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), ada)).json.result as { taskId: string }
@@ -176,7 +180,7 @@ test('tasks of a server are those of the caller that it made them for, and of no
   t.match((await modern(app, 'tasks/get', { taskId: other.taskId }, ada)).json.result, { status: 'cancelled' })
 })
 
-test('a prompt and its arguments are asked for and completed at their server, whose errors stay what they are', async t => {
+test('prompts and completions are forwarded to their server, whose errors pass through unchanged', async t => {
   const app = await serveThrough(t, fixtureSource())
   const prompt = { name: 'up__test_input_required_result_prompt', arguments: {} }
   const asked = (await modern(app, 'prompts/get', prompt, able)).json.result!
@@ -191,7 +195,7 @@ test('a prompt and its arguments are asked for and completed at their server, wh
 })
 
 for (const isLegacy of [true, false]) {
-  test(`a resource of a server of the ${isLegacy ? 'older' : 'newer'} era is watched for clients of both`, async t => {
+  test(`clients of both eras subscribe to a resource of a ${isLegacy ? 'legacy' : 'modern'} upstream server`, async t => {
     const uris = ['test://a', 'test://b']
     const watched = new Map<string, () => void>()
     const app = await serveThrough(t, sourceOf({}, {
@@ -209,23 +213,23 @@ for (const isLegacy of [true, false]) {
     await stream.head
     t.match((await session.request('resources/subscribe', { uri: 'test://a' })).json, { result: {} })
     const listening = new Wire(app, modernBody('subscriptions/listen', { notifications: { resourceSubscriptions: uris } }), modernHeaders('subscriptions/listen', {}))
-    while (watched.size < 2) await delay(5)
-    // the stream that watches one of them ends when the one for both is there
+    await until(() => watched.size === 2, 'both resources are subscribed to')
+    // the time in which the listen stream for one of them ends, once the one for both is open
     await delay(50)
     t.strictSame([...watched.keys()].sort(), uris)
     for (const changed of watched.values()) changed()
-    const updates = (wire: Wire): unknown[] => messagesIn(wire.text.slice(0, wire.text.lastIndexOf('\n\n') + 2)).filter(({ method }) => method === 'notifications/resources/updated').map(({ params }) => params?.uri)
-    while (updates(stream).length < 1 || updates(listening).length < 2) await delay(5)
+    const updates = (wire: Wire): unknown[] => complete(wire).filter(({ method }) => method === 'notifications/resources/updated').map(({ params }) => params?.uri)
+    await until(() => updates(stream).length >= 1 && updates(listening).length >= 2, 'the updates have arrived')
     t.strictSame(updates(stream), ['test://a'])
     t.strictSame(updates(listening).sort(), uris)
     listening.request.destroy()
     t.match((await session.request('resources/unsubscribe', { uri: 'test://a' })).json, { result: {} })
-    while (watched.size > 0) await delay(5)
+    await until(() => watched.size === 0, 'no resource is subscribed to')
     stream.request.destroy()
   })
 }
 
-test('a tool that is always a task at its server is called by a client that knows no tasks', async t => {
+test('a client without tasks calls a tool that is always a task at its server', async t => {
   const app = await serveThrough(t, fixtureSource())
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
   t.match((await session.request('tools/call', call('failing_job'))).json.result, { isError: true, content: [{ text: 'The job failed.' }] })
@@ -236,7 +240,7 @@ test('a tool that is always a task at its server is called by a client that know
   t.equal(asked.length, 1)
 })
 
-test('what such a task asks, its caller is asked', async t => {
+test('the questions of such a task reach its caller', async t => {
   const app = await serveThrough(t, sourceOf({
     long: {
       taskSupport: 'required',

@@ -3,7 +3,9 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CreateMessageRequestSchema, ElicitRequestSchema, ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyInstance } from 'fastify'
+import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -43,7 +45,7 @@ async function listening (t: Parameters<typeof serve>[0], options: Partial<Param
   return app
 }
 
-/** The stream of a session, and the address that it tells. */
+/** The stream of a session, and the address that it names. */
 async function open (app: FastifyInstance, headers: Record<string, string> = {}): Promise<{ wire: Wire, endpoint: string, send: (body: object) => Promise<{ status: number, text: string }> }> {
   const wire = new Wire(app, undefined, headers, 'GET')
   await wire.until('\n\n')
@@ -57,11 +59,7 @@ async function open (app: FastifyInstance, headers: Record<string, string> = {})
 
 const toolCall = (id: number, name: string): object => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
 
-async function until (isIt: () => boolean): Promise<void> {
-  while (!isIt()) await new Promise(resolve => setTimeout(resolve, 5))
-}
-
-test('the SDK\'s client for HTTP+SSE lists, calls, is asked, cancels and hears of changes', async t => {
+test('the SDK\'s client for HTTP+SSE lists, calls, answers, cancels and gets notifications of changes', async t => {
   const app = await serve(t, { sources: [fixtureSource(), watched] })
   const client = new Client({ name: 'old', version: '1' }, { capabilities: { elicitation: {}, sampling: {} } })
   t.teardown(() => client.close())
@@ -92,7 +90,7 @@ test('the SDK\'s client for HTTP+SSE lists, calls, is asked, cancels and hears o
   t.equal(textOf(await client.callTool({ name: 'test_simple_text' })), 'This is a simple text response for testing.')
 })
 
-test('a client of 2024-11-05 is accepted with 202, and answered on the stream that told it where', async t => {
+test('a message of 2024-11-05 is accepted with 202 and answered on the stream of its session', async t => {
   const app = await listening(t)
   const { wire, endpoint, send } = await open(app)
   t.match(endpoint, /^\/mcp\?sse_session=[\w-]{36}$/)
@@ -111,15 +109,17 @@ test('a client of 2024-11-05 is accepted with 202, and answered on the stream th
   wire.leave()
 })
 
-test('the session ends with its stream, and its calls with it', async t => {
+test('the session and its calls end with its stream', async t => {
   const app = await listening(t, { limits: { maxStreams: 1 } })
   const { wire, send } = await open(app)
   await send(toolCall(1, 'waits'))
   t.equal((await new Wire(app, undefined, {}, 'GET').head).statusCode, 503, 'all places for streams are taken')
   wire.leave()
-  let status = 202
-  while (status === 202) status = (await send({ jsonrpc: '2.0', id: 2, method: 'ping' })).status
-  t.equal(status, 404)
+  const refused = await until(async () => {
+    const { status } = await send({ jsonrpc: '2.0', id: 2, method: 'ping' })
+    return status !== 202 && status
+  }, 'the session has ended')
+  t.equal(refused, 404)
   const next = await open(app)
   t.not(next.endpoint, '', 'its place is free')
   await next.send(toolCall(1, 'waits'))
@@ -128,38 +128,44 @@ test('the session ends with its stream, and its calls with it', async t => {
   t.match(next.wire.text, /"id":1/, 'what was in progress is answered')
 })
 
-test('a session over HTTP+SSE counts as one, belongs to its caller, and is none of Streamable HTTP', async t => {
+test('a session over HTTP+SSE counts as a session, belongs to its caller, and cannot be used over Streamable HTTP', async t => {
   const app = await listening(t, { limits: { maxSessions: 1 }, authenticate: ({ headers }) => ({ owner: headers.authorization ?? 'nobody' }) })
   const { wire, endpoint, send } = await open(app, { authorization: 'ann' })
   const foreign = await app.inject({ method: 'POST', url: endpoint, headers: { authorization: 'bob' }, payload: toolCall(1, 'hello') })
   t.equal(foreign.statusCode, 404)
   t.equal((await post(app, initialize('2025-11-25'))).status, 503, 'the one place is in use')
   wire.leave()
-  await until(() => wire.request.destroyed)
-  let session = await LegacySession.open(app, { headers: { authorization: 'ann' } })
-  while (session.id === undefined) session = await LegacySession.open(app, { headers: { authorization: 'ann' } })
+  await until(() => wire.request.destroyed, 'the client has disconnected')
+  const session = await until(async () => {
+    const opened = await LegacySession.open(app, { headers: { authorization: 'ann' } })
+    return opened.id !== undefined && opened
+  }, 'a session can be opened')
   t.equal((await send(initialize('2024-11-05'))).status, 404)
   const crossed = await app.inject({ method: 'POST', url: `/mcp?sse_session=${session.id}`, headers: { authorization: 'ann' }, payload: toolCall(1, 'hello') })
   t.equal(crossed.statusCode, 404, 'a session of the other transport has no such stream')
 })
 
-test('a stream that is not read takes no more requests, and what it was asked is not lost', async t => {
+test('a stream that is not read takes no more requests, and loses no response', async t => {
   const app = await listening(t)
   const { wire, send } = await open(app)
   const response = await wire.head
   response.pause()
   let id = 0
-  while ((await send(toolCall(++id, 'long'))).status === 202) await new Promise(resolve => setTimeout(resolve, 20))
+  await until(async () => {
+    const { status } = await send(toolCall(++id, 'long'))
+    // the time in which the response is written
+    if (status === 202) await delay(20)
+    return status !== 202
+  }, 'the stream takes no more requests')
   t.ok(id < 20, `refused after ${id}`)
   response.resume()
   await wire.until(`"id":${id - 1}`)
-  let status = 503
-  while (status === 503) status = (await send(toolCall(++id, 'hello'))).status
+  await until(async () => (await send(toolCall(++id, 'hello'))).status !== 503, 'the stream takes requests again')
   await wire.until(`"id":${id}`)
   wire.leave()
 })
 
-test('clients of later transports are not disturbed: without sessions, or with a version, a GET is answered as before', async t => {
+test('a GET of a later transport does not open HTTP+SSE', async t => {
   const stateless = await listening(t, { sessions: false })
   t.equal((await new Wire(stateless, undefined, {}, 'GET').head).statusCode, 405)
   t.match(await post(stateless, toolCall(1, 'hello')), { status: 200 })

@@ -1,6 +1,5 @@
 import { SignedStates } from '@polyvac/core/plugin'
 import { test } from 'tap'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ServerRequest } from '../src/index.js'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -42,7 +41,7 @@ const source = sourceOf({
 
 const ask = (args: object, more: object = {}, name = 'twice'): Record<string, unknown> => ({ name, arguments: args, ...more })
 
-test('a call asks, is run again with the answers, and asks again', async t => {
+test('a call asks, runs again with the answers, and asks again', async t => {
   const app = await serve(t, { sources: [source] })
   runs = 0
   const one = (await modern(app, 'tools/call', ask({ title: 't', b: 1 }), elicitation)).json.result
@@ -58,7 +57,7 @@ test('a call asks, is run again with the answers, and asks again', async t => {
   t.strictSame(Object.keys(wrong?.inputRequests), ['first'], 'an answer of the wrong form is asked for again')
 })
 
-test('a state that is changed, old, or of another call is refused', async t => {
+test('a requestState that is changed, expired or of another call is refused', async t => {
   const stateKey = 'a key for this test, of 32 bytes or more'
   const app = await serve(t, { sources: [source], stateKey, authenticate: ({ headers }) => ({ owner: String(headers.authorization) }), limits: { maxStateChars: 2_000 } })
   const as = (owner: string): { headers: Record<string, string>, capabilities: object } => ({ headers: { authorization: owner }, ...elicitation })
@@ -85,13 +84,13 @@ test('a state that is changed, old, or of another call is refused', async t => {
   t.equal(await retry(requestState, { title: 't' }, 'ann', 'catches'), -32602, 'another tool')
 })
 
-test('answers that are too long to be carried along end the call', async t => {
+test('answers that make the requestState too long end the call', async t => {
   const app = await serve(t, { sources: [source], limits: { maxStateChars: 1_000 } })
   const long = await modern(app, 'tools/call', ask({}, { inputResponses: { first: accept('x'.repeat(1_000)) } }), elicitation)
   t.match(long.json.error, { code: -32602, message: /longer than 1000 characters/ })
 })
 
-test('a caller is asked only so many questions at once', async t => {
+test('the questions asked at once are bounded', async t => {
   const app = await serve(t, {
     sources: [sourceOf({ many: { run: async (_args, context) => says(JSON.stringify(await context.ask({ a: form('a'), b: form('b') }))) } })],
     limits: { maxQuestions: 1 }
@@ -101,7 +100,7 @@ test('a caller is asked only so many questions at once', async t => {
   t.match((await session.request('tools/call', ask({}, {}, 'many'))).json.result, { isError: true, content: [{ text: /1 questions may be open/ }] })
 })
 
-test('messages to a reader that does not read are left out past a bound, the result is not', async t => {
+test('notifications to a reader that is far behind are left out, the result is not', async t => {
   const app = await serve(t, {
     sources: [sourceOf({
       floods: {
@@ -120,7 +119,7 @@ test('messages to a reader that does not read are left out past a bound, the res
   t.ok(messages.length < 10_000, String(messages.length))
 })
 
-test('a caller is asked only what it can answer', async t => {
+test('a caller is asked only what its capabilities permit', async t => {
   const app = await serve(t, { sources: [source] })
   const mute = await modern(app, 'tools/call', ask({}))
   t.match(mute, { status: 400, json: { error: { code: -32021, data: { requiredCapabilities: { elicitation: { form: {} } } } } } })
@@ -128,7 +127,7 @@ test('a caller is asked only what it can answer', async t => {
   t.match((await modern(app, 'tools/call', ask({}, {}, 'opens'), { capabilities: { elicitation: { url: {} } } })).json.result, { inputRequests: { page: { params: { url: 'https://example.com' } } } })
 })
 
-test('progress grows, and log messages come to who wants them', async t => {
+test('progress grows, and log messages reach callers that ask for their level', async t => {
   const app = await serve(t, { sources: [source] })
   const quiet = await modern(app, 'tools/call', ask({}, {}, 'steps'))
   t.match(quiet.headers['content-type'], /json/)
@@ -143,7 +142,7 @@ test('progress grows, and log messages come to who wants them', async t => {
   t.equal(messagesIn(told.body).length, 4)
 })
 
-test('a caller that leaves cancels its call, as JSON and as a stream', async t => {
+test('a disconnect cancels a call, answered as JSON or as a stream', async t => {
   let started = (): void => {}
   let stopped = (): void => {}
   const app = await serve(t, {
@@ -169,14 +168,13 @@ test('a caller that leaves cancels its call, as JSON and as a stream', async t =
     const wire = new Wire(app, modernBody('tools/call', ask({}, {}, 'waits'), {}, meta), modernHeaders('tools/call', { name: 'waits' }))
     wire.head.catch(() => {})
     await running
-    await delay(10)
     wire.leave()
     await aborted
     t.pass(JSON.stringify(meta))
   }
 })
 
-test('who listens is told what it asked for, under the id of its request', async t => {
+test('a listen stream carries the requested notifications with the id of its request', async t => {
   let changed = (_kinds: ReadonlyArray<'tools' | 'prompts'>): void => {}
   let touched = (): void => {}
   const app = await serve(t, {
@@ -210,13 +208,13 @@ test('who listens is told what it asked for, under the id of its request', async
   ])
 })
 
-test('a notification is taken, and needs no headers', async t => {
+test('a notification is accepted without headers', async t => {
   const app = await serve(t, { sources: [source] })
   const { method, params } = modernBody('notifications/cancelled', { requestId: 1 })
   t.match(await post(app, { jsonrpc: '2.0', method, params }), { status: 202, body: '' })
 })
 
-test('long lists come in pages, in an order that stays', async t => {
+test('long lists have pages in a fixed order', async t => {
   const names = Array.from({ length: 5 }, (_, at) => `tool-${at}`)
   const app = await serve(t, { sources: [sourceOf(Object.fromEntries(names.map(name => [name, { run: () => says(name) }])))], limits: { pageSize: 2 } })
   const seen: string[] = []
@@ -229,7 +227,7 @@ test('long lists come in pages, in an order that stays', async t => {
   t.strictSame(seen, names)
 })
 
-test('a source that fails leaves the others their place, and is asked again', async t => {
+test('a source that fails is left out of a list and read again', async t => {
   let works = false
   const app = await serve(t, {
     sources: [
@@ -243,7 +241,7 @@ test('a source that fails leaves the others their place, and is asked again', as
   t.strictSame(await names(), ['b', 'a'])
 })
 
-test('a definition is told each revision as it knows it', async t => {
+test('a definition has the fields of each revision', async t => {
   const whole = { title: 'T', icons: [{ src: 'https://example.com/i.png' }], annotations: { readOnlyHint: true }, outputSchema: { type: 'array' }, _meta: { 'a/b': 1 } }
   const app = await serve(t, {
     sources: [sourceOf({ one: { ...whole, run: () => ({ content: [{ type: 'resource_link', uri: 'a:1', name: 'a' }, { type: 'audio', mimeType: 'audio/wav', data: '' }], structuredContent: [1] }) } })]
@@ -273,7 +271,7 @@ test('a definition is told each revision as it knows it', async t => {
   t.strictSame((await modern(app, 'tools/call', ask({}, {}, 'one'))).json.result?.structuredContent, [1])
 })
 
-test('a list may be kept for as long as `listTtlMs` says', async t => {
+test('`listTtlMs` is the ttlMs of lists', async t => {
   const app = await serve(t, { sources: [source], limits: { listTtlMs: 1_234 } })
   for (const method of ['server/discover', 'tools/list']) t.match((await modern(app, method)).json.result, { ttlMs: 1_234, cacheScope: 'public' })
 })

@@ -28,7 +28,7 @@ test('on a loopback address, other hosts and pages of other sites are refused', 
   }
 })
 
-test('allowed hosts and origins are those that are named', async t => {
+test('allowedHosts and allowedOrigins replace the defaults', async t => {
   const app = await serve(t, { sources: [source], allowedHosts: ['mcp.example.com'], allowedOrigins: ['https://app.example.com'] })
   const ask = async (headers: Record<string, string>): Promise<number> => (await post(app, initialize('2025-11-25'), headers)).status
   t.equal(await ask({ host: 'mcp.example.com' }), 200)
@@ -37,7 +37,7 @@ test('allowed hosts and origins are those that are named', async t => {
   t.equal(await ask({ host: 'mcp.example.com', origin: 'https://app.example.com.evil.example.com' }), 403)
 })
 
-test('a session belongs to the caller that began it', async t => {
+test('a session belongs to the caller that initialized it', async t => {
   const app = await serve(t, { sources: [source], authenticate: request => authenticate(request) })
   t.equal((await post(app, initialize('2025-11-25'))).status, 401)
   const session = await LegacySession.open(app, { headers: as('ann') })
@@ -51,7 +51,7 @@ test('a session belongs to the caller that began it', async t => {
   t.equal((await session.request('ping')).status, 404)
 })
 
-test('callers learn where to get a token', async t => {
+test('the metadata and each 401 name where to get a token', async t => {
   const app = await serve(t, {
     sources: [source],
     authenticate: request => authenticate(request),
@@ -70,21 +70,21 @@ test('callers learn where to get a token', async t => {
   }
 })
 
-test('a page can send no form in a reader\'s name', async t => {
+test('forms and plain text of web pages are refused', async t => {
   const app = await serve(t, { sources: [source] })
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
     t.equal((await post(app, initialize('2025-11-25'), { 'content-type': type })).status, 415, type)
   }
 })
 
-test('lists are shared between callers only where nobody is asked who calls', async t => {
+test('lists are public without `authenticate`, private with it', async t => {
   const open = await serve(t, { sources: [source] })
   t.match((await modern(open, 'tools/list')).json.result, { cacheScope: 'public', ttlMs: 60_000 })
   const closed = await serve(t, { sources: [source], authenticate: request => authenticate(request) })
   t.match((await modern(closed, 'tools/list', {}, { headers: as('ann') })).json.result, { cacheScope: 'private' })
 })
 
-test('an option that cannot be used stops the start', async t => {
+test('an invalid option stops the start', async t => {
   for (const [options, words] of [
     [{ sources: undefined }, /needs the option `sources`: a list of tool sources/],
     [{ sources: [{}] }, /sources must be a list of tool sources/],

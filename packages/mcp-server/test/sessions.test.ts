@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { SseBody } from '@polyvac/core/plugin'
+import { until } from '../../../test/fixtures/until.js'
 import { EventStore } from '../src/sessions/event-store.js'
 import { eventsIn, initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
 
@@ -28,7 +29,7 @@ const source = sourceOf({
 })
 const progress = { _meta: { progressToken: 'p' } }
 
-test('what is answered at once is JSON, what is told before makes it a stream', async t => {
+test('a lone response is JSON; a message before it makes an event stream', async t => {
   const app = await serve(t, { sources: [source] })
   const session = await LegacySession.open(app)
   const plain = await session.request('tools/call', { name: 'steps' })
@@ -40,17 +41,18 @@ test('what is answered at once is JSON, what is told before makes it a stream', 
   t.strictSame(eventsIn(stream.body)[0]?.data, '', 'the first event gives an id to come back with')
 })
 
-test('a client before 2025-11-25 gets no event without data', async t => {
+test('a client before 2025-11-25 gets no priming event', async t => {
   const app = await serve(t, { sources: [source] })
   const session = await LegacySession.open(app, { revision: '2025-06-18' })
   const { body } = await session.request('tools/call', { name: 'steps', ...progress })
   t.ok(eventsIn(body).every(({ data, id }) => data !== '' && id !== undefined))
 })
 
-test('the rest of a broken stream is there for who comes back', async t => {
+test('a client resumes a broken stream', async t => {
   let go = (): void => {}
   const gate = new Promise<void>(resolve => { go = resolve })
   let aborted = false
+  let isDone = false
   const app = await serve(t, {
     sources: [sourceOf({
       slow: {
@@ -59,6 +61,7 @@ test('the rest of a broken stream is there for who comes back', async t => {
           await context.progress({ progress: 1 })
           await gate
           await context.progress({ progress: 2 })
+          isDone = true
           return says('late')
         }
       }
@@ -72,7 +75,7 @@ test('the rest of a broken stream is there for who comes back', async t => {
   first.leave()
   await first.ended
   go()
-  await delay(50)
+  await until(() => isDone, 'the tool has returned')
   t.notOk(aborted, 'leaving a stream of a session cancels nothing')
   const other = await LegacySession.open(app)
   const foreign = new Wire(app, undefined, { ...other.headers, 'last-event-id': last }, 'GET')
@@ -84,7 +87,7 @@ test('the rest of a broken stream is there for who comes back', async t => {
   }
 })
 
-test('a call whose caller leaves before anything came is cancelled', async t => {
+test('a disconnect before the first message cancels the call', async t => {
   let started = (): void => {}
   const running = new Promise<void>(resolve => { started = resolve })
   let stopped = (): void => {}
@@ -111,19 +114,27 @@ test('a call whose caller leaves before anything came is cancelled', async t => 
   t.pass('the signal fired')
 })
 
-test('a call is cancelled by its id, and answered no more', async t => {
+test('a call cancelled by its id gets no response', async t => {
+  let isRunning = false
   const app = await serve(t, {
-    sources: [sourceOf({ waits: { run: (_args, { signal }) => new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) }) } })]
+    sources: [sourceOf({
+      waits: {
+        run: (_args, { signal }) => new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => { reject(signal.reason) })
+          isRunning = true
+        })
+      }
+    })]
   })
   const session = await LegacySession.open(app)
   const call = post(app, { jsonrpc: '2.0', id: 'c', method: 'tools/call', params: { name: 'waits' } }, session.headers)
-  await delay(20)
+  await until(() => isRunning, 'the call is in progress')
   t.equal((await post(app, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'none' } }, session.headers)).status, 202)
   t.equal((await post(app, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } }, session.headers)).status, 202)
   t.equal((await call).body, '')
 })
 
-test('a question goes to the caller of the call, and its answer comes back', async t => {
+test('a server request reaches the caller of the call, and its response the tool', async t => {
   const app = await serve(t, { sources: [source] })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
@@ -146,14 +157,14 @@ test('a question goes to the caller of the call, and its answer comes back', asy
   t.match((await mute.request('tools/call', { name: 'ask' })).json.result, { isError: true, content: [{ text: /did not declare/ }] })
 })
 
-test('a question that nobody answers fails the tool in time', async t => {
+test('a server request without a response fails the tool in time', async t => {
   const app = await serve(t, { sources: [source], limits: { questionTtlMs: 100 } })
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
   const { json } = await session.request('tools/call', { name: 'ask' })
   t.match(json.result, { isError: true, content: [{ text: /did not answer elicitation\/create within 0.1 s/ }] })
 })
 
-test('log messages below the level of the session stay here', async t => {
+test('log messages below the level of the session are not sent', async t => {
   const app = await serve(t, { sources: [source] })
   const session = await LegacySession.open(app)
   t.equal(messagesIn((await session.request('tools/call', { name: 'logs' })).body).length, 3)
@@ -161,7 +172,7 @@ test('log messages below the level of the session stay here', async t => {
   t.match(messagesIn((await session.request('tools/call', { name: 'logs' })).body), [{ params: { data: 'loud' } }, { result: says('logged') }])
 })
 
-test('changes of lists and resources come on the stream of the session', async t => {
+test('changes of lists and resources are sent on the standalone stream', async t => {
   let changed = (_kinds: readonly ('tools' | 'prompts')[]): void => {}
   let touched = (): void => {}
   let watching = 0
@@ -188,7 +199,7 @@ test('changes of lists and resources come on the stream of the session', async t
   await wire.until('resources/updated')
   t.match(messagesIn(wire.text), [{ method: 'notifications/tools/list_changed' }, { method: 'notifications/resources/updated', params: { uri: 'a:1' } }])
   await session.request('resources/unsubscribe', { uri: 'a:1' })
-  await delay(5)
+  await until(() => watching === 0, 'the resource is not subscribed to')
   t.equal(watching, 0)
   wire.leave()
 })
@@ -213,7 +224,7 @@ test('without sessions each request stands alone', async t => {
   t.equal((await post(app, [{ jsonrpc: '2.0', id: 2, method: 'ping' }])).status, 200, 'without a version it is 2025-03-26')
 })
 
-test('a session that nobody uses ends, and so does the idlest when there are too many', async t => {
+test('an unused session ends, and at the limit the one that is idle longest', async t => {
   const app = await serve(t, { sources: [source], limits: { sessionTtlMs: 60, maxSessions: 2 } })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const [a, b] = [await LegacySession.open(app), await LegacySession.open(app)]
@@ -223,6 +234,7 @@ test('a session that nobody uses ends, and so does the idlest when there are too
   const streams = [a, c].map(session => new Wire(app, undefined, session.headers, 'GET'))
   await Promise.all(streams.map(({ head }) => head))
   t.match(await post(app, initialize('2025-11-25')), { status: 503, headers: { 'retry-after': '1' } }, 'those in use stay')
+  // longer than the TTL: a ping in between would count as use
   await delay(150)
   t.equal((await a.request('ping')).status, 200, 'an open stream is use')
   for (const stream of streams) stream.leave()
@@ -231,7 +243,8 @@ test('a session that nobody uses ends, and so does the idlest when there are too
 })
 
 test('streams and calls of a session are bounded', async t => {
-  const app = await serve(t, { sources: [sourceOf({ waits: { run: (_args, { signal }) => new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) }) } })], limits: { maxStreams: 1, maxSessionCalls: 1 } })
+  let isRunning = false
+  const app = await serve(t, { sources: [sourceOf({ waits: { run: (_args, { signal }) => new Promise((_resolve, reject) => { isRunning = true; signal.addEventListener('abort', () => { reject(signal.reason) }) }) } })], limits: { maxStreams: 1, maxSessionCalls: 1 } })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const [a, b] = [await LegacySession.open(app), await LegacySession.open(app)]
   const wire = new Wire(app, undefined, a.headers, 'GET')
@@ -239,13 +252,13 @@ test('streams and calls of a session are bounded', async t => {
   t.equal((await new Wire(app, undefined, b.headers, 'GET').head).statusCode, 503)
   const call = new Wire(app, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'waits' } }, a.headers)
   call.head.catch(() => {})
-  await delay(30)
+  await until(() => isRunning, 'the call is in progress')
   t.equal((await a.request('tools/call', { name: 'waits' })).status, 503)
   call.leave()
   wire.leave()
   await Promise.all([call.ended, wire.ended])
-  await delay(20)
-  t.equal((await new Wire(app, undefined, b.headers, 'GET').head).statusCode, 200, 'a place is given back')
+  const isOpen = async (): Promise<boolean> => (await new Wire(app, undefined, b.headers, 'GET').head).statusCode === 200
+  t.ok(await until(isOpen, 'a stream can be opened'), 'the place of the other stream is free')
 })
 
 test('the application closes in less than a second with all kinds of streams open', async t => {
@@ -265,7 +278,7 @@ test('the application closes in less than a second with all kinds of streams ope
   t.match(JSON.parse(wires[1]?.text ?? ''), { id: 1, error: { message: /shutting down/ } })
 })
 
-test('the store of events forgets the oldest past each of its bounds', t => {
+test('the event store deletes the oldest event at each bound', t => {
   const store = new EventStore({ perStream: 3, events: 5, chars: 100 })
   for (let seq = 1; seq <= 4; seq++) store.add('a', seq, 'x')
   t.strictSame(store.after('a', 1)?.map(({ seq }) => seq), [2, 3, 4])
@@ -280,16 +293,19 @@ test('the store of events forgets the oldest past each of its bounds', t => {
   t.end()
 })
 
-test('who leaves before its stream begins takes no place', async t => {
+test('a client that disconnects before its stream begins does not count', async t => {
   let arrived = (): void => {}
   let admit = (): void => {}
+  let close = (): void => {}
   const isThere = new Promise<void>(resolve => { arrived = resolve })
+  const isClosed = new Promise<void>(resolve => { close = resolve })
   const open = new Promise<void>(resolve => { admit = resolve })
   const app = await serve(t, {
     sources: [source],
     limits: { maxStreams: 1 },
-    async authenticate ({ headers }) {
+    async authenticate ({ headers, raw }) {
       if (headers['x-slow'] !== undefined) {
+        raw.socket.once('close', close)
         arrived()
         await open
       }
@@ -302,15 +318,16 @@ test('who leaves before its stream begins takes no place', async t => {
   early.head.catch(() => {})
   await isThere
   early.leave()
-  await delay(50)
+  await isClosed
   admit()
-  await delay(50)
-  const next = new Wire(app, undefined, session.headers, 'GET')
-  t.equal((await next.head).statusCode, 200)
+  const next = await until(async () => {
+    const wire = new Wire(app, undefined, session.headers, 'GET')
+    return (await wire.head).statusCode === 200 && wire
+  }, 'a stream can be opened')
   next.leave()
 })
 
-test('streams that have ended are remembered up to a number, the newest', async t => {
+test('the newest ended streams are kept, up to a bound', async t => {
   const app = await serve(t, { sources: [source] })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const session = await LegacySession.open(app)
@@ -327,7 +344,7 @@ test('streams that have ended are remembered up to a number, the newest', async 
   t.match(await resume(firstEvents.at(-1)), { status: 200, text: /done/ })
 })
 
-test('a reader that takes nothing for too long is disconnected', async t => {
+test('a reader that stalls is disconnected', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   let written: Promise<unknown> = Promise.resolve()

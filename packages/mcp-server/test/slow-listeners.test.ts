@@ -4,10 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { test } from 'tap'
 import { MAX_UNREAD_CHARS } from '@polyvac/core/plugin'
+import { until } from '../../../test/fixtures/until.js'
 import { LegacySession, messagesIn, modernBody, modernHeaders, serve, sourceOf, Wire } from './fixtures/wire.js'
 
-/** A request whose answer is not read before `read()`, which resolves to all of it once the connection has ended. */
-function unread (app: FastifyInstance, method: string, headers: Record<string, string>, body?: object): { socket: Socket, read: () => Promise<string> } {
+/** A request whose response is not read before `read()`, which resolves to all of it once the connection has ended. */
+function unread (app: FastifyInstance, method: string, headers: Record<string, string>, body?: object): { socket: Socket, opened: () => Promise<true>, read: () => Promise<string> } {
   const text = body === undefined ? '' : JSON.stringify(body)
   const { port } = app.server.address() as AddressInfo
   const socket = connect(port, '127.0.0.1')
@@ -16,6 +17,11 @@ function unread (app: FastifyInstance, method: string, headers: Record<string, s
   socket.write(`${method} /mcp HTTP/1.1\r\n${Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`)
   return {
     socket,
+    opened: () => until(() => {
+      // fills the buffer of the socket, without taking anything from it
+      socket.read(0)
+      return socket.bytesRead > 0
+    }, 'the stream is open'),
     read: async () => {
       let all = ''
       socket.setEncoding('utf8')
@@ -25,17 +31,17 @@ function unread (app: FastifyInstance, method: string, headers: Record<string, s
   }
 }
 
-/** More changes than what waits for a reader, here and in the buffers of its socket. */
+/** More changes than fit the bound of unread text and the buffers of the socket. */
 const MANY = Math.ceil(12 * MAX_UNREAD_CHARS / 100)
 
-test('who listens and does not read is told that the stream is over, and what waits for it is bounded', async t => {
+test('a listen stream that is not read ends, and its unread text is bounded', async t => {
   let change = (): void => {}
   const app = await serve(t, { sources: [sourceOf({}, { onChange (listener) { change = () => listener(['tools']); return () => {} } })] })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const body = modernBody('subscriptions/listen', { notifications: { toolsListChanged: true } })
   const listener = unread(app, 'POST', modernHeaders('subscriptions/listen', {}), body)
   t.teardown(() => listener.socket.destroy())
-  await delay(100)
+  await listener.opened()
   for (let i = 0; i < MANY; i++) {
     change()
     if (i % 1_000 === 0) await delay(1)
@@ -45,14 +51,14 @@ test('who listens and does not read is told that the stream is over, and what wa
   t.match(text, new RegExp(`"id":${String(body.id)},"result":\\{"resultType":"complete"`), 'and its end is told')
 })
 
-test('the stream of a session that is not read is left, and its reader can come back for the rest', async t => {
+test('the stream of a session that is not read is detached, and its client can open it again', async t => {
   let change = (): void => {}
   const app = await serve(t, { sources: [sourceOf({}, { onChange (listener) { change = () => listener(['tools']); return () => {} } })] })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const session = await LegacySession.open(app)
   const listener = unread(app, 'GET', session.headers)
   t.teardown(() => listener.socket.destroy())
-  await delay(100)
+  await listener.opened()
   for (let i = 0; i < MANY; i++) {
     change()
     if (i % 1_000 === 0) await delay(1)

@@ -15,7 +15,7 @@ const slow = (name: string, said: string): ToolSource => {
   }
 }
 
-test('tools of one name of two sources are told apart, always in the same way, and each is called at its own', async t => {
+test('tools of the same name get distinct, stable names, and each call reaches its source', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(mcpServerPlugin, { sources: [slow('echo', 'first'), slow('echo', 'second'), own('other', 'third')], sessions: false })
@@ -30,7 +30,7 @@ test('tools of one name of two sources are told apart, always in the same way, a
   t.match(await ask('prompts/get', { name: prompts[1] }), { messages: [{ content: { text: 'echo second' } }] })
 })
 
-test('a program that gives one name twice is told so at its start', async t => {
+test('a name that two synchronous sources have stops the start', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter: () => 'x' })

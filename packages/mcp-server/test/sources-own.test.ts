@@ -5,7 +5,7 @@ import { callContext } from './fixtures/sources-context.js'
 
 const context = callContext()
 
-test('handlers have the types of their schemas, and what they give becomes a result', async t => {
+test('handlers have the types of their schemas, and their return values become results', async t => {
   const tools = defineTools([
     { name: 'add', title: 'Add', inputSchema: Type.Object({ a: Type.Number(), b: Type.Number() }), outputSchema: Type.Object({ sum: Type.Number() }), handler: ({ a, b }) => ({ sum: a + b }) },
     { name: 'greet', inputSchema: Type.Object({ name: Type.String() }), handler: async ({ name }) => `Hello ${name.toUpperCase()}` },
@@ -27,7 +27,7 @@ test('handlers have the types of their schemas, and what they give becomes a res
   ])
 })
 
-test('a handler that gives what its schema does not describe is told apart from a good one', async t => {
+test('a return value that the output schema does not describe is an error', async t => {
   const tools = defineTools([
     { name: 'wrong', inputSchema: Type.Object({}), outputSchema: Type.Object({ sum: Type.Number() }), handler: () => ({ sum: 'three' }) },
     { name: 'unknown', inputSchema: Type.Object({}), handler: () => ({ sum: 3 }) },
@@ -38,7 +38,7 @@ test('a handler that gives what its schema does not describe is told apart from 
   await t.rejects(async () => await tools.call('throws', {}, context), { message: 'no' })
 })
 
-test('names that clients would not take, and those that come twice, are refused at once', async t => {
+test('names that clients do not accept, or that occur twice, are refused', async t => {
   const tool = (name: string) => ({ name, inputSchema: Type.Object({}), handler: () => '' })
   t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'MCP_SERVER_OPTIONS', message: /two tools are named "a"/ })
   for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'MCP_SERVER_OPTIONS', message: /cannot be named/ })

@@ -38,7 +38,7 @@ test('each skill of each VAC is a tool, with the schemas of the skill', async t 
   t.throws(() => vacTools(vacsOf(), { names: ['plan'] }), { code: 'MCP_SERVER_OPTIONS', message: /has plan, which is not configured/ })
 })
 
-test('what a tool gives is what its output schema says, and names its sources', async t => {
+test('the result of a tool fits its output schema and links its sources', async t => {
   const source = vacTools(vacsOf())
   const tools = new Map((await source.list()).map(tool => [tool.name, tool]))
   for (const [name, args] of [
@@ -69,7 +69,7 @@ test('a stream sends its text as progress while it is made', async t => {
   t.match(result.structuredContent, { final_answer: 'At nine [1].', stream_completed: true })
 })
 
-test('a name that clients would not take is a tool all the same', async t => {
+test('a VAC whose name clients do not accept is still a tool', async t => {
   const source = vacTools(vacsOf(cited, { Überblick: {}, ['x'.repeat(64)]: {} }))
   for (const { name } of (await source.list()).slice(2)) {
     t.match(name, /^[A-Za-z0-9_.-]{1,64}$/)
@@ -77,7 +77,7 @@ test('a name that clients would not take is a tool all the same', async t => {
   }
 })
 
-test('a failure is a result that says so, with code, reason and remedy, and its cause is in the log alone', async t => {
+test('a failure is a result with isError, code, reason and remedy; its cause is in the log alone', async t => {
   const context = callContext()
   const broken = await vacTools(vacsOf(() => { throw new Error('the secret cause') })).call('vac_query_plain', { query: 'x' }, context)
   t.match(broken, { isError: true, content: [{ text: /^VAC_INTERPRETER_FAILED: the VAC "plain" failed; the log has the cause under the call id [0-9a-f-]{36}$/ }] })
@@ -96,7 +96,7 @@ test('a failure is a result that says so, with code, reason and remedy, and its 
   await t.rejects(async () => await vacTools(vacsOf()).call('vac_query_nobody', { query: 'x' }, callContext()), { code: 'VAC_NOT_FOUND' })
 })
 
-test('a caller that cancels ends the interpreter', async t => {
+test('a cancelled call aborts the interpreter', async t => {
   for (const kind of ['query', 'stream']) {
     const context = callContext()
     let aborted: unknown
@@ -126,7 +126,7 @@ test('an interpreter that asks back is answered by the caller in the same call',
   t.match(await vacTools(vacsOf(asking)).call('vac_query_plain', { query: 'Hours?' }, declined), { isError: true, content: [{ text: /^MCP_INPUT_DECLINED: .*Which branch\?/ }] })
 })
 
-test('an interpreter that asks back goes on where it was when the call is run again', async t => {
+test('an interpreter that asks back continues when the call runs again', async t => {
   let runs = 0
   const source = vacTools(vacsOf((...args) => { runs++; return asking(...args) }))
   let state: string | undefined
@@ -165,7 +165,7 @@ test('an interpreter that needs an authorization is not asked through the client
     { content: [{ text: /^Sign in at https:\/\/example\.com\n\n\(Once that is done, call this tool again/ }], structuredContent: { metadata: { auth_required: 'Sign in at https://example.com' } } })
 })
 
-test('an interpreter that asks for ever is stopped', async t => {
+test('an interpreter that keeps asking is stopped', async t => {
   let asked = 0
   const context = callContext({ capabilities: { elicitation: {} }, answer: () => { asked++; return { action: 'accept', content: { reply: 'no' } } } })
   t.match(await vacTools(vacsOf(() => ({ input_required: 'Sure?' }))).call('vac_query_plain', { query: 'x' }, context), { content: [{ text: /^Sure\?/ }] })
@@ -174,7 +174,7 @@ test('an interpreter that asks for ever is stopped', async t => {
   t.match(await vacTools(vacsOf(() => ({ input_required: 'x'.repeat(8_000) }))).call('vac_query_plain', { query: 'x' }, long), { content: [{ text: /^x{8000}/ }] }, 'what is too long to be held by the caller is not asked')
 })
 
-test('VACs that are replaced are told, and the new ones answer', async t => {
+test('replaced VACs are reported as a change, and the new ones answer', async t => {
   const vacs = vacsOf()
   const source = vacTools(vacs)
   const seen: unknown[] = []
@@ -206,14 +206,14 @@ test('VACs and their documents are resources', async t => {
   t.strictSame((await vacResources(vacsOf(), { names: ['plain'] }).resources?.list())?.map(({ uri }) => uri), ['polyvac://vacs/plain'])
 })
 
-test('a completion has no more values than a client takes', async t => {
+test('a completion has at most 100 values', async t => {
   const many = Array.from({ length: 150 }, (_, i) => ({ uri: `${i}.md`, name: `${i}.md`, mimeType: 'text/markdown' }))
   const vacs = createVacs({ vacs: ['a'], streamInterpreter: cited, parts: { a: { memory: memory({ list: async () => many }) } } })
   const { values, total, hasMore } = await vacResources(vacs).complete?.({ type: 'ref/resource', uri: 'polyvac://vacs/{vac}/documents/{+document}' }, { name: 'document', value: '', given: { vac: 'a' } }, callContext()) ?? { values: [] }
   t.strictSame([values.length, total, hasMore], [100, 150, true])
 })
 
-test('documents that change are told, of the VACs there are now', async t => {
+test('changes of documents are reported, of the present VACs', async t => {
   const listeners = new Map<string, Set<() => void>>()
   const watched = (name: string): Memory => memory({
     onChange (listener) {

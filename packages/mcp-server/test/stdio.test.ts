@@ -6,7 +6,9 @@ import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { test, type Test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import { mcpServerPlugin, defineTools, serveStdio, type McpServerOptions } from '../src/index.js'
 
 const me = { name: 'test', version: '1' }
@@ -69,7 +71,7 @@ const clients = {
 }
 
 for (const [revision, connect] of Object.entries(clients)) {
-  test(`clients of ${revision} list, call, are asked, read progress and cancel over standard input and output`, async t => {
+  test(`clients of ${revision} list, call, answer, read progress and cancel over standard input and output`, async t => {
     const { transport } = await served(t)
     const client = await connect(transport())
     t.ok((await client.list()).some(({ name }) => name === 'echo'))
@@ -81,16 +83,16 @@ for (const [revision, connect] of Object.entries(clients)) {
     t.strictSame(steps, [1, 2, 3])
     const stop = new AbortController()
     const hanging: Promise<unknown> = client.call('hang', {}, { signal: stop.signal })
-    while (hung.now === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => hung.now > 0, 'the tool runs')
     stop.abort(new Error('enough'))
     await t.rejects(hanging)
-    while (hung.now > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => hung.now === 0, 'the tool has ended')
     t.match(await client.call('drop', {}), { content: [{ text: 'after the break' }] }, 'an answer whose stream is cut on purpose arrives')
     t.match(await client.call('echo', { text: 'still there' }), { content: [{ text: 'still there' }] })
   })
 }
 
-test('what is no message is answered, and the next one is served', async t => {
+test('an invalid line is answered with an error, and the next one is served', async t => {
   const { input, output } = await served(t)
   for (const [line, error] of [
     ['{"jsonrpc"', { id: null, error: { code: -32700 } }],
@@ -105,7 +107,7 @@ test('what is no message is answered, and the next one is served', async t => {
   }
 })
 
-test('what was asked before the input ended is answered, and then it is done', async t => {
+test('requests before the end of the input are answered, then `done` resolves', async t => {
   const { input, output, server } = await served(t)
   const lines: string[] = []
   output.on('data', (chunk: Buffer) => { lines.push(...chunk.toString().trim().split('\n')) })
@@ -116,7 +118,7 @@ test('what was asked before the input ended is answered, and then it is done', a
   t.strictSame(lines.map(line => (JSON.parse(line) as { id: number }).id).sort(), [1, 2, 3])
 })
 
-test('credentials of the caller are sent along, and without them the refusal is an answer', async t => {
+test('the headers are sent with each message, and a refusal is an error response', async t => {
   const authenticate: McpServerOptions['authenticate'] = ({ headers }) => headers.authorization === 'Bearer ada' ? { owner: 'ada' } : undefined
   const { app, input, output } = await served(t, { authenticate })
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}\n'
@@ -131,7 +133,7 @@ test('credentials of the caller are sent along, and without them the refusal is 
   server.close()
 })
 
-test('nobody else is taken for standard input', async t => {
+test('other connections are not mistaken for standard input', async t => {
   const { app } = await served(t)
   const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
   const { statusCode, body } = await app.inject({
@@ -146,7 +148,7 @@ test('nobody else is taken for standard input', async t => {
 
 const modernMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
 
-test('a line is no HTTP request: what would be too long for a header is not', async t => {
+test('a name that is too long for a header is served', async t => {
   const { input, output } = await served(t)
   input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'n'.repeat(20_000), _meta: modernMeta } })}\n`)
   t.match(await said(output), { id: 1, error: { code: -32602, message: /^unknown tool: "nnn/ } })
@@ -154,7 +156,7 @@ test('a line is no HTTP request: what would be too long for a header is not', as
   t.match(await said(output), { id: 2, error: { code: -32022 } })
 })
 
-test('what is no message is answered under no id, and the last line needs no end', async t => {
+test('an invalid message is answered with the id null, and the last line may lack its line feed', async t => {
   const { input, output, server } = await served(t)
   for (const line of ['null', '5', '"x"', '{}', '[]', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) {
     input.write(`${line}\n`)
@@ -165,7 +167,7 @@ test('what is no message is answered under no id, and the last line needs no end
   await server.done
 })
 
-test('answers wait for a reader that is behind, all on one signal', async t => {
+test('responses wait for a slow reader with one listener', async t => {
   const { input, output } = await served(t)
   const warnings: Error[] = []
   const warned = (warning: Error): void => { warnings.push(warning) }
@@ -173,8 +175,9 @@ test('answers wait for a reader that is behind, all on one signal', async t => {
   t.teardown(() => { process.off('warning', warned) })
   const text = 'x'.repeat(20_000)
   for (let id = 0; id < 50; id++) input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo', arguments: { text }, _meta: modernMeta } })}\n`)
-  while (output.writableLength === 0) await new Promise(resolve => setTimeout(resolve, 5))
-  await new Promise(resolve => setTimeout(resolve, 200))
+  await until(() => output.writableLength > 0, 'the reader is behind')
+  // the time in which the other responses begin to wait
+  await delay(200)
   let all = ''
   for await (const chunk of output) if ((all += String(chunk)).split('\n').length === 51) break
   t.strictSame(all.trim().split('\n').map(line => (JSON.parse(line) as { id: number }).id).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))

@@ -1,6 +1,6 @@
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { test } from 'tap'
-import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../../../test/fixtures/until.js'
 import { fixtureSource } from './conformance-fixture/source.mjs'
 import { LegacySession, messagesIn, modern, modernBody, modernHeaders, post, serve, Wire, type Reply } from './fixtures/wire.js'
 import type { FastifyInstance } from 'fastify'
@@ -19,23 +19,22 @@ async function serveTasks (t: Parameters<typeof serve>[0], options: object = {})
 
 const call = (name: string, args: object = {}): Record<string, unknown> => ({ name, arguments: args })
 
-async function until (read: () => Promise<Reply>, status: string): Promise<Record<string, any>> {
-  for (;;) {
-    const { json } = await read()
-    if (json.error !== undefined) throw new Error(json.error.message)
-    if (json.result?.status === status) return json.result
-    await delay(10)
-  }
+async function untilStatus (read: () => Promise<Reply>, status: string): Promise<Record<string, any>> {
+  return await until(async () => {
+    const { json: { result, error } } = await read()
+    if (error !== undefined) throw new Error(error.message)
+    return result?.status === status && result
+  }, `the task is ${status}`)
 }
 
-test('a call becomes a task for a caller that knows tasks, and is run at once for others', async t => {
+test('a call becomes a task for clients with tasks, and runs at once for others', async t => {
   const app = await serveTasks(t)
   t.match((await modern(app, 'server/discover')).json.result, { capabilities: { extensions: { [EXTENSION]: {} } } })
   t.match((await modern(app, 'tools/call', call('slow_compute', { label: 'a' }))).json.result, { resultType: 'complete', content: [{ text: 'a took 0 s' }] })
   t.match(await modern(app, 'tools/call', call('failing_job')), { status: 400, json: { error: { code: -32021, data: { requiredCapabilities: { extensions: { [EXTENSION]: {} } } } } } })
   const created = (await modern(app, 'tools/call', call('slow_compute', { seconds: 0.05, label: 'a' }), able)).json.result as { taskId: string }
   t.match(created, { resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1_000 })
-  const done = await until(() => modern(app, 'tasks/get', { taskId: created.taskId }, able), 'completed')
+  const done = await untilStatus(() => modern(app, 'tasks/get', { taskId: created.taskId }, able), 'completed')
   t.match(done, { resultType: 'complete', result: { content: [{ text: 'a took 0.05 s' }] } })
   t.match((await modern(app, 'tasks/get', { taskId: created.taskId })).json.error, { code: -32021 })
   t.match((await modern(app, 'tasks/get', { taskId: 'none' }, able)).json.error, { code: -32602 })
@@ -44,30 +43,30 @@ test('a call becomes a task for a caller that knows tasks, and is run at once fo
   t.match((await modern(app, 'tasks/cancel', { taskId: created.taskId }, able)).json.result, { resultType: 'complete' })
 })
 
-test('a task that is cancelled stops its work', async t => {
+test('a cancelled task aborts its work', async t => {
   const app = await serveTasks(t)
   const { taskId } = (await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able)).json.result as { taskId: string }
   t.match((await modern(app, 'tasks/cancel', { taskId }, able)).json.result, { resultType: 'complete' })
-  const cancelled = await until(() => modern(app, 'tasks/get', { taskId }, able), 'cancelled')
+  const cancelled = await untilStatus(() => modern(app, 'tasks/get', { taskId }, able), 'cancelled')
   t.equal(cancelled.result, undefined)
 })
 
-test('a task asks, keeps what it has been told, and goes on when nothing is open', async t => {
+test('a task asks, keeps its answers, and continues when all are there', async t => {
   const app = await serveTasks(t)
   const { taskId } = (await modern(app, 'tools/call', call('multi_input'), able)).json.result as { taskId: string }
   const get = (): Promise<Reply> => modern(app, 'tasks/get', { taskId }, able)
   const update = (inputResponses: object): Promise<Reply> => modern(app, 'tasks/update', { taskId, inputResponses }, able)
-  const asking = await until(get, 'input_required')
+  const asking = await untilStatus(get, 'input_required')
   t.strictSame(Object.keys(asking.inputRequests), ['first', 'second'])
   t.match((await update({ first: { action: 'perhaps' } })).json.error, { code: -32602, message: /first/ })
   await update({ first: { action: 'accept', content: { value: '1' } }, other: {} })
   t.match((await get()).json.result, { status: 'input_required' })
   t.strictSame(Object.keys((await get()).json.result?.inputRequests), ['second'])
   await update({ first: { action: 'accept', content: { value: 'again' } }, second: { action: 'accept', content: { value: '2' } } })
-  t.match(await until(get, 'completed'), { result: { content: [{ text: '[{"value":"1"},{"value":"2"}]' }] } })
+  t.match(await untilStatus(get, 'completed'), { result: { content: [{ text: '[{"value":"1"},{"value":"2"}]' }] } })
 })
 
-test('a task is told to who listens to it, and belongs to its caller', async t => {
+test('changes of a task are sent to listeners, and it belongs to its caller', async t => {
   const app = await serveTasks(t, { authenticate: ({ headers }: { headers: Record<string, string> }) => ({ owner: headers.authorization ?? 'nobody' }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const ann = { ...able, headers: { authorization: 'ann' } }
@@ -86,7 +85,7 @@ test('a task is told to who listens to it, and belongs to its caller', async t =
   foreign.leave()
 })
 
-test('revision 2025-11-25 has its own tasks, which the caller asks for', async t => {
+test('revision 2025-11-25 has core tasks, which the client requests', async t => {
   const app = await serveTasks(t)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const session = await LegacySession.open(app, { capabilities: { elicitation: {} } })
@@ -118,7 +117,7 @@ test('revision 2025-11-25 has its own tasks, which the caller asks for', async t
   t.match((await old.request('tasks/list')).json.error, { code: -32601 })
 })
 
-test('a task that is left running when the application closes is run by the next', async t => {
+test('a task that runs while the application closes is run again by the next one', async t => {
   const tasks = sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   t.teardown(() => tasks.close())
@@ -126,28 +125,28 @@ test('a task that is left running when the application closes is run by the next
   const { taskId } = (await modern(first, 'tools/call', call('slow_compute', { seconds: 0.2 }), able)).json.result as { taskId: string }
   await first.close()
   const second = await serve(t, { sources: [fixtureSource()], tasks })
-  await until(() => modern(second, 'tasks/get', { taskId }, able), 'completed')
+  await untilStatus(() => modern(second, 'tasks/get', { taskId }, able), 'completed')
   t.pass('it ended')
 })
 
-test('a task whose question nobody answers fails, and says so', async t => {
+test('a task whose question is not answered in time fails with the reason', async t => {
   const app = await serveTasks(t, { limits: { taskInputMs: 30 } })
   const { taskId } = (await modern(app, 'tools/call', call('multi_input'), able)).json.result as { taskId: string }
-  t.match(await until(() => modern(app, 'tasks/get', { taskId }, able), 'failed'), { statusMessage: /asked for input/, error: { code: -32603, message: /asked for input/ } })
+  t.match(await untilStatus(() => modern(app, 'tasks/get', { taskId }, able), 'failed'), { statusMessage: /asked for input/, error: { code: -32603, message: /asked for input/ } })
   t.match((await modern(app, 'tasks/update', { taskId, inputResponses: { first: { action: 'accept', content: { value: '1' } } } }, able)).json.result, { resultType: 'complete' })
   t.match((await modern(app, 'tasks/get', { taskId }, able)).json.result, { status: 'failed' })
 })
 
-test('more tasks than may run at once wait, and one that takes too long fails', async t => {
+test('tasks beyond the concurrency wait, and one that takes too long fails', async t => {
   const app = await serveTasks(t, { limits: { taskConcurrency: 1, taskTimeoutMs: 100 } })
   const begin = async (args: object): Promise<string> => ((await modern(app, 'tools/call', call('slow_compute', args), able)).json.result as { taskId: string }).taskId
   const [long, short] = [await begin({ seconds: 60 }), await begin({ seconds: 0, label: 'short' })]
   t.match((await modern(app, 'tasks/get', { taskId: short }, able)).json.result, { status: 'working' }, 'its place is taken')
-  t.match(await until(() => modern(app, 'tasks/get', { taskId: short }, able), 'completed'), { result: { content: [{ text: 'short took 0 s' }] } })
+  t.match(await untilStatus(() => modern(app, 'tasks/get', { taskId: short }, able), 'completed'), { result: { content: [{ text: 'short took 0 s' }] } })
   t.match((await modern(app, 'tasks/get', { taskId: long }, able)).json.result, { status: 'failed', statusMessage: /did not finish within 100 ms/ }, 'which came free when the first took too long')
 })
 
-test('callers that nobody knows, without a session, are not told of one another', async t => {
+test('unknown callers without a session do not see the tasks of others', async t => {
   const app = await serveTasks(t, { sessions: false })
   const { taskId } = (await modern(app, 'tools/call', call('slow_compute', { seconds: 0 }), able)).json.result as { taskId: string }
   const legacy = (method: string, params: object): Promise<Reply> => post(app, { jsonrpc: '2.0', id: 1, method, params }, { 'mcp-protocol-version': '2025-11-25' })
@@ -155,12 +154,12 @@ test('callers that nobody knows, without a session, are not told of one another'
   t.match((await legacy('tasks/get', { taskId })).json.result, { taskId }, 'who has an id has the task')
 })
 
-test('a store that takes no more tasks refuses the call, which may be tried again', async t => {
+test('a full task store refuses the call with 503', async t => {
   const tasks = sqliteTaskStore({ path: ':memory:', maxTasks: 1 })
   await tasks.open()
   t.teardown(() => tasks.close())
   const app = await serve(t, { sources: [fixtureSource()], tasks })
   await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able)
-  t.match(await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able), { status: 503, json: { error: { code: -32603, message: /as many as it may/ } } })
+  t.match(await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able), { status: 503, json: { error: { code: -32603, message: /its limit/ } } })
   t.match((await modern(app, 'tools/call', call('slow_compute', {}))).json.result, { resultType: 'complete' }, 'without a task it is run')
 })

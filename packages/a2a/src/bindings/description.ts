@@ -7,7 +7,7 @@ import { ANYONE } from '../options.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
 import { taskProblem } from '../tasks/run-skill.js'
-import { idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
@@ -72,13 +72,13 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     await streams.open(ownerOf(request), reply, async stream => {
       const { task, created } = await begin(params as SendParams, request)
       // a client whose connection was cut may send the same request again and resume; a new task is sent from its first event on
-      await streams.send(stream, task, created ? 0 : placeOf(seen, task), encodingOf(request))
+      await streams.send(stream, task, created ? 0 : resumePosition(seen, task), stepEncoding(request))
     })
   })
   stream('tasks/resubscribe', async (params, request, reply) => {
     await streams.open(ownerOf(request), reply, async stream => {
       const task = await service.getTask(ownerOf(request), (params as TaskParams).taskId)
-      await streams.send(stream, task, placeOf(lastEventId(request), task), encodingOf(request))
+      await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request))
     })
   })
 
@@ -127,7 +127,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   }
 }
 
-function encodingOf (request: FastifyRequest): StepEncoding {
+function stepEncoding (request: FastifyRequest): StepEncoding {
   return {
     encode: ({ task, event }, isSnapshot) => eventText({ id: String(event.seq), data: toFrame(task, isSnapshot ? undefined : event) }),
     onFailure: err => eventText({ data: { type: 'error', error: rpcFailure(err, request, idOf(request.body)).body.error } })

@@ -21,7 +21,7 @@ const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'
 
 /** The operations of a verb on `/tasks/{id}`, by what follows the last colon of the id (A2A 1.0, section 11.3). */
-const ON_TASK: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation>>>> = {
+const TASK_OPERATIONS: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation>>>> = {
   GET: { '': 'get', subscribe: 'subscribe' },
   POST: { cancel: 'cancel', subscribe: 'subscribe' }
 }
@@ -42,8 +42,8 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
     route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')
     route('POST', `${tenant}/message::stream`, 'Send a message and follow its task', () => 'stream')
     route('GET', `${tenant}/tasks`, 'List tasks', () => 'list')
-    route('GET', `${tenant}/tasks/:id`, 'Read a task; follow it, as `{id}:subscribe`', onTask)
-    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`', onTask)
+    route('GET', `${tenant}/tasks/:id`, 'Read a task; follow it, as `{id}:subscribe`', taskOperation)
+    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`', taskOperation)
     route('POST', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'Tell a webhook of a task', () => 'setPush')
     route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'List the webhooks of a task', () => 'listPush')
     route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs/:id`, 'Read a webhook of a task', () => 'getPush')
@@ -52,7 +52,7 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
   }
 
   function route (method: HTTPMethods, url: string, summary: string, operationOf: (path: Record<string, string>, method: string) => Operation): void {
-    const schema = url.startsWith('/:tenant') ? { hide: true, response: { 200: Answer } } : { summary, tags: ['a2a'], response: { 200: Answer } }
+    const schema = url.startsWith('/:tenant') ? { hide: true, response: { 200: ResponseBody } } : { summary, tags: ['a2a'], response: { 200: ResponseBody } }
     app.route({ ...streamRoute, method, url, bodyLimit, schema, handler: async (request, reply) => await answer(request, reply, operationOf) })
   }
 
@@ -64,7 +64,7 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
     const call = { dialect, params: paramsOf(request, path), request, reply }
     if (!isStreamed(operation)) {
       const body = await operations.answer(operation, call)
-      return await reply.type(typeOf(request)).send(body)
+      return await reply.type(mediaTypeOf(request)).send(body)
     }
     await operations.stream(operation, call, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
   }
@@ -72,18 +72,18 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toFailure(codedFailure(err, request))
     if (failure.http >= 500 && failure.code === -32603) request.log.error({ err }, failure.message)
-    reply.code(failure.http).headers(headersOf(failure.http, name => reply.hasHeader(name))).type(typeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
+    reply.code(failure.http).headers(headersOf(failure.http, name => reply.hasHeader(name))).type(mediaTypeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
   }
 }
 
-const Answer = Type.Object({}, { additionalProperties: true })
+const ResponseBody = Type.Object({}, { additionalProperties: true })
 
 /** Takes the word after the id off the path. An id of the engine holds no colon. */
-function onTask (path: Record<string, string>, method: string): Operation {
+function taskOperation (path: Record<string, string>, method: string): Operation {
   const { id = '' } = path
   const at = id.lastIndexOf(':')
   const word = at === -1 ? '' : id.slice(at + 1)
-  const words = ON_TASK[method as 'GET' | 'POST']
+  const words = TASK_OPERATIONS[method as 'GET' | 'POST']
   const operation = Object.hasOwn(words, word) ? words[word] : undefined
   if (operation === undefined) throw new NoSuchPathError()
   if (at !== -1) path.id = id.slice(0, at)
@@ -92,7 +92,7 @@ function onTask (path: Record<string, string>, method: string): Operation {
 
 /** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
 function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
-  const given = method === 'GET' || method === 'DELETE' ? fromQuery(query as Record<string, unknown>) : body ?? {}
+  const given = method === 'GET' || method === 'DELETE' ? readQuery(query as Record<string, unknown>) : body ?? {}
   if (!isRecord(given)) return given
   for (const [name, value] of Object.entries(path)) {
     const other = given[name]
@@ -101,7 +101,7 @@ function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string,
   return { ...given, ...path }
 }
 
-function fromQuery (query: Record<string, unknown>): Record<string, unknown> {
+function readQuery (query: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => {
     if (NUMBERS.includes(name) && typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return [name, Number(value)]
     if (BOOLEANS.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true']
@@ -110,7 +110,7 @@ function fromQuery (query: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** The media type that the request names, first by what it sends; every generation reads the plain one. */
-function typeOf ({ headers }: FastifyRequest): string {
+function mediaTypeOf ({ headers }: FastifyRequest): string {
   const { 'content-type': sent, accept = '' } = headers
   const type = sent === undefined ? (accept.includes(A2A_TYPE) ? A2A_TYPE : JSON_TYPE) : essenceOf(sent) === A2A_TYPE ? A2A_TYPE : JSON_TYPE
   return `${type}; charset=utf-8`

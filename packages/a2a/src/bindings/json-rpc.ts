@@ -19,7 +19,7 @@ export interface RpcOptions {
   readonly bodyLimit: number
 }
 
-const Answer = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
+const ResponseBody = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
 
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
 export async function rpcRoutes (app: FastifyInstance, { operations, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
@@ -28,11 +28,11 @@ export async function rpcRoutes (app: FastifyInstance, { operations, dialects, a
   app.setErrorHandler(refuse)
   parsePublicJson(app)
 
-  const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: Answer } } }
-  const alias = { ...route, schema: { hide: true, response: { 200: Answer } } }
+  const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: ResponseBody } } }
+  const alias = { ...route, schema: { hide: true, response: { 200: ResponseBody } } }
   app.post('/a2a', route, answer)
   app.post('/a2a/vacs/:vac', { ...route, schema: { ...route.schema, summary: 'The same for one VAC' } }, answer)
-  if (!takesSlashes(app)) {
+  if (!ignoresTrailingSlash(app)) {
     app.post('/a2a/', alias, answer)
     app.post('/a2a/vacs/:vac/', alias, answer)
   }
@@ -83,7 +83,7 @@ function methodOf (dialects: readonly Dialect[], version: string | undefined, me
 }
 
 /** Whether the application takes a slash at the end of any path: a second route for it would keep it from starting. */
-function takesSlashes ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
+function ignoresTrailingSlash ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
   return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
 }
 

@@ -8,7 +8,7 @@ import { toCard as toCard10 } from '../dialects/v1/card.js'
 import type { SigningKeys } from '../push/signing-keys.js'
 
 /** A card as it is sent: made once for every version, VAC and address. */
-export interface ReadyCard {
+export interface RenderedCard {
   readonly text: string
   readonly etag: string
   /** HTTP date. */
@@ -19,7 +19,7 @@ export interface ReadyCard {
 export type CardKind = '1.0' | '0.3' | 'both'
 
 /** Cards that are kept ready; a caller that makes up addresses of this service would else fill the memory. */
-export const MAX_READY_CARDS = 256
+export const MAX_RENDERED_CARDS = 256
 
 export interface CardsOptions extends Omit<CardSource, 'vacs' | 'url' | 'tenant'> {
   readonly exposed: ExposedVacs
@@ -31,7 +31,7 @@ type Json = Record<string, unknown>
 
 export class Cards {
   readonly #options: CardsOptions
-  readonly #ready = new Map<string, Promise<ReadyCard>>()
+  readonly #ready = new Map<string, Promise<RenderedCard>>()
   #vacs: readonly Vac[] = []
   #since = new Date()
 
@@ -40,7 +40,7 @@ export class Cards {
   }
 
   /** The card of a VAC, or of all; undefined where there is no such VAC. */
-  ready (kind: CardKind, url: string, tenant?: string): Promise<ReadyCard> | undefined {
+  render (kind: CardKind, url: string, tenant?: string): Promise<RenderedCard> | undefined {
     const now = this.#options.exposed.list()
     // a reload makes new ones
     if (now.length !== this.#vacs.length || now.some((vac, index) => vac !== this.#vacs[index])) {
@@ -52,7 +52,7 @@ export class Cards {
     const known = this.#ready.get(key)
     if (known !== undefined) return known
     if (tenant !== undefined && !this.#options.exposed.has(tenant)) return undefined
-    if (this.#ready.size >= MAX_READY_CARDS) this.#ready.clear()
+    if (this.#ready.size >= MAX_RENDERED_CARDS) this.#ready.clear()
     const made = this.card(kind, url, tenant).then(card => {
       const text = JSON.stringify(card)
       return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`, modified: this.#since.toUTCString() }
@@ -68,12 +68,12 @@ export class Cards {
     if (kind === '0.3') return toCard03(facts)
     const card = toCard10(facts, ['0.3'])
     const signed = keys === undefined ? card : { ...card, signatures: [await keys.signCard(canonicalJson(card), `${url}/.well-known/jwks.json`)] }
-    return kind === 'both' ? hybrid(signed, toCard03(facts)) : signed
+    return kind === 'both' ? mergeCards(signed, toCard03(facts)) : signed
   }
 }
 
 /** A card that both generations read; what both have is merged. */
-function hybrid (newer: Json, older: Json): Json {
+function mergeCards (newer: Json, older: Json): Json {
   const both = { ...older, ...newer, capabilities: { ...older.capabilities as Json, ...newer.capabilities as Json } }
   const { bearer: old } = (older.securitySchemes ?? {}) as { bearer?: Json }
   const { bearer: now } = (newer.securitySchemes ?? {}) as { bearer?: Json }

@@ -1,7 +1,7 @@
 import { matchesEtag, type ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Cards, CardKind, ReadyCard } from './cards.js'
+import type { Cards, CardKind, RenderedCard } from './cards.js'
 import { AgentCard, agentCard, type CardFacts } from '../dialects/description/card.js'
 import type { SigningKeys } from '../push/signing-keys.js'
 import { codedFailure } from '../protocol/failure.js'
@@ -24,7 +24,7 @@ const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Un
 const Card = Type.Object({}, { additionalProperties: true })
 
 /** Seconds that a card may be kept. */
-const MAX_AGE = 300
+const MAX_AGE_SECONDS = 300
 
 export interface DescriptionCardOptions {
   readonly exposed: ExposedVacs
@@ -53,7 +53,7 @@ export function descriptionCardRoutes (app: FastifyInstance, { exposed, baseUrl,
 
 /** Where agents are found: the card of all VACs, that of each, and the catalog of them. */
 export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, isFixed, unnamed, title }: CardRoutesOptions): Promise<void> {
-  const caching = isFixed ? `public, max-age=${MAX_AGE}` : 'no-cache'
+  const caching = isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
@@ -85,11 +85,11 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
     // first, since caches keep refusals, too
     reply.header('vary', 'A2A-Version')
-    const card = await cards.ready(kindOf(request), baseUrl(request), vac)
-    if (card === undefined) return await reply.code(404).send(noSuchVac(request))
+    const card = await cards.render(kindOf(request), baseUrl(request), vac)
+    if (card === undefined) return await reply.code(404).send(vacNotFound(request))
     reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching)
-    if (isKnown(request, card)) return await reply.code(304).send()
-    return await reply.type('application/json; charset=utf-8').serializer(asItIs).send(card.text)
+    if (isNotModified(request, card)) return await reply.code(304).send()
+    return await reply.type('application/json; charset=utf-8').serializer(asString).send(card.text)
   }
 
   function kindOf (request: FastifyRequest): CardKind {
@@ -101,14 +101,14 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
   }
 }
 
-function asItIs (text: unknown): string { return text as string }
+function asString (text: unknown): string { return text as string }
 
-function noSuchVac (request: FastifyRequest): object {
+function vacNotFound (request: FastifyRequest): object {
   return toHttpBody(toFailure({ status: 404, code: 'NOT_FOUND', message: 'no VAC of this name is exposed here; /.well-known/ai-catalog.json lists those that are', requestId: request.id }))
 }
 
 /** Whether the caller has this very card (RFC 9110, section 13.1). */
-function isKnown ({ headers }: FastifyRequest, { etag, modified }: ReadyCard): boolean {
+function isNotModified ({ headers }: FastifyRequest, { etag, modified }: RenderedCard): boolean {
   const { 'if-none-match': tags, 'if-modified-since': since } = headers
   if (tags !== undefined) return matchesEtag(tags, etag)
   return since !== undefined && Date.parse(modified) <= Date.parse(since)

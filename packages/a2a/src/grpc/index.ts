@@ -7,7 +7,7 @@ import { grpcStatusOf } from '../dialects/v1/failures.js'
 import { A2aOptionsError, GrpcCannotListenError } from '../errors.js'
 import { OPTIONS } from '../options.js'
 import { loadPeers, type Peers } from './peers.js'
-import { dataOf, endsStream } from './read-events.js'
+import { readEvents, endsStream } from './read-events.js'
 import { ProtobufCodec, type StatusDetail, type RpcMethod } from './protobuf-codec.js'
 
 export interface A2aGrpcOptions {
@@ -53,7 +53,7 @@ export const MAX_MESSAGE_CHARS = 1024
 type Call = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer>
 type Failure = Partial<StatusObject> & Error
 interface RpcError { readonly code: number, readonly message: string, readonly data?: readonly StatusDetail[] }
-interface RpcAnswer { readonly result?: unknown, readonly error?: RpcError }
+interface RpcResponse { readonly result?: unknown, readonly error?: RpcError }
 
 /** Metadata that speaks of the connection rather than of the caller. */
 const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
@@ -127,7 +127,7 @@ class Caller {
     this.#sendHeaders(call, response)
     if (!String(response.headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(response), response)
     let ended = false
-    for await (const data of dataOf(response)) {
+    for await (const data of readEvents(response)) {
       const event = this.#resultOf(data, response)
       ended = endsStream(event)
       if (call.write(method.write(event))) continue
@@ -185,7 +185,7 @@ class Caller {
 
   /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
   #resultOf (json: string, { statusCode: status = 500 }: IncomingMessage): unknown {
-    const { result, error } = parsed(json)
+    const { result, error } = parseAnswer(json)
     if (result !== undefined) return result
     const { code, message, data = [] } = typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
     throw this.#told(grpcStatusOf(code, status), message, data)
@@ -216,9 +216,9 @@ class Caller {
   }
 }
 
-function parsed (json: string): RpcAnswer {
+function parseAnswer (json: string): RpcResponse {
   try {
-    return JSON.parse(json) as RpcAnswer
+    return JSON.parse(json) as RpcResponse
   } catch {
     return {}
   }

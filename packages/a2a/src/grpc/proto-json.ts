@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
  */
 export function toJson (type: Type, message: Json): unknown {
   switch (type.fullName) {
-    case '.google.protobuf.Struct': return mapped(message.fields as Json, value => fromValue(value as Json))
+    case '.google.protobuf.Struct': return mapValues(message.fields as Json, value => fromValue(value as Json))
     case '.google.protobuf.Value': return fromValue(message)
     case '.google.protobuf.Timestamp': return timeOf(message)
   }
@@ -16,9 +16,9 @@ export function toJson (type: Type, message: Json): unknown {
   for (const field of type.fieldsArray) {
     if (!Object.hasOwn(message, field.name)) continue
     const value = message[field.name]
-    if (field.map) told.push([field.name, mapped(value as Json, value => one(field, value, valueToJson))])
-    else if (!field.repeated) told.push([field.name, one(field, value, valueToJson)])
-    else if ((value as unknown[]).length > 0) told.push([field.name, (value as unknown[]).map(value => one(field, value, valueToJson))])
+    if (field.map) told.push([field.name, mapValues(value as Json, value => convertField(field, value, valueToJson))])
+    else if (!field.repeated) told.push([field.name, convertField(field, value, valueToJson)])
+    else if ((value as unknown[]).length > 0) told.push([field.name, (value as unknown[]).map(value => convertField(field, value, valueToJson))])
   }
   return Object.fromEntries(told)
 }
@@ -26,7 +26,7 @@ export function toJson (type: Type, message: Json): unknown {
 /** ProtoJSON as what `type.encode` takes. Members that the type has not are left out. */
 export function fromJson (type: Type, json: unknown): Json {
   switch (type.fullName) {
-    case '.google.protobuf.Struct': return { fields: mapped(json as Json, toValue) }
+    case '.google.protobuf.Struct': return { fields: mapValues(json as Json, toValue) }
     case '.google.protobuf.Value': return toValue(json)
     case '.google.protobuf.Timestamp': {
       const ms = Date.parse(String(json))
@@ -39,15 +39,15 @@ export function fromJson (type: Type, json: unknown): Json {
   for (const field of type.fieldsArray) {
     const value = Object.hasOwn(given, field.name) ? given[field.name] : undefined
     if (value === undefined || (value === null && field.resolvedType?.fullName !== '.google.protobuf.Value')) continue
-    if (field.map) message[field.name] = mapped(value as Json, value => one(field, value, valueFromJson))
-    else message[field.name] = field.repeated ? (value as unknown[]).map(value => one(field, value, valueFromJson)) : one(field, value, valueFromJson)
+    if (field.map) message[field.name] = mapValues(value as Json, value => convertField(field, value, valueFromJson))
+    else message[field.name] = field.repeated ? (value as unknown[]).map(value => convertField(field, value, valueFromJson)) : convertField(field, value, valueFromJson)
   }
   return message
 }
 
 type Convert = (kind: Type | Enum | string, value: unknown) => unknown
 
-function one (field: Field | MapField, value: unknown, convert: Convert): unknown {
+function convertField (field: Field | MapField, value: unknown, convert: Convert): unknown {
   return convert(field.resolvedType ?? field.type, value)
 }
 
@@ -65,7 +65,7 @@ const valueFromJson: Convert = (kind, value) => {
 }
 
 function fromValue (value: Json): unknown {
-  if (Object.hasOwn(value, 'structValue')) return mapped((value.structValue as Json).fields as Json, member => fromValue(member as Json))
+  if (Object.hasOwn(value, 'structValue')) return mapValues((value.structValue as Json).fields as Json, member => fromValue(member as Json))
   if (Object.hasOwn(value, 'listValue')) return (((value.listValue as Json).values ?? []) as Json[]).map(fromValue)
   return ['stringValue', 'numberValue', 'boolValue'].map(name => Object.hasOwn(value, name) ? value[name] : undefined).find(held => held !== undefined) ?? null
 }
@@ -77,10 +77,10 @@ function toValue (json: unknown): Json {
     case 'boolean': return { boolValue: json }
   }
   if (json === null || json === undefined) return { nullValue: 0 }
-  return Array.isArray(json) ? { listValue: { values: json.map(toValue) } } : { structValue: { fields: mapped(json as Json, toValue) } }
+  return Array.isArray(json) ? { listValue: { values: json.map(toValue) } } : { structValue: { fields: mapValues(json as Json, toValue) } }
 }
 
-function mapped (members: Json | undefined, convert: (value: unknown) => unknown): Json {
+function mapValues (members: Json | undefined, convert: (value: unknown) => unknown): Json {
   return Object.fromEntries(Object.entries(members ?? {}).map(([name, value]) => [name, convert(value)]))
 }
 

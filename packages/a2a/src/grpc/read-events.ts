@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { STATES } from '../dialects/v1/names.js'
 
 /** The data of server-sent events. */
-export async function * dataOf (body: Readable): AsyncGenerator<string, void> {
+export async function * readEvents (body: Readable): AsyncGenerator<string, void> {
   const parsed: string[] = []
   const parser = createParser({ onEvent: ({ data }) => { parsed.push(data) } })
   for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {
@@ -14,12 +14,12 @@ export async function * dataOf (body: Readable): AsyncGenerator<string, void> {
 }
 
 /** States that end a stream. */
-const LAST: readonly string[] = (Object.keys(STATES) as TaskState[]).filter(state => isTerminal(state) || state === 'input-required').map(state => STATES[state])
+const LAST_STATES: readonly string[] = (Object.keys(STATES) as TaskState[]).filter(state => isTerminal(state) || state === 'input-required').map(state => STATES[state])
 
-interface Told { readonly status?: { readonly state: string } }
+interface WithStatus { readonly status?: { readonly state: string } }
 
 /** Whether nothing has to come after an event of 1.0: a message, or a task that has ended or asks. */
 export function endsStream (event: unknown): boolean {
-  const { message, task, statusUpdate } = event as { message?: unknown, task?: Told, statusUpdate?: Told }
-  return message !== undefined || LAST.includes((task ?? statusUpdate)?.status?.state ?? '')
+  const { message, task, statusUpdate } = event as { message?: unknown, task?: WithStatus, statusUpdate?: WithStatus }
+  return message !== undefined || LAST_STATES.includes((task ?? statusUpdate)?.status?.state ?? '')
 }

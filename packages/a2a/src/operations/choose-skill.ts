@@ -2,19 +2,19 @@ import { type ExposedVacs, findSkill, inputProblems, isRecord, nearestSkill, typ
 import type { TaskPart } from '@polyvac/tasks'
 import { ContentTypeNotSupportedError, InvalidFieldsError } from '../errors.js'
 import { matchesMediaType } from '../protocol/media-type.js'
-import { askedBy } from '../protocol/message.js'
+import { questionText } from '../protocol/message.js'
 import { refuseField } from '../protocol/read-params.js'
 import type { IncomingMessage } from '../protocol/requests.js'
 
 /** The skill that a message is for, and its input. */
-export interface ChosenSkill { readonly skill: Skill, readonly input: Record<string, unknown> }
+export interface SkillChoice { readonly skill: Skill, readonly input: Record<string, unknown> }
 
 /**
  * A message chooses a skill by a data part `{ skillName, input }` or by `metadata.skillId`; otherwise it goes to the streaming skill
  * of the tenant, the default VAC or the only VAC. `tenant` names an exposed VAC.
  * @throws A2A_INVALID_PARAMS
  */
-export function chooseSkill (vacs: ExposedVacs, defaultVac: string | undefined, tenant: string | undefined, { parts, metadata }: IncomingMessage): ChosenSkill {
+export function chooseSkill (vacs: ExposedVacs, defaultVac: string | undefined, tenant: string | undefined, { parts, metadata }: IncomingMessage): SkillChoice {
   const typed = typedInput(parts)
   const name = typed?.skillName ?? metadata?.skillId ?? SKILLS.stream.prefix + vacFor(vacs, defaultVac, tenant)
   const field = typed === undefined ? 'message.metadata.skillId' : `message.parts[${typed.index}].data.skillName`
@@ -24,7 +24,7 @@ export function chooseSkill (vacs: ExposedVacs, defaultVac: string | undefined, 
     const near = nearestSkill(tenant === undefined ? vacs.list() : [vacs.get(tenant)], name)
     refuseField(field, `is no skill here; ${near === undefined ? 'the agent card lists them' : `did you mean ${JSON.stringify(near)}?`}`)
   }
-  if (typed === undefined) return { skill, input: { [skill.kind === 'memory' ? 'search_query' : 'query']: askedBy(parts) } }
+  if (typed === undefined) return { skill, input: { [skill.kind === 'memory' ? 'search_query' : 'query']: questionText(parts) } }
   const problems = inputProblems(skill.kind, typed.input)
   if (problems.length === 0) return { skill, input: typed.input }
   throw new InvalidFieldsError(problems.map(({ path, message }) => ({ field: `message.parts[${typed.index}].data.${path.replaceAll('/', '.')}`, description: message })))

@@ -9,7 +9,7 @@ import { ANYONE } from '../options.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
-import { activeExtensions, idempotencyKey, lastEventId, placeOf } from '../protocol/request-headers.js'
+import { activeExtensions, idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { IncomingMessage, SendRequest, TaskRequest } from '../protocol/requests.js'
 import { contextOf, type TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from '../tasks/task-service.js'
@@ -74,7 +74,7 @@ export class Operations {
       case 'send': {
         const send = dialect.readSend(params)
         const created = await this.#send(caller, send, keyOf(send, extensions, request))
-        return dialect.toSent(send.blocking ? await streams.wait(created, reply) : created.task, send.historyLength)
+        return dialect.toSendResult(send.blocking ? await streams.wait(created, reply) : created.task, send.historyLength)
       }
       case 'get': {
         const get = dialect.readGet(params)
@@ -111,7 +111,7 @@ export class Operations {
         if (target.id === undefined) refuseField('pushNotificationConfigId', 'is missing')
         // deleting a config that does not exist succeeds: the outcome is the same
         await service.deletePush(task, target.id)
-        return dialect.deleted
+        return dialect.deleteResult
       }
       case 'extendedCard':
         reply.header('cache-control', 'private, no-cache')
@@ -134,7 +134,7 @@ export class Operations {
     const send = dialect.readSend(params)
     await streams.open(caller.owner, reply, async stream => {
       const { task } = await this.#send(caller, send, keyOf(send, extensions, request))
-      await streams.send(stream, task, undefined, encodingOf(dialect, wrap, 0, send.historyLength))
+      await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, 0, send.historyLength))
     })
   }
 
@@ -152,27 +152,27 @@ export class Operations {
       if (isTerminal(task.state) && seen === undefined) throw new UnsupportedOperationError(`the task is ${task.state} already and has nothing more to tell; read it instead`)
       // without Last-Event-ID the present question is in the snapshot, and the stream goes on past it
       const questionsFrom = seen === undefined ? task.seq + 1 : task.seq
-      await streams.send(stream, task, placeOf(seen, task), encodingOf(dialect, wrap, questionsFrom))
+      await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, questionsFrom))
     })
   }
 
   /** Creates a task, finds the one of the same key, or answers the question of one. */
-  async #send (caller: Principal, { tenant, said, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
+  async #send (caller: Principal, { tenant, message, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
     const { service, vacs, defaultVac, inputModes } = this.#options
     const { owner, scopes } = caller
-    if (said.taskId === undefined) {
+    if (message.taskId === undefined) {
       if (tenant !== undefined) checkTenant(vacs, tenant)
-      checkMediaTypes(said.parts, inputModes)
-      const { skill, input } = chooseSkill(vacs, defaultVac, tenant, said)
-      const metadata = Object.assign({}, said.contextId === undefined ? undefined : { inContext: true }, scopes === undefined ? undefined : { scopes })
-      return await service.createTask(owner, { skill: skill.name, input, contextId: said.contextId, metadata, message: messageOf(said), idempotencyKey: key }, push)
+      checkMediaTypes(message.parts, inputModes)
+      const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
+      const metadata = Object.assign({}, message.contextId === undefined ? undefined : { inContext: true }, scopes === undefined ? undefined : { scopes })
+      return await service.createTask(owner, { skill: skill.name, input, contextId: message.contextId, metadata, message: messageOf(message), idempotencyKey: key }, push)
     }
-    const task = await this.#getTask(owner, { tenant, id: said.taskId })
-    if (key !== undefined && isRepeated(said, task)) return { task, created: false }
-    checkContinues(said, task)
-    checkMediaTypes(said.parts, inputModes)
+    const task = await this.#getTask(owner, { tenant, id: message.taskId })
+    if (key !== undefined && isRepeated(message, task)) return { task, created: false }
+    checkContinues(message, task)
+    checkMediaTypes(message.parts, inputModes)
     if (push !== undefined) await service.checkPush(push)
-    return { task: await service.continueTask(task, messageOf(said), push, ({ state }) => state), created: false }
+    return { task: await service.continueTask(task, messageOf(message), push, ({ state }) => state), created: false }
   }
 
   async #getTask (owner: string, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
@@ -196,14 +196,14 @@ export class Operations {
 }
 
 /** `questionsFrom`: number of the first event that ends the stream if it asks for input. */
-function encodingOf (dialect: Dialect, wrap: EventWrap, questionsFrom: number, historyLength?: number): StepEncoding {
+function stepEncoding (dialect: Dialect, wrap: EventWrap, questionsFrom: number, historyLength?: number): StepEncoding {
   const isLast = ({ event: { seq, state } }: TaskStep): boolean => state === 'input-required' && seq >= questionsFrom
   return {
     isLast,
     encode: (step, isSnapshot) => {
       const { seq } = step.event
       const ends = step.task.completedAt !== null || isLast(step)
-      const events = isSnapshot ? [dialect.toFirst(step.task, historyLength)] : dialect.toEvents(step, ends)
+      const events = isSnapshot ? [dialect.toSnapshot(step.task, historyLength)] : dialect.toEvents(step, ends)
       return events.map((event, index) => eventText({ ...(index === events.length - 1 ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
     },
     onFailure: err => eventText({ data: wrap.failure(err) })
@@ -211,7 +211,7 @@ function encodingOf (dialect: Dialect, wrap: EventWrap, questionsFrom: number, h
 }
 
 /** The key under which a message may be sent again, if its sender asks for that. */
-function keyOf ({ said: { id } }: SendRequest, extensions: readonly string[], request: FastifyRequest): string | undefined {
+function keyOf ({ message: { id } }: SendRequest, extensions: readonly string[], request: FastifyRequest): string | undefined {
   const key = idempotencyKey(request)
   if (key !== undefined || !extensions.includes(IDEMPOTENT_SEND)) return key
   return `message:${id.length > MAX_PLAIN_ID ? createHash('sha256').update(id).digest('hex') : id}`

@@ -26,16 +26,16 @@ export interface Dialect {
   /** `historyLength`: newest messages of the history; undefined: all of them. */
   readonly toTask: (task: TaskRecord, historyLength?: number) => unknown
   /** The answer to a message. */
-  readonly toSent: (task: TaskRecord, historyLength?: number) => unknown
+  readonly toSendResult: (task: TaskRecord, historyLength?: number) => unknown
   readonly toPage: (page: TaskPage, request: ListRequest) => unknown
   /** The first event of a stream. */
-  readonly toFirst: (task: TaskRecord, historyLength?: number) => unknown
+  readonly toSnapshot: (task: TaskRecord, historyLength?: number) => unknown
   /** The events of a stream that one step makes. `ends`: the stream ends with it. */
   readonly toEvents: (step: TaskStep, ends: boolean) => unknown[]
   /** The body of a push notification. */
   readonly toNotification: (step: TaskStep) => PushPayload
   readonly toPushConfig: (config: PushConfig) => unknown
   readonly toPushConfigs: (configs: readonly PushConfig[], next: string) => unknown
-  readonly deleted: unknown
+  readonly deleteResult: unknown
   readonly toRpcError: (failure: CodedFailure) => { readonly code: number, readonly status: number, readonly message: string, readonly data: unknown }
 }

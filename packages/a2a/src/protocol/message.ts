@@ -1,5 +1,5 @@
 import type { TaskPart } from '@polyvac/tasks'
-import { given, refuseField } from './read-params.js'
+import { nonEmpty, refuseField } from './read-params.js'
 import type { IncomingMessage } from './requests.js'
 
 /** A file that came with a question, as interpreters get it in `extra.files`. */
@@ -12,21 +12,21 @@ export interface MessageFile {
 }
 
 /** A message as the versions spell it, but for its role and the kind of its parts. */
-interface SaidMessage<Part> extends Omit<IncomingMessage, 'id' | 'parts'> {
+interface ProtocolMessage<Part> extends Omit<IncomingMessage, 'id' | 'parts'> {
   readonly messageId: string
   readonly role: string
   readonly parts: readonly Part[]
 }
 
 /** What a caller says. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
-export function readMessage<Part> (message: SaidMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): IncomingMessage {
+export function readMessage<Part> (message: ProtocolMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): IncomingMessage {
   const { messageId: id, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   if (message.role !== role) refuseField('message.role', `a client speaks as ${role}`)
   return {
     id,
     parts: parts.map((part, index) => toPart(part, `message.parts[${index}]`)),
-    contextId: given(contextId),
-    taskId: given(taskId),
+    contextId: nonEmpty(contextId),
+    taskId: nonEmpty(taskId),
     metadata,
     extensions,
     referenceTaskIds
@@ -40,7 +40,7 @@ export function textOf (parts: readonly TaskPart[]): string | undefined {
 }
 
 /** What a message asks: its text, or what stands for it where it brings data or files alone. */
-export function askedBy (parts: readonly TaskPart[]): string {
+export function questionText (parts: readonly TaskPart[]): string {
   return textOf(parts) ?? parts.map(part => part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file').join('\n')
 }
 

@@ -1,10 +1,10 @@
 import type { NewPushConfig } from '@polyvac/tasks'
-import { given } from './read-params.js'
+import { nonEmpty } from './read-params.js'
 
 /** The name that a push config stores of the dialect that its notifications use; none for the service description. */
 export type PushDialect = 'v1' | 'v0_3'
 
-interface GivenPush {
+interface PushFields {
   readonly id: string | undefined
   readonly url: string
   readonly dialect?: PushDialect
@@ -14,13 +14,13 @@ interface GivenPush {
 }
 
 /** A push config as the engine keeps it: what may be read back, and apart from it what may not. */
-export function newPushConfig ({ id, url, dialect, token, scheme, credentials }: GivenPush): NewPushConfig {
+export function newPushConfig ({ id, url, dialect, token, scheme, credentials }: PushFields): NewPushConfig {
   return {
     id,
     url,
     settings: Object.assign({}, dialect === undefined ? undefined : { dialect }, scheme === undefined ? undefined : { schemes: [scheme] }),
     secrets: Object.assign({},
-      given(token) === undefined ? undefined : { token },
-      scheme === undefined || given(credentials) === undefined ? undefined : { authentication: { scheme, credentials } })
+      nonEmpty(token) === undefined ? undefined : { token },
+      scheme === undefined || nonEmpty(credentials) === undefined ? undefined : { authentication: { scheme, credentials } })
   }
 }

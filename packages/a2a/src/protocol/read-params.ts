@@ -12,7 +12,7 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
  * @throws A2A_INVALID_PARAMS with each problem by its field
  */
 export function readParams<T extends TObject> (schema: T, params: unknown): unknown {
-  const read = isRecord(params) ? known(schema, params) : params
+  const read = isRecord(params) ? readObject(schema, params) : params
   let check = checks.get(schema)
   if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
   if (check.Check(read)) return read
@@ -25,27 +25,27 @@ function fieldOf (path: string): string {
   return field === '' ? 'params' : field.replace(/^\./, '')
 }
 
-function known (schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
+function readObject (schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
   const read: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
-    const name = Object.hasOwn(schema.properties, key) ? key : camel(key)
+    const name = Object.hasOwn(schema.properties, key) ? key : toCamelCase(key)
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
-    const given = value[key]
-    if (property === undefined || (given === null && !KindGuard.IsUnknown(property))) continue
+    const member = value[key]
+    if (property === undefined || (member === null && !KindGuard.IsUnknown(property))) continue
     // the name itself wins over its other spelling
     if (name !== key && Object.hasOwn(value, name)) continue
-    read[name] = deep(property, given)
+    read[name] = readValue(property, member)
   }
   return read
 }
 
-function deep (schema: TSchema, value: unknown): unknown {
-  if (KindGuard.IsObject(schema)) return isRecord(value) ? known(schema, value) : value
-  if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) return Array.isArray(value) ? value.map(item => deep(schema.items, item)) : value
+function readValue (schema: TSchema, value: unknown): unknown {
+  if (KindGuard.IsObject(schema)) return isRecord(value) ? readObject(schema, value) : value
+  if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) return Array.isArray(value) ? value.map(item => readValue(schema.items, item)) : value
   return value
 }
 
-function camel (name: string): string {
+function toCamelCase (name: string): string {
   return name.includes('_') ? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name
 }
 
@@ -55,7 +55,7 @@ export function refuseField (field: string, description: string): never {
 }
 
 /** An empty text is ProtoJSON's way to leave one out. */
-export function given (text: string | undefined): string | undefined {
+export function nonEmpty (text: string | undefined): string | undefined {
   return text === '' ? undefined : text
 }
 

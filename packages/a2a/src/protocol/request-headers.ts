@@ -55,7 +55,7 @@ export function lastEventId ({ headers }: Headers): number | undefined {
  * The event number after which a stream resumes. A reader that has all events of an ended task gets the last one again:
  * an empty stream would not report the end.
  */
-export function placeOf (lastEventId: number | undefined, { seq, state }: TaskRecord): number | undefined {
+export function resumePosition (lastEventId: number | undefined, { seq, state }: TaskRecord): number | undefined {
   if (lastEventId === undefined) return undefined
   if (lastEventId > seq) throw new InvalidParamsError(`Last-Event-ID: the last event so far is ${seq}`)
   return isTerminal(state) ? Math.min(lastEventId, seq - 1) : lastEventId

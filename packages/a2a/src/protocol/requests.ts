@@ -15,7 +15,7 @@ export interface IncomingMessage {
 export interface SendRequest {
   /** Name of a VAC. */
   readonly tenant?: string | undefined
-  readonly said: IncomingMessage
+  readonly message: IncomingMessage
   /** Whether the caller waits for the end. */
   readonly blocking: boolean
   readonly historyLength?: number | undefined

@@ -5,9 +5,9 @@ import { ARTIFACTS } from './artifact-names.js'
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
 /** A message with the id that A2A wants of each. */
-export interface ViewedMessage extends Omit<TaskMessage, 'timestamp'> { readonly id: string }
+export interface MessageView extends Omit<TaskMessage, 'timestamp'> { readonly id: string }
 
-export interface ViewedArtifact {
+export interface ArtifactView {
   /** Stable, also while the artifact is made. */
   readonly id: string
   readonly name: string
@@ -16,27 +16,27 @@ export interface ViewedArtifact {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface ViewedStatus {
+export interface StatusView {
   readonly state: TaskState
   /** Milliseconds since 1970. */
   readonly at: number
-  readonly message?: ViewedMessage | undefined
+  readonly message?: MessageView | undefined
 }
 
 /** A task as the public versions of A2A see it, before any of them puts it into its words. */
-export interface ViewedTask {
+export interface TaskView {
   readonly id: string
   readonly contextId: string
-  readonly status: ViewedStatus
-  readonly artifacts: readonly ViewedArtifact[]
-  readonly history: readonly ViewedMessage[]
+  readonly status: StatusView
+  readonly artifacts: readonly ArtifactView[]
+  readonly history: readonly MessageView[]
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
 /** One event of a stream. */
-export type ViewedEvent =
-  | { readonly kind: 'status', readonly status: ViewedStatus, readonly metadata?: Readonly<Record<string, unknown>> | undefined }
-  | { readonly kind: 'artifact', readonly artifact: ViewedArtifact, readonly append: boolean, readonly lastChunk: boolean }
+export type EventView =
+  | { readonly kind: 'status', readonly status: StatusView, readonly metadata?: Readonly<Record<string, unknown>> | undefined }
+  | { readonly kind: 'artifact', readonly artifact: ArtifactView, readonly append: boolean, readonly lastChunk: boolean }
 
 /** The conversation that a task is part of; one that was begun outside of any is its own. */
 export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
@@ -44,13 +44,13 @@ export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId
 }
 
 /** @param historyLength newest messages of the history; undefined: all of them */
-export function viewTask (task: TaskRecord, historyLength = Infinity): ViewedTask {
+export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView {
   const { id, messages, skill, progress, metadata: { clientMetadata } } = task
   const artifacts = artifactsOf(task)
   const streamed = streamedPart(task)
   const status = viewStatus(task)
   const told = streamed === undefined ? undefined : messages.length - 1
-  const asStatus = status.message !== undefined && status.message.id === idAt(task, messages.length - 1) ? messages.length - 1 : undefined
+  const asStatus = status.message !== undefined && status.message.id === messageIdAt(task, messages.length - 1) ? messages.length - 1 : undefined
   return {
     id,
     contextId: contextOf(task),
@@ -66,7 +66,7 @@ function newest<T> (all: readonly T[], count: number): readonly T[] {
 }
 
 /** The state with the message that explains it: the question, the reason, or an answer that is a message alone. */
-export function viewStatus (task: TaskRecord): ViewedStatus {
+export function viewStatus (task: TaskRecord): StatusView {
   const { id, state, statusAt: at, error, messages, artifacts } = task
   if (error !== null && isTerminal(state)) {
     return { state, at, message: { id: `${id}-status`, role: 'agent', parts: [{ type: 'text', text: error.message }], metadata: { code: error.code } } }
@@ -77,21 +77,21 @@ export function viewStatus (task: TaskRecord): ViewedStatus {
 }
 
 /** The answer of a task that is a message instead of artifacts; undefined for any other. */
-export function messageInstead (task: TaskRecord): ViewedMessage | undefined {
+export function messageAnswer (task: TaskRecord): MessageView | undefined {
   return task.state === 'completed' ? viewStatus(task).message : undefined
 }
 
 /** What one step of a task is on a stream; most are one event, and none where there is nothing to tell. */
-export function viewStep ({ task, event }: TaskStep): ViewedEvent[] {
+export function viewStep ({ task, event }: TaskStep): EventView[] {
   const { delta, artifact, state, message, progress } = event
-  const events: ViewedEvent[] = []
+  const events: EventView[] = []
   if (delta !== undefined) {
     const whole = task.messages.at(-1)?.parts[0]?.text ?? ''
     events.push({ kind: 'artifact', artifact: { id: ARTIFACTS.stream, name: ARTIFACTS.stream, parts: [{ type: 'text', text: delta }] }, append: whole.length > delta.length, lastChunk: false })
   }
   if (artifact !== undefined) {
-    const made = artifactsOf(task).at(-1) as ViewedArtifact
-    const rest = restOf(task, made)
+    const made = artifactsOf(task).at(-1) as ArtifactView
+    const rest = remainingParts(task, made)
     events.push({ kind: 'artifact', artifact: rest === undefined ? made : { ...made, parts: rest }, append: rest !== undefined, lastChunk: true })
   }
   if (state !== undefined || message !== undefined || progress !== undefined) {
@@ -101,7 +101,7 @@ export function viewStep ({ task, event }: TaskStep): ViewedEvent[] {
 }
 
 /** The parts of a streamed answer that its readers do not have yet; undefined where they have none, or something else. */
-function restOf (task: TaskRecord, { name, parts: [first, ...rest] }: ViewedArtifact): readonly TaskPart[] | undefined {
+function remainingParts (task: TaskRecord, { name, parts: [first, ...rest] }: ArtifactView): readonly TaskPart[] | undefined {
   const last = task.messages.at(-1)
   if (name !== ARTIFACTS.stream || !isStreamed(last) || !isSame(last, first)) return undefined
   // a last piece has to have some part
@@ -109,9 +109,9 @@ function restOf (task: TaskRecord, { name, parts: [first, ...rest] }: ViewedArti
 }
 
 /** Text that was streamed in this turn, and is no message: what its artifact is made of, or that artifact so far. */
-function streamedPart (task: TaskRecord): { readonly artifact?: ViewedArtifact } | undefined {
+function streamedPart (task: TaskRecord): { readonly artifact?: ArtifactView } | undefined {
   const last = task.messages.at(-1)
-  if (!isStreamed(last) || viewStatus(task).message?.id === idAt(task, task.messages.length - 1)) return undefined
+  if (!isStreamed(last) || viewStatus(task).message?.id === messageIdAt(task, task.messages.length - 1)) return undefined
   const artifact = task.artifacts.findLast(({ name }) => name === ARTIFACTS.stream)
   if (artifact === undefined) return { artifact: { id: ARTIFACTS.stream, name: ARTIFACTS.stream, parts: last.parts } }
   return isSame(last, partsOf(artifact)[0]) ? {} : undefined
@@ -127,16 +127,16 @@ function isSame ({ parts: [streamed] }: TaskMessage, part: TaskPart | undefined)
   return text !== '' && part?.text?.startsWith(text) === true
 }
 
-function viewMessage (task: TaskRecord, message: TaskMessage, index: number): ViewedMessage {
+function viewMessage (task: TaskRecord, message: TaskMessage, index: number): MessageView {
   const { role, parts, metadata, extensions, referenceTaskIds } = message
-  return { id: idAt(task, index), role, parts, metadata, extensions, referenceTaskIds }
+  return { id: messageIdAt(task, index), role, parts, metadata, extensions, referenceTaskIds }
 }
 
-function idAt ({ id, messages }: TaskRecord, index: number): string {
+function messageIdAt ({ id, messages }: TaskRecord, index: number): string {
   return messages[index]?.id ?? `${id}-${index}`
 }
 
-function artifactsOf ({ artifacts }: TaskRecord): ViewedArtifact[] {
+function artifactsOf ({ artifacts }: TaskRecord): ArtifactView[] {
   const seen = new Map<string, number>()
   return artifacts.map(artifact => {
     const { name, description, metadata } = artifact

@@ -8,7 +8,7 @@ import { isPublicAddress } from './public-address.js'
 
 const MAX_URL_LENGTH = 2_048
 const PORTS: readonly number[] = [443, 8443]
-const LOOKUP_MS = 5_000
+const LOOKUP_TIMEOUT_MS = 5_000
 
 /** All addresses of a name, as `dns.lookup` gives them. Rejects where there are none. */
 export type Lookup = (name: string) => Promise<ReadonlyArray<{ readonly address: string }>>
@@ -64,7 +64,7 @@ export class AddressGuard {
     signal.throwIfAborted()
     const parsed = this.checkUrl(url)
     const host = bareHost(parsed.hostname)
-    const found = isIP(host) === 0 ? await within(unlessAborted(this.#lookup(host).catch(() => []), signal), LOOKUP_MS, () => []) : []
+    const found = isIP(host) === 0 ? await within(unlessAborted(this.#lookup(host).catch(() => []), signal), LOOKUP_TIMEOUT_MS, () => []) : []
     for (const { address } of found) this.#checkAddress(host, portOf(parsed), address)
     return parsed
   }

@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js'
 import { Agent, buildConnector } from 'undici'
 import { PushUrlRefusedError } from './errors.js'
 
-const CONNECT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 5_000
 const MAX_CONNECTIONS = 8
-const IDLE_MS = 4_000
+const IDLE_TIMEOUT_MS = 4_000
 const MAX_ADDRESSES = 4
 
 /** Resolves a host to the addresses that a connection may be made to; rejects where one of them is refused. */
@@ -13,7 +13,7 @@ export type ResolveChecked = (protocol: string, hostname: string, port: number) 
 
 /** An agent that connects only to addresses of `resolve`, with at most 8 connections to a host. */
 export function guardedAgent (resolve: ResolveChecked): Agent {
-  return new Agent({ connect: guardedConnect(resolve), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS })
+  return new Agent({ connect: guardedConnect(resolve), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_TIMEOUT_MS, keepAliveMaxTimeout: IDLE_TIMEOUT_MS })
 }
 
 /**
@@ -21,7 +21,7 @@ export function guardedAgent (resolve: ResolveChecked): Agent {
  * checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are the name's.
  */
 function guardedConnect (resolve: ResolveChecked): buildConnector.connector {
-  const dial = buildConnector({ timeout: CONNECT_MS, allowH2: false })
+  const dial = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false })
 
   async function connect (options: buildConnector.Options): Promise<Socket> {
     const { protocol, hostname, port } = options

@@ -18,19 +18,19 @@ export interface PushSecrets {
  * PUSH_SECRETS_INVALID (400), which names the member and never the value.
  */
 export function checkSecrets (secrets: unknown): PushSecrets {
-  const { token, authentication } = members(secrets ?? {}, 'secrets')
+  const { token, authentication } = recordOf(secrets ?? {}, 'secrets')
   return { ...checkToken(token), ...checkAuthentication(authentication) }
 }
 
 function checkToken (token: unknown): Pick<PushSecrets, 'token'> {
-  if (isNone(token)) return {}
+  if (isEmpty(token)) return {}
   return { token: headerValue(token, 'token', MAX_TOKEN_LENGTH) }
 }
 
 function checkAuthentication (authentication: unknown): Pick<PushSecrets, 'authentication'> {
-  if (isNone(authentication)) return {}
-  const { scheme, credentials } = members(authentication, 'authentication')
-  if (isNone(credentials)) return {}
+  if (isEmpty(authentication)) return {}
+  const { scheme, credentials } = recordOf(authentication, 'authentication')
+  if (isEmpty(credentials)) return {}
   if (typeof scheme !== 'string' || !SCHEME.test(scheme)) {
     throw new PushSecretsError('authentication.scheme', 'give the name of an HTTP scheme, such as Bearer')
   }
@@ -44,11 +44,11 @@ function headerValue (value: unknown, name: string, maxLength: number): string {
   return value
 }
 
-function isNone (value: unknown): boolean {
+function isEmpty (value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-function members (value: unknown, name: string): Record<string, unknown> {
+function recordOf (value: unknown, name: string): Record<string, unknown> {
   if (!isRecord(value)) throw new PushSecretsError(name, 'give an object')
   return value
 }

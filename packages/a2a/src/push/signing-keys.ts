@@ -4,7 +4,7 @@ import { PushSigningKeysError } from './errors.js'
 
 export const SIGNATURE_ALGORITHM = 'ES256'
 /** How long a signature counts. Long enough for a slow receiver, too short for a recording to be of use. */
-export const SIGNATURE_SECONDS = 300
+export const MAX_SIGNATURE_SECONDS = 300
 
 /** What is signed with one notification. */
 export interface NotificationClaims {
@@ -73,7 +73,7 @@ export class SigningKeys {
       .setIssuer(iss)
       .setAudience(aud)
       .setIssuedAt()
-      .setExpirationTime(`${SIGNATURE_SECONDS}s`)
+      .setExpirationTime(`${MAX_SIGNATURE_SECONDS}s`)
       .setJti(jti)
       .sign(this.#key)
   }

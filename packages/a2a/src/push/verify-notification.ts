@@ -1,8 +1,8 @@
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JWK, type JWTVerifyGetKey } from 'jose'
 import { NotificationExpiredError, NotificationForgedError, NotificationKeysError, NotificationUnsignedError } from './errors.js'
-import { bodyHash, SIGNATURE_ALGORITHM, SIGNATURE_SECONDS } from './signing-keys.js'
+import { bodyHash, SIGNATURE_ALGORITHM, MAX_SIGNATURE_SECONDS } from './signing-keys.js'
 
-const CLOCK_SECONDS = 30
+const CLOCK_TOLERANCE_SECONDS = 30
 const MAX_SENDERS = 16
 const CLAIMS = ['iss', 'aud', 'iat', 'exp', 'jti', 'taskId', 'request_body_sha256']
 
@@ -47,9 +47,9 @@ export async function verifyNotification (notification: NotificationToVerify): P
     audience,
     ...(issuer !== undefined && { issuer }),
     requiredClaims: CLAIMS,
-    maxTokenAge: SIGNATURE_SECONDS,
-    clockTolerance: CLOCK_SECONDS
-  }).catch(error => { throw asNotificationError(error) })
+    maxTokenAge: MAX_SIGNATURE_SECONDS,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS
+  }).catch(error => { throw toNotificationError(error) })
 
   const { iss, jti, iat, taskId, request_body_sha256: hash } = payload
   if (hash !== bodyHash(body)) throw new NotificationForgedError('the body is not the one that was signed')
@@ -74,7 +74,7 @@ function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {
   if (!URL.canParse(jwksUrl)) throw new NotificationKeysError(jwksUrl, 'it is no URL')
   const remote = createRemoteJWKSet(new URL(jwksUrl))
   const keys: JWTVerifyGetKey = (protectedHeader, token) => remote(protectedHeader, token).catch(error => {
-    throw isAboutToken(error) ? error : new NotificationKeysError(jwksUrl, (error as Error).message)
+    throw isTokenError(error) ? error : new NotificationKeysError(jwksUrl, (error as Error).message)
   })
   const oldest = remotes.keys().next().value
   if (oldest !== undefined && remotes.size >= MAX_SENDERS) remotes.delete(oldest)
@@ -82,12 +82,12 @@ function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {
   return keys
 }
 
-function isAboutToken (error: unknown): boolean {
+function isTokenError (error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys || error instanceof errors.JOSENotSupported
 }
 
-function asNotificationError (error: unknown): unknown {
+function toNotificationError (error: unknown): unknown {
   if (error instanceof NotificationKeysError) return error
-  if (error instanceof errors.JWTExpired) return new NotificationExpiredError(SIGNATURE_SECONDS)
+  if (error instanceof errors.JWTExpired) return new NotificationExpiredError(MAX_SIGNATURE_SECONDS)
   return new NotificationForgedError((error as Error).message)
 }

@@ -2,7 +2,7 @@ import type { ChatTurn } from '@polyvac/core'
 import { findSkill, type ExposedVacs } from '@polyvac/core/plugin'
 import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from '@polyvac/tasks'
 import { ARTIFACTS } from '../protocol/artifact-names.js'
-import { askedBy } from '../protocol/message.js'
+import { questionText } from '../protocol/message.js'
 
 /** Most earlier tasks of a conversation that are told to the interpreter, the latest ones. */
 export const MAX_EARLIER_TASKS = 50
@@ -28,7 +28,7 @@ export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: T
 }
 
 export function toTurn ({ role, parts }: TaskMessage): ChatTurn {
-  return { role: role === 'user' ? 'user' : 'assistant', content: askedBy(parts) }
+  return { role: role === 'user' ? 'user' : 'assistant', content: questionText(parts) }
 }
 
 function turnsOf (task: TaskRecord): ChatTurn[] {

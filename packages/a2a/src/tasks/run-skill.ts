@@ -66,7 +66,7 @@ async function run (skill: Skill, task: TaskRecord, context: TaskContext, option
 
 async function askOnce (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
   const answer = await skill.vac.ask(await callOf(task, context, options))
-  return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(told(answer)) })
+  return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
 async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContext, options: RunOptions): Promise<string> {
@@ -77,7 +77,7 @@ async function streamAnswer (skill: Skill, task: TaskRecord, context: TaskContex
       await text.write(chunk)
     } else if (isAnswer(chunk)) {
       await text.flush()
-      return await finish(skill, chunk, context, { name: ARTIFACTS.stream, content: streamResult(told(chunk)) }, chunk.answer)
+      return await finish(skill, chunk, context, { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }, chunk.answer)
     } else if (chunk.progress > reached) {
       reached = Math.min(1, chunk.progress)
       await context.emit({ progress: reached })
@@ -135,7 +135,7 @@ async function callOf (task: TaskRecord, { stop, attempt }: TaskContext, { vacs,
   return {
     question: reply?.content ?? question,
     history: turns.length === 0 ? history : [...history, ...turns],
-    extra: Object.assign(extra, { taskId: task.id, attempt }, said?.id === undefined ? undefined : extraOf(task, said)),
+    extra: Object.assign(extra, { taskId: task.id, attempt }, said?.id === undefined ? undefined : messageExtra(task, said)),
     signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
@@ -145,7 +145,7 @@ async function callOf (task: TaskRecord, { stop, attempt }: TaskContext, { vacs,
 }
 
 /** What a message says beside its text: `files` and `data` where it brings some, and always itself. */
-function extraOf (task: TaskRecord, { id, parts, metadata = {} }: TaskMessage): Record<string, unknown> {
+function messageExtra (task: TaskRecord, { id, parts, metadata = {} }: TaskMessage): Record<string, unknown> {
   const files = filesOf(parts)
   const data = dataOf(parts)
   return Object.assign({ message: { id, metadata }, contextId: contextOf(task) },
@@ -154,7 +154,7 @@ function extraOf (task: TaskRecord, { id, parts, metadata = {} }: TaskMessage): 
 }
 
 /** The answer without what becomes artifacts of its own. */
-function told (answer: Answer): Answer {
+function withoutArtifacts (answer: Answer): Answer {
   if (answer.artifacts === undefined) return answer
   const { artifacts: _made, ...rest } = answer
   return rest

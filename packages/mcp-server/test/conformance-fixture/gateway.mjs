@@ -3,8 +3,8 @@ import { appOver } from './app.mjs'
 import { fixtureSource } from './source.mjs'
 
 /**
- * Serves the fixture through a gateway: one application with the fixture, and another before it whose tools are those of the
- * first. Its tasks are those of the first, too.
+ * Serves the fixture through a gateway: one application has the fixture, another forwards its tools, resources, prompts
+ * and tasks.
  */
 const PREFIX = 'fixture__'
 const upstream = await appOver([fixtureSource()], { name: 'polyvac-conformance', withTasks: true })

@@ -13,7 +13,7 @@ export const TaskStateName = Type.Union(
 export type TaskStateName = Static<typeof TaskStateName>
 
 /** States that the description has no word for, and what they are told as. */
-const TOLD_AS: Partial<Record<TaskState, TaskStateName>> = { rejected: 'failed', 'auth-required': 'input-required' }
+const DESCRIBED_AS: Partial<Record<TaskState, TaskStateName>> = { rejected: 'failed', 'auth-required': 'input-required' }
 
 /** The task record (contract section 3). */
 export const Task = Type.Object({
@@ -86,5 +86,5 @@ export function fromState (state: TaskStateName): TaskState[] {
 }
 
 function toState (state: TaskState): TaskStateName {
-  return TOLD_AS[state] ?? state as TaskStateName
+  return DESCRIBED_AS[state] ?? state as TaskStateName
 }

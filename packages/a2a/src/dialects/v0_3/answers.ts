@@ -1,6 +1,6 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { PushConfig, TaskPart, TaskRecord } from '@polyvac/tasks'
-import { contextOf, isoTime, messageInstead, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, isoTime, messageAnswer, viewStep, viewTask, type TaskStep, type ArtifactView, type MessageView, type StatusView } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
 import { STATES } from './names.js'
 
@@ -15,8 +15,8 @@ export function toTask (task: TaskRecord, historyLength?: number): Json {
 }
 
 /** What a send answers with: the task, or the message that the agent gave instead. */
-export function toSent (task: TaskRecord, historyLength?: number): Json {
-  const message = messageInstead(task)
+export function toSendResult (task: TaskRecord, historyLength?: number): Json {
+  const message = messageAnswer(task)
   return message === undefined ? toTask(task, historyLength) : toReply(task, message)
 }
 
@@ -39,20 +39,20 @@ export function toPushConfig ({ id, taskId, url, settings }: PushConfig): Json {
   return { taskId, pushNotificationConfig: Object.assign({ id, url }, schemes === undefined ? undefined : { authentication: { schemes } }) }
 }
 
-function toStatus (task: TaskRecord, { state, at, message }: ViewedStatus): Json {
+function toStatus (task: TaskRecord, { state, at, message }: StatusView): Json {
   return Object.assign({ state: STATES[state], timestamp: isoTime(at) }, message === undefined ? undefined : { message: toMessage(task, message) })
 }
 
 /** A message of a task. */
-function toMessage (task: TaskRecord, message: ViewedMessage): Json {
+function toMessage (task: TaskRecord, message: MessageView): Json {
   return Object.assign(toReply(task, message), { taskId: task.id })
 }
 
-function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
+function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: MessageView): Json {
   return { kind: 'message', messageId: id, contextId: contextOf(task), role, parts: parts.map(toPart), metadata, extensions, referenceTaskIds }
 }
 
-function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
+function toArtifact ({ id, name, description, parts, metadata }: ArtifactView): Json {
   return { artifactId: id, name, description, parts: parts.map(toPart), metadata }
 }
 

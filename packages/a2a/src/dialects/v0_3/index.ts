@@ -1,6 +1,6 @@
 import type { Dialect } from '../../protocol/dialect.js'
 import { MethodNotFoundError } from '../../errors.js'
-import { toEvents, toNotification, toPushConfig, toSent, toTask } from './answers.js'
+import { toEvents, toNotification, toPushConfig, toSendResult, toTask } from './answers.js'
 import { toRpcError } from './failures.js'
 import { METHODS, VERSION } from './names.js'
 import { readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
@@ -19,14 +19,14 @@ export const v03: Dialect = {
   readListPush,
   readTenant,
   toTask,
-  toSent,
+  toSendResult,
   toPage: noList,
-  toFirst: toTask,
+  toSnapshot: toTask,
   toEvents,
   toNotification,
   toPushConfig,
   toPushConfigs: configs => configs.map(toPushConfig),
-  deleted: null,
+  deleteResult: null,
   toRpcError
 }
 

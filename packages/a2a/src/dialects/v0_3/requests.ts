@@ -1,6 +1,6 @@
 import type { NewPushConfig, TaskPart } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
-import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
+import { isBase64, nonEmpty, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
 import { readMessage } from '../../protocol/message.js'
 import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig } from './schemas.js'
@@ -11,7 +11,7 @@ const DEFAULT_ID = 'default'
 export function readSend (params: unknown): SendRequest {
   const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
   const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
-  return { tenant, said: readMessage(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
+  return { tenant, message: readMessage(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
 }
 
 export function readTask (params: unknown): TaskRequest {
@@ -51,13 +51,13 @@ function toPart ({ kind, text, file, data, metadata }: Part, field: string): Tas
   return {
     type: 'file',
     ...(bytes === undefined ? { uri } : { bytes }),
-    ...(given(name) === undefined ? {} : { filename: name }),
-    ...(given(mimeType) === undefined ? {} : { mediaType: mimeType }),
+    ...(nonEmpty(name) === undefined ? {} : { filename: name }),
+    ...(nonEmpty(mimeType) === undefined ? {} : { mediaType: mimeType }),
     ...extras
   }
 }
 
 function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
   const { schemes: [scheme] = [], credentials } = authentication ?? {}
-  return newPushConfig({ id: given(id) ?? DEFAULT_ID, url, dialect: 'v0_3', token, scheme, credentials })
+  return newPushConfig({ id: nonEmpty(id) ?? DEFAULT_ID, url, dialect: 'v0_3', token, scheme, credentials })
 }

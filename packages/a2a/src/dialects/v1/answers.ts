@@ -1,6 +1,6 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, isoTime, messageInstead, viewStatus, viewStep, viewTask, type TaskStep, type ViewedArtifact, type ViewedMessage, type ViewedStatus } from '../../protocol/task-view.js'
+import { contextOf, isoTime, messageAnswer, viewStatus, viewStep, viewTask, type TaskStep, type ArtifactView, type MessageView, type StatusView } from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
 import { ROLES, STATES } from './names.js'
 
@@ -16,8 +16,8 @@ export function toTask (task: TaskRecord, historyLength?: number, withArtifacts?
 }
 
 /** What a send answers with: the task, or the message that the agent gave instead. */
-export function toSent (task: TaskRecord, historyLength?: number): Json {
-  const message = messageInstead(task)
+export function toSendResult (task: TaskRecord, historyLength?: number): Json {
+  const message = messageAnswer(task)
   return message === undefined ? { task: toTask(task, historyLength) } : { message: toReply(task, message) }
 }
 
@@ -26,7 +26,7 @@ export function toPage ({ tasks, nextCursor = '', total = 0 }: TaskPage, { limit
 }
 
 /** The first event of a stream: the task as it stands. */
-export function toFirst (task: TaskRecord, historyLength?: number): Json {
+export function toSnapshot (task: TaskRecord, historyLength?: number): Json {
   return { task: toTask(task, historyLength) }
 }
 
@@ -42,7 +42,7 @@ export function toEvents (step: TaskStep): Json[] {
 /** The body of a push notification: one event, or the task where the step is more than one. */
 export function toNotification (step: TaskStep): PushPayload {
   const events = toEvents(step)
-  return { type: 'application/a2a+json', body: JSON.stringify(events.length === 1 ? events[0] : toFirst(step.task)) }
+  return { type: 'application/a2a+json', body: JSON.stringify(events.length === 1 ? events[0] : toSnapshot(step.task)) }
 }
 
 /** A config without its secrets. */
@@ -55,20 +55,20 @@ export function toPushConfigs (configs: readonly PushConfig[], nextPageToken: st
   return { configs: configs.map(toPushConfig), nextPageToken }
 }
 
-function toStatus (task: TaskRecord, { state, at, message }: ViewedStatus = viewStatus(task)): Json {
+function toStatus (task: TaskRecord, { state, at, message }: StatusView = viewStatus(task)): Json {
   return Object.assign({ state: STATES[state], timestamp: isoTime(at) }, message === undefined ? undefined : { message: toMessage(task, message) })
 }
 
 /** A message of a task. */
-function toMessage (task: TaskRecord, message: ViewedMessage): Json {
+function toMessage (task: TaskRecord, message: MessageView): Json {
   return Object.assign(toReply(task, message), { taskId: task.id })
 }
 
-function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: ViewedMessage): Json {
+function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: MessageView): Json {
   return { messageId: id, contextId: contextOf(task), role: ROLES[role], parts: parts.map(toPart), metadata, extensions, referenceTaskIds }
 }
 
-function toArtifact ({ id, name, description, parts, metadata }: ViewedArtifact): Json {
+function toArtifact ({ id, name, description, parts, metadata }: ArtifactView): Json {
   return { artifactId: id, name, description, parts: parts.map(toPart), metadata }
 }
 

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../protocol/dialect.js'
-import { toEvents, toFirst, toNotification, toPage, toPushConfig, toPushConfigs, toSent, toTask } from './answers.js'
+import { toEvents, toSnapshot, toNotification, toPage, toPushConfig, toPushConfigs, toSendResult, toTask } from './answers.js'
 import { toFailure } from './failures.js'
 import { METHODS, VERSION } from './names.js'
 import { readGet, readList, readListPush, readPushId, readSend, readSetPush, readTask, readTenant } from './requests.js'
@@ -18,14 +18,14 @@ export const v1: Dialect = {
   readListPush,
   readTenant,
   toTask,
-  toSent,
+  toSendResult,
   toPage,
-  toFirst,
+  toSnapshot,
   toEvents,
   toNotification,
   toPushConfig,
   toPushConfigs,
-  deleted: {},
+  deleteResult: {},
   toRpcError (failure) {
     const { code, http, message, details } = toFailure(failure)
     return { code, status: http, message, data: details }

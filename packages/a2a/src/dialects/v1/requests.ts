@@ -1,6 +1,6 @@
 import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
-import { given, isBase64, readParams, refuseField } from '../../protocol/read-params.js'
+import { isBase64, nonEmpty, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
 import { readMessage } from '../../protocol/message.js'
 import { STATES } from './names.js'
@@ -12,8 +12,8 @@ export function readSend (params: unknown): SendRequest {
   const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
   const { taskPushNotificationConfig: push, historyLength, returnImmediately = false } = configuration
   return {
-    tenant: given(tenant),
-    said: readMessage(message, 'ROLE_USER', toPart),
+    tenant: nonEmpty(tenant),
+    message: readMessage(message, 'ROLE_USER', toPart),
     blocking: !returnImmediately,
     historyLength,
     push: push === undefined ? undefined : toNewPush(push)
@@ -22,40 +22,40 @@ export function readSend (params: unknown): SendRequest {
 
 export function readGet (params: unknown): TaskRequest {
   const { tenant, id, historyLength } = readParams(GetParams, params) as GetParams
-  return { tenant: given(tenant), id, historyLength }
+  return { tenant: nonEmpty(tenant), id, historyLength }
 }
 
 export function readTask (params: unknown): TaskRequest {
   const { tenant, id } = readParams(TaskParams, params) as TaskParams
-  return { tenant: given(tenant), id }
+  return { tenant: nonEmpty(tenant), id }
 }
 
 export function readList (params: unknown): ListRequest {
   const { tenant, contextId, status, pageSize: limit = 50, pageToken, historyLength, statusTimestampAfter, includeArtifacts: artifacts = false } = readParams(ListParams, params) as ListParams
   const since = statusTimestampAfter === undefined ? undefined : timeOf(statusTimestampAfter)
   const states = status === undefined || status === 'TASK_STATE_UNSPECIFIED' ? undefined : (Object.keys(STATES) as TaskState[]).filter(state => STATES[state] === status)
-  return { tenant: given(tenant), contextId: given(contextId), states, limit, cursor: given(pageToken), since, historyLength, artifacts }
+  return { tenant: nonEmpty(tenant), contextId: nonEmpty(contextId), states, limit, cursor: nonEmpty(pageToken), since, historyLength, artifacts }
 }
 
 export function readPushId (params: unknown): PushRequest {
   const { tenant, taskId, id } = readParams(PushIdParams, params) as PushIdParams
-  return { tenant: given(tenant), taskId, id }
+  return { tenant: nonEmpty(tenant), taskId, id }
 }
 
 export function readSetPush (params: unknown): SetPushRequest {
   const config = readParams(PushConfig, params) as PushConfig
-  const taskId = given(config.taskId)
+  const taskId = nonEmpty(config.taskId)
   if (taskId === undefined) refuseField('taskId', 'is missing')
-  return { tenant: given(config.tenant), taskId, config: toNewPush(config) }
+  return { tenant: nonEmpty(config.tenant), taskId, config: toNewPush(config) }
 }
 
 export function readListPush (params: unknown): ListPushRequest {
   const { tenant, taskId, pageSize, pageToken } = readParams(ListPushParams, params) as ListPushParams
-  return { tenant: given(tenant), taskId, limit: pageSize === 0 ? undefined : pageSize, cursor: given(pageToken) }
+  return { tenant: nonEmpty(tenant), taskId, limit: pageSize === 0 ? undefined : pageSize, cursor: nonEmpty(pageToken) }
 }
 
 export function readTenant (params: unknown): string | undefined {
-  return given((readParams(CardParams, params) as CardParams).tenant)
+  return nonEmpty((readParams(CardParams, params) as CardParams).tenant)
 }
 
 const RFC3339 = /^(\d{4}-\d\d-\d\d)t\d\d:\d\d:\d\d(?:\.\d+)?(?:z|[+-]\d\d:\d\d)$/i
@@ -86,5 +86,5 @@ function toPart (part: Part, field: string): TaskPart {
 
 function toNewPush ({ id, url, token, authentication }: PushConfig): NewPushConfig {
   const { scheme, credentials } = authentication ?? {}
-  return newPushConfig({ id: given(id), url, dialect: 'v1', token, scheme, credentials })
+  return newPushConfig({ id: nonEmpty(id), url, dialect: 'v1', token, scheme, credentials })
 }
