@@ -121,9 +121,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
   }
 }
 
-/**
- * Loads a memory from a module that exports `createMemory(entry, { folder, log })`, by name or as its default export.
- */
+/** Loads a memory from a module whose export `createMemory(entry, { folder, log })`, or default export, creates it. */
 async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promise<Memory> {
   const { vectorstore } = entry
   const where = JSON.stringify(vectorstore)

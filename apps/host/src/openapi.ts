@@ -19,10 +19,7 @@ export function openApiOf (app: FastifyInstance): Json {
   return hoistSchemas(app.swagger() as unknown as Json)
 }
 
-/**
- * Moves schemas with a `title` to `components` and refers to them there: generated clients then have one type for each,
- * not one for each use.
- */
+/** Moves schemas with a `title` to `components`: generated clients then have one type for each, not one per use. */
 export function hoistSchemas (document: Json): Json {
   const schemas: Json = {}
   const hoist = (value: unknown): unknown => {

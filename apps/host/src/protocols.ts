@@ -144,10 +144,7 @@ async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, loa
   await (module?.a2aGrpc as (app: FastifyInstance, options: object) => Promise<unknown>)(app, { host, port })
 }
 
-/**
- * Options of `@polyvac/mcp-server`: VACs and their documents, tools of the external MCP servers, and the task store of
- * A2A.
- */
+/** Options of `@polyvac/mcp-server`: VACs, their documents, tools of external MCP servers, the task store of A2A. */
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
   const { vacs, settings, authenticate, protectedResource, gateway } = parts
@@ -166,10 +163,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
   }
 }
 
-/**
- * The task engine; undefined where it cannot be opened and is not configured: the MCP server works without it, unlike
- * A2A.
- */
+/** The task engine; undefined where it cannot be opened and is not configured: the MCP server works without it. */
 async function tasksIfAny ({ tasks, settings: { switches } }: ProtocolParts, log: FastifyBaseLogger): Promise<HostTasks | undefined> {
   if (await loadPlugin('@polyvac/tasks') === undefined) return undefined
   try {

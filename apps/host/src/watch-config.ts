@@ -4,10 +4,7 @@ import { basename, dirname } from 'node:path'
 /** Editors write a file in several steps; it is read this long after the last one, in ms. */
 const SETTLE_MS = 100
 
-/**
- * Calls `onChange` after a file was written. It watches the folders, since editors replace the file. Returns the
- * function that stops it.
- */
+/** Calls `onChange` after a file changed. It watches folders, since editors replace files. Returns the way to stop. */
 export function watchFiles (files: readonly string[], onChange: () => void, onError: (err: unknown) => void): () => void {
   let timer: NodeJS.Timeout | undefined
   const names = groupByFolder(files)

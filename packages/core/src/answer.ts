@@ -29,10 +29,7 @@ export function normaliseAnswer (vac: string, result: unknown, streamed: string)
   }
 }
 
-/**
- * What an answer needs before the interpreter can continue: the caller's input, or an authorization. Undefined for a
- * complete answer.
- */
+/** What the interpreter needs to continue: the caller's input or an authorization. Undefined for a complete answer. */
 export function askedBack ({ input_required: question, auth_required: need }: Readonly<Record<string, unknown>>):
 { readonly kind: 'input' | 'auth', readonly text: string } | undefined {
   if (typeof question === 'string') return { kind: 'input', text: question }

@@ -10,9 +10,7 @@ import type { FastifyReply } from 'fastify'
 export class Disconnects {
   readonly #sockets = new WeakMap<Socket, LinkedSet<() => void>>()
 
-  /**
-   * Calls `onDisconnect` once the caller has disconnected, at once if it has. Returns the function that stops watching.
-   */
+  /** Calls `onDisconnect` once the caller has disconnected, at once if it has. Returns the function that stops it. */
   watch ({ raw, request }: FastifyReply, onDisconnect: () => void): () => void {
     const { socket, httpVersionMajor } = request.raw
     if (httpVersionMajor > 1) {

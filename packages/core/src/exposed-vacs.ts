@@ -1,10 +1,7 @@
 import type { Vac } from './vac.js'
 import type { Vacs } from './vacs.js'
 
-/**
- * The VACs that a protocol offers now. Callers cannot distinguish a VAC that is not exposed from one that does not
- * exist.
- */
+/** The VACs that a protocol offers now. For callers, a VAC that is not exposed does not exist. */
 export interface ExposedVacs {
   has (name: string): boolean
   get (name: string): Vac

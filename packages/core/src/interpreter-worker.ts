@@ -79,10 +79,7 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
   }
 }
 
-/**
- * An error as plain data: the object may hold values that cannot be cloned. Of VAC_INTERPRETER_FAILED the log needs the
- * cause.
- */
+/** An error as plain data, since its values may not be clonable. Of VAC_INTERPRETER_FAILED the log needs the cause. */
 function describe (err: unknown): { code: string | undefined, message: string, stack: string | undefined } {
   try {
     const { code, cause } = err as { code?: string, cause?: unknown }

@@ -79,10 +79,7 @@ export class LineReader {
 const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]*"\s*,\s*)?"id"\s*:\s*(\d+|"[^"\\]*")\s*,/
 const ID_LAST = /,\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"[^"]*"\s*)?\}\s*$/
 
-/**
- * The id of a JSON-RPC message of which only both ends are known. Undefined for requests and notifications of the
- * server.
- */
+/** The id of a response of which only both ends are known. Undefined for requests and notifications. */
 export function idOfEdges (head: string, tail: string): string | number | undefined {
   const text = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1]
   return text === undefined ? undefined : JSON.parse(text) as string | number

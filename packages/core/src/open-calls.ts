@@ -2,10 +2,7 @@ import { ShuttingDownError } from './errors.js'
 import { LinkedSet, type LinkedNode } from './linked-set.js'
 import { within } from './within.js'
 
-/**
- * The calls in progress of a plugin, and their end when the application closes. It waits for the calls to be removed;
- * `OpenStreams` waits for sockets.
- */
+/** The calls in progress of a plugin. When it closes, it waits for them; `OpenStreams` waits for sockets. */
 export class OpenCalls<Call extends { abort (reason: unknown): void }> {
   readonly #open = new LinkedSet<Call>()
   #closing = false
@@ -24,10 +21,7 @@ export class OpenCalls<Call extends { abort (reason: unknown): void }> {
     if (this.#open.size === 0) this.#onEmpty?.()
   }
 
-  /**
-   * Aborts all calls with SHUTTING_DOWN and waits until they are removed, at most `graceMs`. Returns those that are
-   * still open. May be called twice.
-   */
+  /** Aborts all calls with SHUTTING_DOWN and waits for them, at most `graceMs`. Returns those that are still open. */
   async close (graceMs: number): Promise<readonly Call[]> {
     this.#closing = true
     if (this.#open.size === 0) return []

@@ -52,9 +52,7 @@ export interface Run {
   readonly callTool?: CallTool | undefined
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
-  /**
-   * Called when the run begins; it refuses by throwing. The function that it returns is called when the run is over.
-   */
+  /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
   readonly admit?: (() => () => void) | undefined
 }
 
@@ -363,10 +361,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     return Object.assign(new VacInterpreterFailedError(JSON.stringify(this.#run.vac)), { cause: err })
   }
 
-  /**
-   * Ends the run with an error at once: it aborts the interpreter's signal and releases its place. A stalled reader may
-   * read the error much later.
-   */
+  /** Ends the run with an error at once, releases its place and aborts the interpreter. The reader may be stalled. */
   #abort (err: unknown): void {
     if (this.#state === 'over') return
     this.#aborted = true

@@ -5,10 +5,7 @@ import { MAX_STALL_MS } from './send-stream.js'
 /** Longest silence of a stream in ms; then a comment goes out, so that proxies do not close the connection. */
 export const KEEP_ALIVE_MS = 15_000
 
-/**
- * Unread text from which `isFull` is true, in characters: callers then leave out what is not essential, such as
- * progress.
- */
+/** Unread text from which `isFull` is true, in characters: callers then leave out progress and log messages. */
 export const MAX_UNREAD_CHARS = 1024 * 1024
 
 /**

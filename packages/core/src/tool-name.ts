@@ -5,10 +5,7 @@ export const MAX_TOOL_NAME = 64
 const HASH_CHARS = 8
 const FORBIDDEN = /[^A-Za-z0-9_.-]/g
 
-/**
- * A name that every client accepts for a tool: `name` where it is one, otherwise a cut one with a hash of `identity`,
- * which is the same at every start.
- */
+/** A name that every client accepts for a tool: `name`, or a cut one with a hash of `identity`. */
 export function toolName (name: string, identity = name): string {
   const plain = name.replace(FORBIDDEN, '_')
   return plain === name && plain.length <= MAX_TOOL_NAME ? name : hashedName(plain, identity)

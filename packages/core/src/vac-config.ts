@@ -149,9 +149,7 @@ class Check {
     }
   }
 
-  /**
-   * Checks references to VACs, interpreters and vectorstores; on the tree, so that one wrong part does not hide others.
-   */
+  /** Checks references to VACs, interpreters and vectorstores, on the tree: one wrong part does not hide others. */
   names (value: unknown, { interpreters, vectorstores }: ConfigOptions): void {
     const { vac, service } = value as { vac?: unknown, service?: unknown }
     const vacs = isRecord(vac) ? vac : {}
@@ -254,9 +252,7 @@ class Check {
   }
 }
 
-/**
- * The errors of the variant of a union that fits the type of the value; the union's own error does not name the cause.
- */
+/** The errors of the variant of a union that fits the value's type; the union's own error does not name the cause. */
 function explain (error: ValueError): ValueError[] {
   if (error.type !== ValueErrorType.Union) return [error]
   const variants = (error.schema as { anyOf?: TSchema[] }).anyOf ?? []

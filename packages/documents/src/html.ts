@@ -139,9 +139,7 @@ class Page {
     this.#first = 0
   }
 
-  /**
-   * The line of an offset, from 1. Offsets grow, except for small steps back, so the search starts at the last line.
-   */
+  /** The line of an offset, from 1. Offsets grow, with small steps back, so the search starts at the last line. */
   #lineAt (index: number): number {
     while (this.#cursor > 0 && (this.#lineStarts[this.#cursor] as number) > index) this.#cursor--
     while ((this.#lineStarts[this.#cursor + 1] ?? Infinity) <= index) this.#cursor++

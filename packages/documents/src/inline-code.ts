@@ -4,9 +4,7 @@ export interface WithoutCode {
   readonly code: readonly string[]
 }
 
-/**
- * Removes inline code. A run of backticks is closed by the next one of equal length, found in one pass from the end.
- */
+/** Removes inline code. A run of backticks is closed by the next one of equal length, in one pass from the end. */
 export function takeCode (text: string): WithoutCode {
   if (!text.includes('`')) return { text, code: [] }
   const runs = Array.from(text.matchAll(/`+/g), ({ index, 0: { length } }) => ({ start: index, end: index + length, length }))

@@ -5,9 +5,7 @@ import { queryWords } from './terms.js'
 const MAX_COUNTS = 10_000
 /** Words of a query that are searched for, the rarest ones; few queries of 2,000 characters have more. */
 const MAX_TERMS = 200
-/**
- * Thresholds that are tried before a lower one of the caller: most searches find enough at the first, which is cheap.
- */
+/** Thresholds that are tried before a lower one of the caller: most searches find enough at the first, cheap one. */
 const EASY_THRESHOLDS = [0.7, 0.35]
 /** Rounding errors may leave a full match slightly below 1. */
 const EPSILON = 1e-9

@@ -2,20 +2,14 @@ import { readNumbers } from './number-options.js'
 import type { TaskContext } from './task-store.js'
 
 export interface DeltaWriterOptions {
-  /**
-   * Longest time that text waits at first, in ms. Default 20: readers do not notice it, and it allows 50 writes a
-   * second.
-   */
+  /** Longest wait of the first text, in ms. Default 20: readers do not notice it, and it allows 50 writes a second. */
   readonly everyMs?: number | undefined
   /** Characters that wait at first before they are written at once. Default 4,096. */
   readonly maxChars?: number | undefined
 }
 
 export interface DeltaWriter {
-  /**
-   * Adds text. Await it for back-pressure: when enough text waits, it resolves once that is durable. Rejects as `emit`
-   * does.
-   */
+  /** Adds text. Await it: when much text waits, it resolves once that is durable (back-pressure). Rejects as `emit`. */
   write (text: string): Promise<void>
   /** Writes the waiting text. Call it before you emit the end. */
   flush (): Promise<void>

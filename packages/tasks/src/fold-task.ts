@@ -23,10 +23,7 @@ export interface FoldSnapshot {
   messages: TaskMessage[]
   artifacts: TaskArtifact[]
   error: TaskError | null
-  /**
-   * The agent's message to which deltas are added, up to one character past its bound: that one shows whether the cut
-   * would split a surrogate pair.
-   */
+  /** The agent's message to which deltas are added, one character longer than its bound to detect a surrogate pair. */
   partial: { text: string, timestamp: number } | null
   /** The counts of messages and artifacts when this turn began: a new attempt restores them. */
   kept: { messages: number, artifacts: number }

@@ -1,9 +1,6 @@
 import type { AbortSignalLike } from './task-store.js'
 
-/**
- * Aborts a run, once. It creates an AbortSignal only on request: for every run, that would cost more than the rest of a
- * short one.
- */
+/** Aborts a run, once. It creates an AbortSignal at first use: one per run costs more than the rest of a short run. */
 export class RunAbort implements AbortSignalLike {
   aborted = false
   reason: unknown

@@ -85,10 +85,7 @@ export interface TaskError {
   readonly timestamp: number
 }
 
-/**
- * A task after its event number `seq`, equal to what `foldTask` builds from its events. Times are milliseconds since
- * 1970.
- */
+/** A task after event number `seq`: what `foldTask` builds from its events. Times are milliseconds since 1970. */
 export interface TaskRecord {
   /** A UUIDv4 by the store, unless the caller set one. */
   readonly id: string

@@ -34,9 +34,7 @@ export async function mcp (args: Arguments): Promise<void> {
   process.stdin.destroy()
 }
 
-/**
- * Reserves standard output for the protocol: what modules print goes to standard error, since clients would parse it.
- */
+/** Reserves standard output for the protocol: what modules print goes to standard error; clients would parse it. */
 function ownOutput (): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout)

@@ -65,9 +65,7 @@ export async function start (args: Arguments): Promise<void> {
 /** Interval of checks for the parent process, in ms. */
 const PARENT_CHECK_MS = 250
 
-/**
- * Under `npm start` a signal ends only npm's shell, and this process would keep the port: it ends when its parent does.
- */
+/** Under `npm start` a signal ends only npm's shell, and this process keeps the port: it ends when its parent does. */
 function stopWithParent (): void {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
@@ -79,9 +77,7 @@ function stopWithParent (): void {
   timer.unref()
 }
 
-/**
- * Follows changes of the configuration file, and with --watch of interpreter modules. An invalid one changes nothing.
- */
+/** Follows changes of the configuration, and with --watch of interpreter modules. An invalid one changes nothing. */
 function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arguments): () => void {
   const modules = ({ service, vac, folder }: Config): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]

@@ -34,10 +34,7 @@ const MAX_HEARTBEAT_MS = 1_000
 
 /** All durations in milliseconds. */
 export interface SqliteTaskStoreOptions {
-  /**
-   * A file, whose folder is created, or `:memory:`, which ends with the store. Not on a network drive: SQLite's locks
-   * do not work there.
-   */
+  /** A file, whose folder is created, or `:memory:`. Not on a network drive: SQLite's locks do not work there. */
   readonly path: string
   /** Time after which a task of a process that does not renew its lease is taken over. Default 10 s. */
   readonly leaseMs?: number | undefined

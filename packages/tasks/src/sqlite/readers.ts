@@ -72,10 +72,7 @@ export class Readers {
     return tail.slice(after + 1 - tail[0].seq)
   }
 
-  /**
-   * After a commit of another process: wakes the readers of tasks with new events. `seqOf` returns undefined for purged
-   * tasks.
-   */
+  /** After a commit of another process: wakes the readers of tasks with new events. `seqOf`: undefined once purged. */
   lookAgain (seqOf: (key: number) => number | undefined): void {
     for (const [key, watched] of this.#watched) {
       const seq = seqOf(key)
@@ -88,6 +85,4 @@ export class Readers {
   ringAll (): void {
     for (const { bells } of this.#watched.values()) for (const bell of bells) bell.ring()
   }
-
-  get size (): number { return this.#watched.size }
 }

@@ -26,15 +26,9 @@ import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Worker, type Place } from './worker.js'
 
-/**
- * Pages of 4 KiB in the write-ahead log before a checkpoint. With SQLite's 1,000, a busy store spends a fifth of its
- * time on checkpoints.
- */
+/** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
-/**
- * Characters of JSON behind a page of tasks. Past it the page ends early, with a cursor: a hundred answers of many
- * megabytes would fill the memory.
- */
+/** Characters of JSON behind a page of tasks; past it the page ends early, with a cursor: answers may be megabytes. */
 const LIST_CHARS = 2 * 1024 * 1024
 const HEALTH_MS = 2_000
 const CLOSE_MS = 800

@@ -132,10 +132,7 @@ export class TaskLog {
     return bodies.map((body, i) => ({ seq: first + i, ...body }))
   }
 
-  /**
-   * Appends one event that needs no lease: a terminal one, or the input of a waiting task. The caller has checked the
-   * state.
-   */
+  /** Appends an event without a lease: a terminal one, or input of a waiting task. The caller has checked the state. */
   appendFree (row: TaskRow, body: EventBody & { state: TaskState }): TaskEvent {
     const seq = row.seq + 1
     const { state, at } = body

@@ -9,9 +9,7 @@ const MAX_LIMIT = 100
 /** Two lookups, each with its own index. */
 const IN_CONTEXT = 'AND (context = ? OR (context IS NULL AND id = ?))'
 
-/**
- * Pages by keyset: no unchanged task is repeated or skipped. One that gets a new status in between moves to the front.
- */
+/** Pages by keyset: no unchanged task is repeated or skipped. A task with a new status moves to the front. */
 export class TaskPages {
   readonly #all
   readonly #ofContext

@@ -12,10 +12,7 @@ import type { TaskRow } from './task-statements.js'
 
 /** Tasks claimed, or leases renewed, in one entry of a group commit. */
 const BATCH = 64
-/**
- * A snapshot is written when the events since the last one are as large as it, so that all snapshots cost at most twice
- * the log.
- */
+/** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
 const MIN_SNAPSHOT_CHARS = 64 * 1024
 /** The cost of reading an event besides its characters, in characters. */
 const EVENT_WEIGHT = 100
@@ -78,10 +75,7 @@ export class Worker implements TaskWorker {
 
   get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
 
-  /**
-   * Reserves a place for a task that is about to be created, where one is free and no task waits. Then call `giveBack`
-   * or `begin`.
-   */
+  /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
   reserve (): Place | undefined {
     if (this.#stopped !== undefined || this.#queued || this.#free <= 0) return undefined
     this.#reserved++
