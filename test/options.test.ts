@@ -8,6 +8,7 @@ import { documentsInterpreter, openaiInterpreter, openFolder } from '@polyvac/do
 import { createHost } from '@polyvac/host'
 import { deltaWriter, type TaskStore } from '@polyvac/tasks'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { vacPlugin } from '@polyvac/vac'
 import { GRPC_OPTIONS } from '../packages/a2a/src/grpc/index.js'
 import { OPTIONS as A2A_OPTIONS, PUSH_OPTIONS } from '../packages/a2a/src/options.js'
@@ -21,6 +22,8 @@ import { OPENAI_OPTIONS } from '../packages/documents/src/openai-interpreter.js'
 import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
 import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
 import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
+import { LIMITS as MCP_SERVER_LIMITS, OPTIONS as MCP_SERVER_OPTIONS } from '../packages/mcp-server/src/options.js'
+import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.js'
 import { OPTIONS as VAC_OPTIONS } from '../packages/vac/src/options.js'
 
 type Options = Record<string, unknown>
@@ -42,6 +45,9 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['work of a task store', rulesOf(WORK_NUMBERS), async options => { (await openStore()).work(async () => {}, options) }],
   ['deliver of a task store', rulesOf(DELIVER_NUMBERS), async options => { (await openStore()).deliver(async () => 'delivered', options) }],
   ['deltaWriter', rulesOf(DELTA_NUMBERS), options => deltaWriter({ emit: async () => 1 }, options)],
+  ['mcpServerPlugin', MCP_SERVER_OPTIONS, options => register(mcpServerPlugin, { sources: [], ...options })],
+  ['mcpServerPlugin: limits', MCP_SERVER_LIMITS, limits => register(mcpServerPlugin, { sources: [], limits })],
+  ['vacTools', VAC_TOOLS_OPTIONS, options => vacTools(vacs, options)],
   ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })],
   ['a2aPlugin', A2A_OPTIONS, async options => { await register(a2aPlugin, { vacs, tasks: await openStore(), ...options }) }],
   ['a2aPlugin: push', PUSH_OPTIONS, async push => { await register(a2aPlugin, { vacs, tasks: await openStore(), push }) }],
@@ -75,8 +81,8 @@ async function openStore (): Promise<TaskStore> {
 tap.teardown(async () => { await opened?.close() })
 
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Times that no timer waits for: ages of tasks and of their webhooks. */
-const AGES = ['ttlMs', 'deadAfterMs', 'inputMs']
+/** Times that no timer waits for: ages of tasks, of their webhooks and of signed states. */
+const AGES = ['ttlMs', 'deadAfterMs', 'inputMs', 'taskTtlMs', 'taskInputMs', 'stateTtlMs']
 
 /** What no number option of a range may take. */
 function badNumbers ({ min, max, integer }: NonNullable<OptionRule['range']>): unknown[] {
