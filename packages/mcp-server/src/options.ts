@@ -53,12 +53,12 @@ export interface McpServerOptions {
   readonly limits?: Partial<Limits> | undefined
 }
 
-/** Every bound of the plugin, with its default. Times that are not the delay of a timer may exceed 2^31 - 1. */
+/** Every bound of the plugin, with its default. Ages, which are not the delay of a timer, may exceed 2^31 - 1. */
 export const LIMITS = {
   /** Sessions at once. At the limit the one that is idle longest ends; if none is idle, 503. */
   maxSessions: integer(10_000),
   /** Time without a request or an open stream after which a session ends, in ms. */
-  sessionTtlMs: integer(30 * 60_000),
+  sessionTtlMs: milliseconds(30 * 60_000),
   /** Streams without a call at once: GET streams and `subscriptions/listen`. At the limit 503. */
   maxStreams: integer(1_000),
   /** Events of one stream that are kept for clients that resume it. */
@@ -90,11 +90,11 @@ export const LIMITS = {
   /** Time that a task is kept, as reported to callers, in ms; the store must keep it as long. */
   taskTtlMs: integer(60 * 60_000),
   /** Interval in which callers poll a task, as reported to them, in ms. */
-  taskPollMs: integer(1_000),
+  taskPollMs: milliseconds(1_000),
   /** Entries of one page of a list. */
   pageSize: integer(500),
   /** Time for which clients of 2026-07-28 may cache a list, in ms; changes are notified. */
-  listTtlMs: integer(60_000)
+  listTtlMs: milliseconds(60_000)
 }
 
 export type Limits = { readonly [Name in keyof typeof LIMITS]: number }

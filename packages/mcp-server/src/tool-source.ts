@@ -35,18 +35,22 @@ export interface ToolSource {
   onChange? (listener: (kinds: readonly ListKind[]) => void): () => void
 }
 
-export interface ToolDefinition {
-  /** 1 to 128 of `A-Za-z0-9_.-`; language models take 64. */
-  readonly name: string
+/** The fields that all kinds of definitions have. */
+interface Definition {
   readonly title?: string | undefined
   readonly description?: string | undefined
+  readonly icons?: readonly object[] | undefined
+  readonly _meta?: object | undefined
+}
+
+export interface ToolDefinition extends Definition {
+  /** 1 to 128 of `A-Za-z0-9_.-`; language models take 64. */
+  readonly name: string
   /** JSON Schema 2020-12 of an object; a TypeBox object is one. */
   readonly inputSchema: object
   /** JSON Schema of `structuredContent`. */
   readonly outputSchema?: object | undefined
   readonly annotations?: object | undefined
-  readonly icons?: readonly object[] | undefined
-  readonly _meta?: object | undefined
   /** Whether a call may, must or must not become a task, for clients that support tasks. Default `forbidden`. */
   readonly taskSupport?: TaskSupport | undefined
 }
@@ -88,16 +92,12 @@ export interface ResourceSource {
   subscribe? (uri: string, onUpdate: () => void): (() => void) | Promise<() => void>
 }
 
-export interface ResourceDefinition {
+export interface ResourceDefinition extends Definition {
   readonly uri: string
   readonly name: string
-  readonly title?: string | undefined
-  readonly description?: string | undefined
   readonly mimeType?: string | undefined
   readonly size?: number | undefined
   readonly annotations?: object | undefined
-  readonly icons?: readonly object[] | undefined
-  readonly _meta?: object | undefined
 }
 
 export interface TemplateDefinition extends Omit<ResourceDefinition, 'uri' | 'size'> {
@@ -116,13 +116,9 @@ export interface PromptSource {
   get (name: string, args: Readonly<Record<string, string>>, context: CallContext): Promise<PromptResult> | PromptResult
 }
 
-export interface PromptDefinition {
+export interface PromptDefinition extends Definition {
   readonly name: string
-  readonly title?: string | undefined
-  readonly description?: string | undefined
   readonly arguments?: readonly PromptArgument[] | undefined
-  readonly icons?: readonly object[] | undefined
-  readonly _meta?: object | undefined
 }
 
 export interface PromptArgument {

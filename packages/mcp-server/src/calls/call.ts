@@ -57,7 +57,7 @@ export abstract class Call implements CallContext {
       else {
         const { reply } = this.response
         this.#unwatch = this.#disconnects.watch(reply, () => {
-          if (reply.raw.writableFinished || !this.endsWithConnection()) return
+          if (reply.raw.writableFinished || (this.response.stream !== undefined && this.#canResume)) return
           this.cancel(new CallAbortedError('the client disconnected'))
         })
       }
@@ -80,7 +80,7 @@ export abstract class Call implements CallContext {
   }
 
   message ({ level, logger, data }: LogMessage): Promise<void> | undefined {
-    const min = this.minLogLevel()
+    const min = this.logLevel ?? (this.era === 'legacy' ? 'debug' : undefined)
     if (min === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(min)) return undefined
     return this.notify('notifications/message', { level, logger, data })
   }
@@ -97,7 +97,7 @@ export abstract class Call implements CallContext {
   abstract ask<K extends string> (questions: InputRequests<K>, state?: string): Promise<InputResponses<K>>
 
   disconnect (retryMs?: number): void {
-    if (!this.#isOver && this.canResume()) this.response.begin().disconnect(retryMs)
+    if (!this.#isOver && this.#canResume) this.response.begin().disconnect(retryMs)
   }
 
   /** Sends the response. */
@@ -134,15 +134,8 @@ export abstract class Call implements CallContext {
 
   get relay (): Relay | undefined { return undefined }
 
-  /** The lowest level of log messages that the caller gets; undefined for none. */
-  protected abstract minLogLevel (): LogLevel | undefined
   /** Whether the caller can get the rest of the response over another connection. */
-  protected abstract canResume (): boolean
-
-  /** Whether the loss of the connection ends the call. */
-  protected endsWithConnection (): boolean {
-    return this.response.stream === undefined || !this.canResume()
-  }
+  get #canResume (): boolean { return this.sessionId !== undefined }
 
   #close (): void {
     this.#isOver = true

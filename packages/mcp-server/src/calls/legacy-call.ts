@@ -71,12 +71,4 @@ export class LegacyCall extends Call {
   }
 
   get logLevel (): LogLevel | undefined { return this.session?.logLevel }
-
-  protected minLogLevel (): LogLevel {
-    return this.logLevel ?? 'debug'
-  }
-
-  protected canResume (): boolean {
-    return this.session !== undefined
-  }
 }

@@ -150,14 +150,6 @@ export class ModernCall extends Call {
     const { _meta, inputResponses, requestState, ...params } = this.params
     return [this.principal?.owner ?? null, this.method, params]
   }
-
-  protected minLogLevel (): LogLevel | undefined {
-    return this.logLevel
-  }
-
-  protected canResume (): boolean {
-    return false
-  }
 }
 
 const FAULTS = {

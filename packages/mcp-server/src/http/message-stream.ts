@@ -14,20 +14,20 @@ export interface MessageStream {
 
 /** The messages of one response. They are lost with its connection. */
 export class PlainStream implements MessageStream {
-  readonly #body: SseBody
+  protected readonly body: SseBody
 
-  constructor (reply: FastifyReply) {
-    this.#body = new SseBody(reply)
+  constructor (readonly reply: FastifyReply) {
+    this.body = new SseBody(reply)
   }
 
-  get isFull (): boolean { return this.#body.isFull }
+  get isFull (): boolean { return this.body.isFull }
 
   send (text: string): Promise<void> | undefined {
-    return this.#body.event('message', text)
+    return this.body.event('message', text)
   }
 
   end (): void {
-    this.#body.finish()
+    this.body.finish()
   }
 
   disconnect (): void {}

@@ -1,39 +1,22 @@
-import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
-import type { MessageStream } from '../http/message-stream.js'
+import { PlainStream } from '../http/message-stream.js'
 
 /**
  * The only stream of a session over HTTP+SSE (2024-11-05). It carries all messages to the client, also the responses to
  * its POSTs. It cannot be resumed: the session ends with it.
  */
-export class HttpSseStream implements MessageStream {
-  readonly reply: FastifyReply
-  readonly #body: SseBody
-
+export class HttpSseStream extends PlainStream {
   /** Begins the response. @param endpoint where the client sends its messages */
   constructor (reply: FastifyReply, endpoint: string) {
-    this.reply = reply
-    this.#body = new SseBody(reply)
-    this.#body.event('endpoint', endpoint)
-  }
-
-  get isFull (): boolean { return this.#body.isFull }
-
-  send (text: string): Promise<void> | undefined {
-    return this.#body.event('message', text)
+    super(reply)
+    this.body.event('endpoint', endpoint)
   }
 
   /** One call of several has ended: the stream goes on. */
-  end (): void {}
-
-  disconnect (): void {}
+  override end (): void {}
 
   /** Ends the session. */
   detach (): void {
-    this.close()
-  }
-
-  close (): void {
-    this.#body.finish()
+    this.body.finish()
   }
 }

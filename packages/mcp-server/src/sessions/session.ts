@@ -125,7 +125,7 @@ export class Session {
     for (const stop of this.subscriptions.values()) stop()
     this.subscriptions.clear()
     for (const id of [...this.#streams.keys()]) this.#drop(id)
-    this.httpSse?.close()
+    this.httpSse?.detach()
   }
 
   #newStream (): ResumableStream {
