@@ -27,8 +27,6 @@ import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.
 import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
 import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
 import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
-import { LIMITS as MCP_SERVER_LIMITS, OPTIONS as MCP_SERVER_OPTIONS } from '../packages/mcp-server/src/options.js'
-import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.js'
 import { OPTIONS as VAC_OPTIONS } from '../packages/vac/src/options.js'
 
 type Options = Record<string, unknown>
@@ -50,9 +48,6 @@ const TABLES: ReadonlyArray<readonly [name: string, table: Table, read: (options
   ['work of a task store', rulesOf(WORK_NUMBERS), async options => { (await openStore()).work(async () => {}, options) }],
   ['deliver of a task store', rulesOf(DELIVER_NUMBERS), async options => { (await openStore()).deliver(async () => 'delivered', options) }],
   ['deltaWriter', rulesOf(DELTA_NUMBERS), options => deltaWriter({ emit: async () => 1 }, options)],
-  ['mcpServerPlugin', MCP_SERVER_OPTIONS, options => register(mcpServerPlugin, { sources: [], ...options })],
-  ['mcpServerPlugin: limits', MCP_SERVER_LIMITS, limits => register(mcpServerPlugin, { sources: [], limits })],
-  ['vacTools', VAC_TOOLS_OPTIONS, options => vacTools(vacs, options)],
   ['vacPlugin', VAC_OPTIONS, options => register(vacPlugin, { vacs, ...options })],
   ['a2aPlugin', A2A_OPTIONS, async options => { await register(a2aPlugin, { vacs, tasks: await openStore(), ...options }) }],
   ['a2aPlugin: push', PUSH_OPTIONS, async push => { await register(a2aPlugin, { vacs, tasks: await openStore(), push }) }],

@@ -33,7 +33,7 @@ test('a tool with an invalid x-mcp-header is left out of the list with one warni
   t.strictSame(await names(), ['fine'])
   t.strictSame(await names(), ['fine'])
   t.match(seen.map(({ tool }) => tool).sort(), ['blank', 'items', 'number', 'twice', 'typed'])
-  t.match(seen.find(({ tool }) => tool === 'blank')?.problem, /"a b" is not an RFC 9110 token/)
+  t.match(seen.find(({ tool }) => tool === 'blank')?.problem, /"a b" of a is invalid: it is not an RFC 9110 token/)
   t.match(await call('own', 'blank', { a: 'x' }), { status: 404, body: { code: 'MCP_TOOL_NOT_FOUND' } })
   t.equal((await call('own', 'fine', { a: 'x' })).status, 200)
 })
