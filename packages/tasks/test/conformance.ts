@@ -583,7 +583,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   })
 
   test('push: a receiver that ends its config gets nothing more, one that fails for too long is disabled, and none delays another', async t => {
-    const store = await open(t, { deadAfterMs: 100 })
+    const store = await open(t, { deadAfterMs: 300 })
     const deliveries: Record<string, number> = { gone: 0, dead: 0, throws: 0, fine: 0 }
     store.deliver(async ({ config }) => {
       deliveries[config.id] = (deliveries[config.id] ?? 0) + 1
