@@ -1,3 +1,4 @@
+// The public API of @polyvac/a2a: every export here is public and follows semantic versioning.
 export { a2aPlugin, a2aPlugin as default } from './plugin.js'
 export type { A2aOptions, PushOptions } from './options.js'
 export { AgentCard } from './dialects/description/card.js'

@@ -10,40 +10,66 @@ import type { SigningKeys } from './push/signing-keys.js'
 export interface A2aOptions {
   /** The VACs that answer. */
   readonly vacs: Vacs
-  /** Where tasks live. The application opens it before, and closes it after the plugin. */
+  /** The store of the tasks. The application opens it before, and closes it after the plugin. */
   readonly tasks: TaskStore
   /** Names of the VACs to expose (`a2a_vac_names`). Null or absent: all; an empty list: none. */
   readonly vacNames?: readonly string[] | null | undefined
   /**
-   * Names the caller, whose tasks nobody else can see; undefined refuses the request with 401. Default: no check, and all callers are one
-   * owner. The agent card stays public.
+   * Names the caller, the only one who sees its tasks; undefined refuses the request with 401. Default: no check, and
+   * all callers are one owner. The agent card stays public.
    */
   readonly authenticate?: Authenticate | undefined
-  /** Address under which callers reach the scope of the plugin, for the card. Default: as the request came, forwarded headers only under Fastify's `trustProxy`. */
+  /**
+   * Address under which callers reach the scope of the plugin, for the card. Default: the address of the request, with
+   * forwarded headers only under Fastify's `trustProxy`.
+   */
   readonly publicUrl?: string | undefined
-  /** What the card says of the agent. Default name: the VAC's where there is one, else `Polyvac agent`. */
-  readonly agent?: { readonly name?: string | undefined, readonly description?: string | undefined, readonly version?: string | undefined } | undefined
-  /** The VAC that answers messages of A2A 0.3 and 1.0 that name none. Default: the only one; with several, such a message is refused. */
+  /** Facts of the agent for the card. Default name: that of the only VAC; with several, `Polyvac agent`. */
+  readonly agent?: {
+    readonly name?: string | undefined
+    readonly description?: string | undefined
+    readonly version?: string | undefined
+  } | undefined
+  /**
+   * The VAC that answers messages of A2A 0.3 and 1.0 that name none. Default: the only one; with several, such a
+   * message is refused.
+   */
   readonly defaultVac?: string | undefined
-  /** Media types of parts that A2A 0.3 and 1.0 take, ranges such as `image/*` too; a part of another is refused. Default: text, JSON, PDF, and common images. */
+  /**
+   * Media types of parts that A2A 0.3 and 1.0 accept, also ranges such as `image/*`; a part of another type is refused.
+   * Default: text, JSON, PDF, and common images.
+   */
   readonly inputModes?: readonly string[] | undefined
   /** False: A2A 0.3 and 1.0 offer no streams. Default true. */
   readonly streaming?: boolean | undefined
   /** Extensions that the cards list beside Polyvac's own. A client that does not name a required one is refused. */
   readonly extensions?: readonly AgentExtension[] | undefined
-  /** Where clients reach gRPC, `host:port` as they dial it, for the cards of 1.0. Default: none is listed. */
+  /** The address of gRPC for the cards of 1.0, `host:port` as clients dial it. Default: none is listed. */
   readonly grpcUrl?: string | undefined
-  /** What `/.well-known/agent-card.json` answers to who names no A2A-Version: one card for 0.3 and 1.0 together, or the strict one of 1.0. Default `both`. */
+  /**
+   * The card of `/.well-known/agent-card.json` for a client that names no A2A-Version: one for 0.3 and 1.0 together, or
+   * the strict one of 1.0. Default `both`.
+   */
   readonly unnamedCard?: 'both' | '1.0' | undefined
-  /** True: the cards of 1.0 are signed with the keys of `push`. Default: where those are given, so that they outlive a restart. */
+  /**
+   * True: the cards of 1.0 are signed with the keys of `push`. Default: if `push.keys` is set, as such keys outlive a
+   * restart.
+   */
   readonly signCards?: boolean | undefined
   /**
-   * The card that an authenticated caller sees, made of the public one; undefined where there is none for this caller. Needs `authenticate`.
+   * Makes the card of an authenticated caller from the public one; undefined: there is none for this caller. Needs
+   * `authenticate`.
    */
-  readonly extendedCard?: ((card: Record<string, unknown>, principal: Principal) => Record<string, unknown> | undefined) | undefined
-  /** Whether the root of the scope takes JSON-RPC too: clients of A2A 0.2 send it to the card's `url`. Default: only under a prefix, since the root of a host may be taken. */
+  readonly extendedCard?:
+    ((card: Record<string, unknown>, principal: Principal) => Record<string, unknown> | undefined) | undefined
+  /**
+   * Whether the root of the scope takes JSON-RPC too: clients of A2A 0.2 send it to the card's `url`. Default: only
+   * under a prefix, since the root of a host may be taken.
+   */
   readonly rootRpc?: boolean | undefined
-  /** How long tasks/send waits for the end, in ms; then it answers with the task as it stands. Default 120,000. */
+  /**
+   * How long tasks/send waits for the end, in ms; then it answers with the present state of the task. Default 120,000.
+   */
   readonly sendTimeoutMs?: number | undefined
   /** Total time for an interpreter in ms, where the input does not set `stream_settings.timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
@@ -51,18 +77,27 @@ export interface A2aOptions {
   readonly concurrency?: number | undefined
   /** Streams that one owner may hold open; one more is refused with 429. Default 10,000. */
   readonly maxStreams?: number | undefined
-  /** Longest time in ms that a reader of a stream may take nothing; then it is disconnected, and may resubscribe. Default 60,000. */
+  /**
+   * Longest time in ms that a reader of a stream may take nothing; then it is disconnected, and may resubscribe.
+   * Default 60,000.
+   */
   readonly stallMs?: number | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
-  /** Push notifications; false switches them off. Default: on, to public https addresses alone. */
+  /** Push notifications; false switches them off. Default: on, only to public https addresses. */
   readonly push?: PushOptions | false | undefined
 }
 
 export interface PushOptions {
-  /** Receivers beside public ones: host names, `host:port`, or ranges such as `10.0.0.0/8`. Without an entry, loopback and private addresses are refused. */
+  /**
+   * Receivers beside public ones: host names, `host:port`, or ranges such as `10.0.0.0/8`. Without an entry, loopback
+   * and private addresses are refused.
+   */
   readonly allow?: readonly string[] | undefined
-  /** The keys that sign deliveries; the first one signs, all are published. Default: one made at start, which receivers have to fetch anew after a restart. */
+  /**
+   * The keys that sign deliveries; the first one signs, all are published. Default: a key made at the start, which
+   * receivers have to fetch again after a restart.
+   */
   readonly keys?: SigningKeys | undefined
   /** Longest time for one delivery in ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
@@ -70,7 +105,8 @@ export interface PushOptions {
 
 /** The default of `inputModes`. Other types are refused rather than passed to an interpreter that cannot read them. */
 const INPUT_MODES: readonly string[] = [
-  'text/plain', 'text/markdown', 'text/html', 'text/csv', 'application/json', 'application/pdf', 'image/png', 'image/jpeg', 'image/webp', 'image/gif'
+  'text/plain', 'text/markdown', 'text/html', 'text/csv', 'application/json', 'application/pdf',
+  'image/png', 'image/jpeg', 'image/webp', 'image/gif'
 ]
 
 /** Types, bounds and defaults of the options. */
@@ -105,12 +141,15 @@ export const PUSH_OPTIONS = {
   timeoutMs: milliseconds(PUSH_TIMEOUT_MS)
 } satisfies OptionRules<PushOptions>
 
-/** Longest pause of a stream without a byte, in seconds, where the input sets no `stream_settings.wait_time` (contract, section 3). */
+/**
+ * Longest pause of a stream without a byte, in seconds, unless `stream_settings.wait_time` sets it (contract, section
+ * 3).
+ */
 export const STREAM_WAIT_TIME = 7
 
 /** The caller where callers are not authenticated: all tasks have the same owner. */
 export const ANYONE: Principal = { owner: 'anyone' }
 
 function areExtensions (value: unknown): boolean {
-  return Array.isArray(value) && value.every(extension => typeof (extension as Partial<AgentExtension> | null)?.uri === 'string')
+  return Array.isArray(value) && value.every((item: Partial<AgentExtension> | null) => typeof item?.uri === 'string')
 }

@@ -1,62 +1,85 @@
-import { authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams } from '@polyvac/core/plugin'
+import {
+  authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams
+} from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { nameOf } from './protocol/card-facts.js'
-import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
+import { descriptionRoutes } from './bindings/description.js'
+import { restRoutes } from './bindings/http-json.js'
+import { rpcRoutes } from './bindings/json-rpc.js'
 import { Cards } from './cards/cards.js'
+import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
+import { toNotification } from './dialects/description/record.js'
 import { v03 } from './dialects/v0_3/index.js'
 import { v1 } from './dialects/v1/index.js'
-import { toNotification } from './dialects/description/record.js'
-import type { Dialect } from './protocol/dialect.js'
-import type { PushDialect } from './protocol/push-config.js'
-import { descriptionRoutes } from './bindings/description.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
-import { OWN_EXTENSIONS } from './protocol/extensions.js'
+import { checkTenant } from './operations/choose-skill.js'
 import { Operations } from './operations/operations.js'
 import { ANYONE, OPTIONS, PUSH_OPTIONS, type A2aOptions } from './options.js'
+import { nameOf } from './protocol/card-facts.js'
+import type { Dialect } from './protocol/dialect.js'
+import { OWN_EXTENSIONS } from './protocol/extensions.js'
+import type { PushDialect } from './protocol/push-config.js'
 import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
 import { SigningKeys } from './push/signing-keys.js'
-import { checkTenant } from './operations/choose-skill.js'
-import { restRoutes } from './bindings/http-json.js'
-import { rpcRoutes } from './bindings/json-rpc.js'
 import { skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
 import { StreamQuota, TaskStreams } from './tasks/task-streams.js'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 
-/** Past the longest `stream_settings.timeout`, which ends an interpreter before: for executors that hang all the same. */
+/** Longer than the longest `stream_settings.timeout`: only an interpreter that ignores its own timeout reaches it. */
 const MAX_RUN_MS = 3_660_000
 const MAX_DELIVERIES = 64
-/** The public versions that are spoken, the newest first. */
+/** The public versions, the newest first. */
 const DIALECTS = [v1, v03]
 
 /** The dialects of push configs by their stored name. */
 const PUSH_DIALECTS: Readonly<Record<PushDialect, Dialect>> = { v1, v0_3: v03 }
 
-/** An A2A agent over VACs: card, task routes, push notifications. Tasks are executed here as long as the application runs. */
+const OWNER = 'the a2a plugin'
+
+/**
+ * An A2A agent over VACs: cards, task routes, push notifications. This process executes tasks while the application
+ * runs.
+ */
 const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
-  const {
-    vacs, tasks, vacNames, authenticate, publicUrl: urlOption, agent: agentOption, defaultVac, inputModes, streaming, extensions: ownExtensions,
-    grpcUrl, unnamedCard, extendedCard, sendTimeoutMs, timeoutMs, concurrency, maxStreams, stallMs, bodyLimit, push: pushOption, ...read
-  } = readOptions(OPTIONS, options, A2aOptionsError, 'the a2a plugin')
-  const push = pushOption === false ? undefined : readOptions(PUSH_OPTIONS, pushOption, A2aOptionsError, 'the a2a plugin', 'push.')
-  if (defaultVac !== undefined && !vacs.has(defaultVac)) throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${vacs.names.join(', ')}`)
-  if (extendedCard !== undefined && authenticate === undefined) throw new A2aOptionsError('extendedCard is for callers who say who they are: give `authenticate`, too')
+  const read = readOptions(OPTIONS, options, A2aOptionsError, OWNER)
+  const { vacs, tasks, authenticate, defaultVac, inputModes, streaming, extendedCard, timeoutMs, bodyLimit } = read
+  const push = read.push === false ? undefined : readOptions(PUSH_OPTIONS, read.push, A2aOptionsError, OWNER, 'push.')
+  if (defaultVac !== undefined && !vacs.has(defaultVac)) {
+    const names = vacs.names.join(', ')
+    throw new A2aOptionsError(`defaultVac is ${defaultVac}, which is not configured; there are ${names}`)
+  }
+  if (extendedCard !== undefined && authenticate === undefined) {
+    throw new A2aOptionsError('extendedCard is for authenticated callers: set `authenticate`, too')
+  }
   const { log, prefix } = app
-  const agent = { ...agentOption, version: agentOption.version ?? packageVersion(import.meta.url) }
-  // as the card tells it, which receivers of notifications compare it with
-  const publicUrl = urlOption?.replace(/\/+$/, '')
-  const exposed = exposedVacs(vacs, vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
-  const replies = new OpenStreams()
+  const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
+  const agent = { ...read.agent, version: read.agent.version ?? packageVersion(import.meta.url) }
+  // receivers of notifications compare the issuer with the URL of the card
+  const publicUrl = read.publicUrl?.replace(/\/+$/, '')
+  const baseUrl = (request: FastifyRequest): string =>
+    publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
+  const exposed = exposedVacs(vacs, read.vacNames, problem => new A2aOptionsError(`vacNames ${problem}`))
+  const extensions = [...OWN_EXTENSIONS, ...read.extensions]
+
   const guard = push === undefined ? undefined : new AddressGuard({ allow: push.allow })
   const keys = push === undefined ? undefined : push.keys ?? await SigningKeys.generate()
   const service = new TaskService(tasks, guard)
+  const replies = new OpenStreams()
+  const streams = new TaskStreams({
+    service, replies, quota: new StreamQuota(read.maxStreams), sendTimeoutMs: read.sendTimeoutMs, stallMs: read.stallMs
+  })
   const deliverer = push === undefined || guard === undefined || keys === undefined
     ? undefined
-    : pushDeliverer({ guard, keys, issuer: publicUrl ?? 'polyvac', timeoutMs: push.timeoutMs, payload: (delivery, signal) => payloadOf(service, delivery, signal), log })
-  const streams = new TaskStreams({ service, replies, quota: new StreamQuota(maxStreams), sendTimeoutMs, stallMs })
-  const baseUrl = (request: FastifyRequest): string => publicUrl ?? `${request.protocol}://${request.host}${prefix}`.replace(/\/+$/, '')
+    : pushDeliverer({
+      guard,
+      keys,
+      issuer: publicUrl ?? 'polyvac',
+      timeoutMs: push.timeoutMs,
+      payload: (delivery, signal) => payloadOf(service, delivery, signal),
+      log
+    })
 
   await registerStreams(app)
   app.setErrorHandler((err, request, reply) => {
@@ -65,7 +88,8 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   })
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
-    workers = [tasks.work(skillRunner({ vacs: exposed, tasks, timeoutMs, log }), { concurrency, timeoutMs: MAX_RUN_MS })]
+    const runSkill = skillRunner({ vacs: exposed, tasks, timeoutMs, log })
+    workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
   app.addHook('preClose', async () => {
@@ -73,9 +97,6 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     await deliverer?.close()
   })
 
-  descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
-  const extensions = [...OWN_EXTENSIONS, ...ownExtensions]
-  const { signCards = push?.keys !== undefined, rootRpc = prefix !== '' } = read
   const cards = new Cards({
     exposed,
     keys: signCards ? keys : undefined,
@@ -86,13 +107,17 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     authenticated: authenticate !== undefined,
     extensions,
     inputModes,
-    grpcUrl
+    grpcUrl: read.grpcUrl
+  })
+  descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
+  await app.register(async scope => {
+    const title = (): string => agent.name ?? nameOf(exposed.list())
+    const isFixed = publicUrl !== undefined
+    await cardRoutes(scope, { cards, exposed, baseUrl, isFixed, unnamed: read.unnamedCard, title })
   })
   await app.register(async scope => {
-    await cardRoutes(scope, { cards, exposed, baseUrl, isFixed: publicUrl !== undefined, unnamed: unnamedCard, title: () => agent.name ?? nameOf(exposed.list()) })
-  })
-  await app.register(async scope => {
-    await descriptionRoutes(scope, { vacs: exposed, service, streams, principalOf: authenticateCallers(scope, authenticate), bodyLimit })
+    const principalOf = authenticateCallers(scope, authenticate)
+    await descriptionRoutes(scope, { vacs: exposed, service, streams, principalOf, bodyLimit })
   })
   await app.register(async scope => {
     const principalOf = authenticateCallers(scope, authenticate)
@@ -106,20 +131,29 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       extensions,
       principalOf,
       async extendedCard ({ version }, tenant, request) {
-        if (extendedCard === undefined) throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
+        if (extendedCard === undefined) {
+          throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
+        }
         if (tenant !== undefined) checkTenant(exposed, tenant)
-        const card = extendedCard(await cards.card(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant), principalOf(request) ?? ANYONE)
-        if (card === undefined) throw new ExtendedCardNotConfiguredError()
-        return card
+        const card = await cards.makeCard(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant)
+        const extended = extendedCard(card, principalOf(request) ?? ANYONE)
+        if (extended === undefined) throw new ExtendedCardNotConfiguredError()
+        return extended
       }
     })
-    await scope.register(async rpc => { await rpcRoutes(rpc, { operations, dialects: DIALECTS, atRoot: rootRpc, bodyLimit }) })
-    await scope.register(async rest => { await restRoutes(rest, { operations, dialect: v1, bodyLimit }) }, { prefix: '/a2a/v1' })
+    await scope.register(async rpc => {
+      await rpcRoutes(rpc, { operations, dialects: DIALECTS, atRoot: rootRpc, bodyLimit })
+    })
+    await scope.register(async rest => {
+      await restRoutes(rest, { operations, dialect: v1, bodyLimit })
+    }, { prefix: '/a2a/v1' })
   })
 }
 
 /** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
-async function payloadOf (service: TaskService, { owner, taskId, event, config }: Delivery, signal: AbortSignal): Promise<PushPayload | undefined> {
+async function payloadOf (service: TaskService, delivery: Delivery, signal: AbortSignal):
+Promise<PushPayload | undefined> {
+  const { owner, taskId, event, config } = delivery
   const step = await service.stepAt(owner, taskId, event.seq, signal)
   if (step === undefined) return undefined
   const { dialect } = config.settings as { dialect?: PushDialect }
@@ -127,7 +161,13 @@ async function payloadOf (service: TaskService, { owner, taskId, event, config }
 }
 
 /**
- * The plugin. Routes under the scope's prefix: GET /.well-known/agent.json and /.well-known/jwks.json, and one POST path for each method of
- * the service description, /a2a/tasks/send and so on. It adds no hook, parser or error handler to the scope around it.
+ * The plugin. It registers, under the prefix of the scope, agent cards, the JSON-RPC and HTTP+JSON bindings of A2A, and
+ * one POST path for each method of the service description, /a2a/tasks/send and so on. It adds no hook, parser or error
+ * handler to the scope around it.
+ * @example
+ * const tasks = sqliteTaskStore({ path: 'tasks.db' })
+ * await tasks.open()
+ * app.addHook('onClose', () => tasks.close())
+ * await app.register(a2aPlugin, { vacs, tasks, publicUrl: 'https://agents.example.org' })
  */
 export const a2aPlugin = fp(routes, { name: '@polyvac/a2a', fastify: '5.x', encapsulate: true })

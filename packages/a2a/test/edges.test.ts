@@ -80,7 +80,7 @@ test('bytes that are no text are no JSON', async t => {
 
 test('a file that an interpreter makes of no base64 fails its task', async t => {
   const served = await serve(t, async () => ({ answer: '', artifacts: [{ name: 'report', parts: [{ bytes: '***' }] }] }))
-  t.match(await result(served, 'SendMessage', { message: message('x') }), { task: { status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text: /no base64/ }] } } } })
+  t.match(await result(served, 'SendMessage', { message: message('x') }), { task: { status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text: /not base64/ }] } } } })
 })
 
 test('the VAC of the path and the tenant of the params have to agree', async t => {

@@ -17,21 +17,25 @@ export interface RestOptions {
   readonly bodyLimit: number
 }
 
+/** The operation of a path; it may take the word after a colon off the path. */
+type OperationOf = (path: Record<string, string>, method: string) => Operation
+
 const JSON_TYPE = 'application/json'
 const A2A_TYPE = 'application/a2a+json'
 
-/** The operations of a verb on `/tasks/{id}`, by what follows the last colon of the id (A2A 1.0, section 11.3). */
+/** The operations of a verb on `/tasks/{id}`, by the word after the last colon of the id (A2A 1.0, section 11.3). */
 const TASK_OPERATIONS: Readonly<Record<'GET' | 'POST', Readonly<Record<string, Operation>>>> = {
   GET: { '': 'get', subscribe: 'subscribe' },
   POST: { cancel: 'cancel', subscribe: 'subscribe' }
 }
 
-/** Members of the query that are no text. */
+/** Members of the query that are not text. */
 const NUMBERS = ['historyLength', 'history_length', 'pageSize', 'page_size']
 const BOOLEANS = ['includeArtifacts', 'include_artifacts']
 
 /** The HTTP+JSON binding of A2A 1.0, each route also under the name of a VAC. */
-export async function restRoutes (app: FastifyInstance, { operations, dialect, bodyLimit }: RestOptions): Promise<void> {
+export async function restRoutes (app: FastifyInstance, options: RestOptions): Promise<void> {
+  const { operations, dialect, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
@@ -43,20 +47,25 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
     route('POST', `${tenant}/message::stream`, 'Send a message and follow its task', () => 'stream')
     route('GET', `${tenant}/tasks`, 'List tasks', () => 'list')
     route('GET', `${tenant}/tasks/:id`, 'Read a task; follow it, as `{id}:subscribe`', taskOperation)
-    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`', taskOperation)
-    route('POST', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'Tell a webhook of a task', () => 'setPush')
-    route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs`, 'List the webhooks of a task', () => 'listPush')
-    route('GET', `${tenant}/tasks/:taskId/pushNotificationConfigs/:id`, 'Read a webhook of a task', () => 'getPush')
-    route('DELETE', `${tenant}/tasks/:taskId/pushNotificationConfigs/:id`, 'Delete a webhook of a task', () => 'deletePush')
-    route('GET', `${tenant}/extendedAgentCard`, 'The card for callers who say who they are', () => 'extendedCard')
+    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`',
+      taskOperation)
+    const configs = `${tenant}/tasks/:taskId/pushNotificationConfigs`
+    route('POST', configs, 'Set a webhook for a task', () => 'setPush')
+    route('GET', configs, 'List the webhooks of a task', () => 'listPush')
+    route('GET', `${configs}/:id`, 'Read a webhook of a task', () => 'getPush')
+    route('DELETE', `${configs}/:id`, 'Delete a webhook of a task', () => 'deletePush')
+    route('GET', `${tenant}/extendedAgentCard`, 'The agent card for authenticated callers', () => 'extendedCard')
   }
 
-  function route (method: HTTPMethods, url: string, summary: string, operationOf: (path: Record<string, string>, method: string) => Operation): void {
-    const schema = url.startsWith('/:tenant') ? { hide: true, response: { 200: ResponseBody } } : { summary, tags: ['a2a'], response: { 200: ResponseBody } }
-    app.route({ ...streamRoute, method, url, bodyLimit, schema, handler: async (request, reply) => await answer(request, reply, operationOf) })
+  function route (method: HTTPMethods, url: string, summary: string, operationOf: OperationOf): void {
+    const response = { 200: ResponseBody }
+    const schema = url.startsWith('/:tenant') ? { hide: true, response } : { summary, tags: ['a2a'], response }
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+      await answer(request, reply, operationOf)
+    app.route({ ...streamRoute, method, url, bodyLimit, schema, handler })
   }
 
-  async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: (path: Record<string, string>, method: string) => Operation): Promise<unknown> {
+  async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: OperationOf): Promise<unknown> {
     if (versionOf(request) !== dialect.version) throw unsupportedVersion([dialect.version])
     if (isTooDeep(request.body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
     const path = { ...request.params as Record<string, string> }
@@ -66,19 +75,24 @@ export async function restRoutes (app: FastifyInstance, { operations, dialect, b
       const body = await operations.answer(operation, call)
       return await reply.type(mediaTypeOf(request)).send(body)
     }
-    await operations.stream(operation, call, { event: event => event, failure: err => toHttpBody(toFailure(codedFailure(err, request))) })
+    await operations.stream(operation, call, {
+      event: event => event,
+      failure: err => toHttpBody(toFailure(codedFailure(err, request)))
+    })
   }
 
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toFailure(codedFailure(err, request))
-    if (failure.http >= 500 && failure.code === -32603) request.log.error({ err }, failure.message)
-    reply.code(failure.http).headers(headersOf(failure.http, name => reply.hasHeader(name))).type(mediaTypeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
+    const { http, code, message } = failure
+    if (http >= 500 && code === -32603) request.log.error({ err }, message)
+    reply.code(http).headers(headersOf(http, name => reply.hasHeader(name)))
+      .type(mediaTypeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
   }
 }
 
 const ResponseBody = Type.Object({}, { additionalProperties: true })
 
-/** Takes the word after the id off the path. An id of the engine holds no colon. */
+/** Takes the word after the id off the path. An id of the engine does not contain a colon. */
 function taskOperation (path: Record<string, string>, method: string): Operation {
   const { id = '' } = path
   const at = id.lastIndexOf(':')
@@ -90,28 +104,30 @@ function taskOperation (path: Record<string, string>, method: string): Operation
   return operation
 }
 
-/** What the body, the query and the path say together; the path wins, but a body of another tenant or task is a mistake. */
+/** The params of body or query, and those of the path. A body with another tenant or task is refused. */
 function paramsOf ({ body, query, method }: FastifyRequest, path: Record<string, string>): unknown {
-  const given = method === 'GET' || method === 'DELETE' ? readQuery(query as Record<string, unknown>) : body ?? {}
-  if (!isRecord(given)) return given
+  const params = method === 'GET' || method === 'DELETE' ? readQuery(query as Record<string, unknown>) : body ?? {}
+  if (!isRecord(params)) return params
   for (const [name, value] of Object.entries(path)) {
-    const other = given[name]
-    if (name !== 'id' && typeof other === 'string' && other !== '' && other !== value) refuseField(name, 'is not the one of the path')
+    const other = params[name]
+    if (name === 'id' || typeof other !== 'string' || other === '' || other === value) continue
+    refuseField(name, 'is not the one of the path')
   }
-  return { ...given, ...path }
+  return { ...params, ...path }
 }
 
 function readQuery (query: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => {
-    if (NUMBERS.includes(name) && typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return [name, Number(value)]
+    const isNumber = NUMBERS.includes(name) && typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)
+    if (isNumber) return [name, Number(value)]
     if (BOOLEANS.includes(name) && (value === 'true' || value === 'false')) return [name, value === 'true']
     return [name, value]
   }))
 }
 
-/** The media type that the request names, first by what it sends; every generation reads the plain one. */
+/** The media type of the request's body or, without a body, of Accept; every client reads application/json. */
 function mediaTypeOf ({ headers }: FastifyRequest): string {
-  const { 'content-type': sent, accept = '' } = headers
-  const type = sent === undefined ? (accept.includes(A2A_TYPE) ? A2A_TYPE : JSON_TYPE) : essenceOf(sent) === A2A_TYPE ? A2A_TYPE : JSON_TYPE
-  return `${type}; charset=utf-8`
+  const { 'content-type': type, accept = '' } = headers
+  const isA2a = type === undefined ? accept.includes(A2A_TYPE) : essenceOf(type) === A2A_TYPE
+  return `${isA2a ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
 }

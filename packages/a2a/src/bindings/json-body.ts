@@ -4,7 +4,9 @@ import { ContentTypeNotSupportedError } from '../errors.js'
 
 const TYPES = ['application/json', 'application/a2a+json']
 
-/** Reads bodies of both media types; an empty one is an object without members. Other types are refused with an error of the protocol. */
+/**
+ * Reads JSON of both media types; an empty body is an object without members. Others are refused with an error of A2A.
+ */
 export function parsePublicJson (scope: FastifyInstance): void {
   parseJson(scope, TYPES, true)
   scope.addContentTypeParser('*', (_request, payload, done) => {

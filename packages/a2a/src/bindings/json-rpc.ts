@@ -1,7 +1,7 @@
 import { isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { codedFailure, headersOf, PLAIN_STATUSES } from '../protocol/failure.js'
+import { codedFailure, headersOf, PLAIN_STATUSES, type CodedFailure } from '../protocol/failure.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
@@ -12,24 +12,32 @@ import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/requ
 
 export interface RpcOptions {
   readonly operations: Operations
-  /** The newest one first: it tells failures that come before the version is known. */
+  /** The newest one first: it formats failures before the version is known. */
   readonly dialects: readonly Dialect[]
-  /** Whether the scope's root takes requests, too: clients of 0.2 send them to the card's `url`. */
+  /** Whether the root of the scope takes requests, too: clients of 0.2 send them to the card's `url`. */
   readonly atRoot: boolean
   readonly bodyLimit: number
 }
 
-const ResponseBody = Type.Object({ jsonrpc: Type.Literal('2.0'), id: Type.Unknown(), result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }, { title: 'RpcAnswer' })
+const ResponseBody = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Unknown(),
+  result: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.Unknown())
+}, { title: 'RpcAnswer' })
 
 /** The JSON-RPC binding of the public versions: one address for all methods, and one for each VAC. */
-export async function rpcRoutes (app: FastifyInstance, { operations, dialects, atRoot, bodyLimit }: RpcOptions): Promise<void> {
+export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Promise<void> {
+  const { operations, dialects, atRoot, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(refuse)
   parsePublicJson(app)
 
-  const route = { ...streamRoute, bodyLimit, schema: { summary: 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named', tags: ['a2a'], response: { 200: ResponseBody } } }
-  const alias = { ...route, schema: { hide: true, response: { 200: ResponseBody } } }
+  const response = { 200: ResponseBody }
+  const summary = 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named'
+  const route = { ...streamRoute, bodyLimit, schema: { summary, tags: ['a2a'], response } }
+  const alias = { ...route, schema: { hide: true, response } }
   app.post('/a2a', route, answer)
   app.post('/a2a/vacs/:vac', { ...route, schema: { ...route.schema, summary: 'The same for one VAC' } }, answer)
   if (!ignoresTrailingSlash(app)) {
@@ -54,43 +62,54 @@ export async function rpcRoutes (app: FastifyInstance, { operations, dialects, a
     const version = versionOf(request)
     const dialect = dialects.find(dialect => dialect.version === version) ?? dialects[0] as Dialect
     const coded = codedFailure(err, request)
-    const { code, message, data } = newest(err, dialect).toRpcError(coded)
-    return { status: coded.status in PLAIN_STATUSES ? coded.status : 200, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
+    const { code, message, data } = dialectFor(coded, dialect).toRpcError(coded)
+    const status = coded.status in PLAIN_STATUSES ? coded.status : 200
+    return { status, body: { jsonrpc: '2.0', id: idOf(request.body), error: { code, message, data } } }
   }
 
-  /** Only the newest version has a word for a version that is not spoken. */
-  function newest (err: unknown, dialect: Dialect): Dialect {
-    return (err as { code?: unknown }).code === 'A2A_VERSION_NOT_SUPPORTED' ? dialects[0] as Dialect : dialect
+  /** Only the newest version has an error for an unsupported version. */
+  function dialectFor ({ code }: CodedFailure, dialect: Dialect): Dialect {
+    return code === 'A2A_VERSION_NOT_SUPPORTED' ? dialects[0] as Dialect : dialect
   }
 
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { status, body } = failure(err, request)
     if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
-    reply.code(status).headers(headersOf(status, name => reply.hasHeader(name))).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+    reply.code(status).headers(headersOf(status, name => reply.hasHeader(name)))
+      .type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
   }
 }
 
-/** The dialect of a request and the operation that its method names. @throws A2A_VERSION_NOT_SUPPORTED, A2A_METHOD_NOT_FOUND */
-function methodOf (dialects: readonly Dialect[], version: string | undefined, method: string): { readonly dialect: Dialect, readonly operation: Operation } {
+/**
+ * The dialect of a request and the operation that its method names. @throws A2A_VERSION_NOT_SUPPORTED,
+ * A2A_METHOD_NOT_FOUND
+ */
+function methodOf (dialects: readonly Dialect[], version: string | undefined, method: string):
+{ readonly dialect: Dialect, readonly operation: Operation } {
   const dialect = dialects.find(dialect => dialect.version === version)
   if (dialect === undefined) throw unsupportedVersion(dialects.map(({ version }) => version))
   const operation = Object.hasOwn(dialect.methods, method) ? dialect.methods[method] : undefined
   if (operation !== undefined) return { dialect, operation }
   const other = dialects.find(({ methods }) => Object.hasOwn(methods, method))
   // a client that calls a method of 1.0 and names no version would not understand the answer of 0.3
-  if (other !== undefined && dialect.version === UNNAMED_VERSION) throw new VersionNotSupportedError(`the method is one of A2A ${other.version}; send A2A-Version: ${other.version}`)
+  if (other !== undefined && dialect.version === UNNAMED_VERSION) {
+    throw new VersionNotSupportedError(`the method is one of A2A ${other.version}; send A2A-Version: ${other.version}`)
+  }
   throw new MethodNotFoundError(dialect.version)
 }
 
-/** Whether the application takes a slash at the end of any path: a second route for it would keep it from starting. */
+/**
+ * Whether the application ignores a trailing slash: a second route for the slash would then be a duplicate, and fail
+ * the start.
+ */
 function ignoresTrailingSlash ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
   return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
 }
 
-/** @throws A2A_INVALID_PARAMS where they name another tenant than the path */
+/** @throws A2A_INVALID_PARAMS if the params name another tenant than the path */
 function withTenant (params: unknown, tenant: string): unknown {
   if (!isRecord(params)) return params
-  const { tenant: named } = params
-  if (typeof named === 'string' && named !== '' && named !== tenant) refuseField('tenant', 'is not the one of the path')
+  const { tenant: other } = params
+  if (typeof other === 'string' && other !== '' && other !== tenant) refuseField('tenant', 'is not the one of the path')
   return { ...params, tenant }
 }

@@ -1,4 +1,7 @@
-/** JSON in its one canonical form (RFC 8785): members sorted by UTF-16 units, no white space, numbers and strings as ECMAScript writes them. */
+/**
+ * JSON in canonical form (RFC 8785): members sorted by UTF-16 units, no white space, numbers and strings in the format
+ * of ECMAScript.
+ */
 export function canonicalJson (value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

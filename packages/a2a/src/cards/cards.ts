@@ -7,7 +7,7 @@ import { toCard as toCard03 } from '../dialects/v0_3/card.js'
 import { toCard as toCard10 } from '../dialects/v1/card.js'
 import type { SigningKeys } from '../push/signing-keys.js'
 
-/** A card as it is sent: made once for every version, VAC and address. */
+/** A card as text, made once for every version, VAC and address. */
 export interface RenderedCard {
   readonly text: string
   readonly etag: string
@@ -15,10 +15,13 @@ export interface RenderedCard {
   readonly modified: string
 }
 
-/** The generations of the card, and one that both read: 0.3 clients name no version, and look for its members at the top. */
+/**
+ * The versions of the card, and one for both: clients of 0.3 name no version, and look for its members at the top
+ * level.
+ */
 export type CardKind = '1.0' | '0.3' | 'both'
 
-/** Cards that are kept ready; a caller that makes up addresses of this service would else fill the memory. */
+/** Rendered cards that are kept: a caller that invents addresses of this service must not fill the memory. */
 export const MAX_RENDERED_CARDS = 256
 
 export interface CardsOptions extends Omit<CardSource, 'vacs' | 'url' | 'tenant'> {
@@ -31,7 +34,7 @@ type Json = Record<string, unknown>
 
 export class Cards {
   readonly #options: CardsOptions
-  readonly #ready = new Map<string, Promise<RenderedCard>>()
+  readonly #rendered = new Map<string, Promise<RenderedCard>>()
   #vacs: readonly Vac[] = []
   #since = new Date()
 
@@ -39,40 +42,44 @@ export class Cards {
     this.#options = options
   }
 
-  /** The card of a VAC, or of all; undefined where there is no such VAC. */
+  /** The card of one VAC, or of all; undefined where there is no such VAC. */
   render (kind: CardKind, url: string, tenant?: string): Promise<RenderedCard> | undefined {
-    const now = this.#options.exposed.list()
-    // a reload makes new ones
-    if (now.length !== this.#vacs.length || now.some((vac, index) => vac !== this.#vacs[index])) {
-      this.#vacs = now
+    const vacs = this.#options.exposed.list()
+    // a reload of the configuration replaces the VACs
+    if (vacs.length !== this.#vacs.length || vacs.some((vac, index) => vac !== this.#vacs[index])) {
+      this.#vacs = vacs
       this.#since = new Date()
-      this.#ready.clear()
+      this.#rendered.clear()
     }
     const key = `${kind} ${tenant ?? ''} ${url}`
-    const known = this.#ready.get(key)
-    if (known !== undefined) return known
+    const cached = this.#rendered.get(key)
+    if (cached !== undefined) return cached
     if (tenant !== undefined && !this.#options.exposed.has(tenant)) return undefined
-    if (this.#ready.size >= MAX_RENDERED_CARDS) this.#ready.clear()
-    const made = this.card(kind, url, tenant).then(card => {
+    if (this.#rendered.size >= MAX_RENDERED_CARDS) this.#rendered.clear()
+    const rendered = this.makeCard(kind, url, tenant).then(card => {
       const text = JSON.stringify(card)
-      return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`, modified: this.#since.toUTCString() }
+      const hash = createHash('sha256').update(text).digest('base64url').slice(0, 27)
+      return { text, etag: `"${hash}"`, modified: this.#since.toUTCString() }
     })
-    this.#ready.set(key, made)
-    return made
+    this.#rendered.set(key, rendered)
+    return rendered
   }
 
-  /** The card as an object, made anew. */
-  async card (kind: CardKind, url: string, tenant?: string): Promise<Json> {
+  /** The card as an object, which is not kept. */
+  async makeCard (kind: CardKind, url: string, tenant?: string): Promise<Json> {
     const { exposed, keys, ...source } = this.#options
-    const facts = cardFacts({ ...source, url, tenant, vacs: tenant === undefined ? exposed.list() : [exposed.get(tenant)] })
+    const vacs = tenant === undefined ? exposed.list() : [exposed.get(tenant)]
+    const facts = cardFacts({ ...source, url, tenant, vacs })
     if (kind === '0.3') return toCard03(facts)
     const card = toCard10(facts, ['0.3'])
-    const signed = keys === undefined ? card : { ...card, signatures: [await keys.signCard(canonicalJson(card), `${url}/.well-known/jwks.json`)] }
+    const signed = keys === undefined
+      ? card
+      : { ...card, signatures: [await keys.signCard(canonicalJson(card), `${url}/.well-known/jwks.json`)] }
     return kind === 'both' ? mergeCards(signed, toCard03(facts)) : signed
   }
 }
 
-/** A card that both generations read; what both have is merged. */
+/** A card for both versions; members that both have are merged. */
 function mergeCards (newer: Json, older: Json): Json {
   const both = { ...older, ...newer, capabilities: { ...older.capabilities as Json, ...newer.capabilities as Json } }
   const { bearer: old } = (older.securitySchemes ?? {}) as { bearer?: Json }

@@ -13,9 +13,9 @@ export interface CardRoutesOptions {
   readonly cards: Cards
   readonly exposed: ExposedVacs
   readonly baseUrl: (request: FastifyRequest) => string
-  /** Whether cards are the same for everybody. Those that tell the address by which a request came may not be kept for others. */
+  /** Whether all callers get the same card. A card with the address of its request must not be cached for others. */
   readonly isFixed: boolean
-  /** What a client that names no version gets. */
+  /** The card for a client that names no version. */
   readonly unnamed: CardKind
   readonly title: () => string
 }
@@ -23,7 +23,7 @@ export interface CardRoutesOptions {
 const KeySet = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }, { title: 'JsonWebKeySet' })
 const Card = Type.Object({}, { additionalProperties: true })
 
-/** Seconds that a card may be kept. */
+/** Seconds for which clients may cache a card. */
 const MAX_AGE_SECONDS = 300
 
 export interface DescriptionCardOptions {
@@ -35,13 +35,15 @@ export interface DescriptionCardOptions {
 }
 
 /** The agent card of the service description, and the keys that it names. */
-export function descriptionCardRoutes (app: FastifyInstance, { exposed, baseUrl, agent, keys }: DescriptionCardOptions): void {
+export function descriptionCardRoutes (app: FastifyInstance, options: DescriptionCardOptions): void {
+  const { exposed, baseUrl, agent, keys } = options
   const serializerCompiler = () => JSON.stringify
   const schema = { summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
   app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
     reply.header('cache-control', 'no-cache')
     const url = baseUrl(request)
-    return agentCard({ ...agent, vacs: exposed.list(), url, jwksUrl: keys === undefined ? undefined : `${url}/.well-known/jwks.json` })
+    const jwksUrl = keys === undefined ? undefined : `${url}/.well-known/jwks.json`
+    return agentCard({ ...agent, vacs: exposed.list(), url, jwksUrl })
   })
   if (keys === undefined) return
   const keySchema = { summary: 'Keys that sign push notifications', tags: ['a2a'], response: { 200: KeySet } }
@@ -51,8 +53,9 @@ export function descriptionCardRoutes (app: FastifyInstance, { exposed, baseUrl,
   })
 }
 
-/** Where agents are found: the card of all VACs, that of each, and the catalog of them. */
-export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUrl, isFixed, unnamed, title }: CardRoutesOptions): Promise<void> {
+/** The card of all VACs, that of each, and the catalog of them. */
+export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptions): Promise<void> {
+  const { cards, exposed, baseUrl, isFixed, unnamed, title } = options
   const caching = isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler((err, request, reply) => {
@@ -60,13 +63,15 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
     reply.code(failure.http).send(toHttpBody(failure))
   })
 
-  app.get('/.well-known/agent-card.json', { schema: { summary: 'Agent card of A2A 1.0 and 0.3, by A2A-Version', tags: ['a2a'], response: { 200: Card } } },
+  const schemaOf = (summary: string): object => ({ schema: { summary, tags: ['a2a'], response: { 200: Card } } })
+  app.get('/.well-known/agent-card.json', schemaOf('Agent card of A2A 1.0 and 0.3, by A2A-Version'),
     async (request, reply) => await send(request, reply))
-  app.get('/a2a/vacs/:vac/.well-known/agent-card.json', { schema: { summary: 'Agent card of one VAC', tags: ['a2a'], response: { 200: Card } } },
+  app.get('/a2a/vacs/:vac/.well-known/agent-card.json', schemaOf('Agent card of one VAC'),
     async (request, reply) => await send(request, reply, (request.params as { vac: string }).vac))
-  app.get('/.well-known/ai-catalog.json', { schema: { summary: 'Catalog of all agents here; a draft, its shape may change', tags: ['a2a'], response: { 200: Card } } }, async (request, reply) => {
+  const catalog = schemaOf('Catalog of all agents here; a draft, its shape may change')
+  app.get('/.well-known/ai-catalog.json', catalog, async (request, reply) => {
     const url = baseUrl(request)
-    // a request may name a host that no URL can have
+    // a request may name a host that is not valid in a URL
     const host = URL.canParse(url) ? new URL(url).host : request.host
     reply.header('cache-control', caching)
     return {
@@ -83,7 +88,7 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
   })
 
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
-    // first, since caches keep refusals, too
+    // first, because caches store error responses, too
     reply.header('vary', 'A2A-Version')
     const card = await cards.render(kindOf(request), baseUrl(request), vac)
     if (card === undefined) return await reply.code(404).send(vacNotFound(request))
@@ -103,11 +108,12 @@ export async function cardRoutes (app: FastifyInstance, { cards, exposed, baseUr
 
 function asString (text: unknown): string { return text as string }
 
-function vacNotFound (request: FastifyRequest): object {
-  return toHttpBody(toFailure({ status: 404, code: 'NOT_FOUND', message: 'no VAC of this name is exposed here; /.well-known/ai-catalog.json lists those that are', requestId: request.id }))
+function vacNotFound ({ id: requestId }: FastifyRequest): object {
+  const message = 'no VAC of this name is exposed here; /.well-known/ai-catalog.json lists those that are'
+  return toHttpBody(toFailure({ status: 404, code: 'NOT_FOUND', message, requestId }))
 }
 
-/** Whether the caller has this very card (RFC 9110, section 13.1). */
+/** Whether the caller has this version of the card (RFC 9110, section 13.1). */
 function isNotModified ({ headers }: FastifyRequest, { etag, modified }: RenderedCard): boolean {
   const { 'if-none-match': tags, 'if-modified-since': since } = headers
   if (tags !== undefined) return matchesEtag(tags, etag)

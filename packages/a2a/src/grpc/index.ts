@@ -59,8 +59,8 @@ interface RpcResponse { readonly result?: unknown, readonly error?: RpcError }
 const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
 
 /**
- * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin, as soon as the application is ready.
- * Calls go through it as requests to its JSON-RPC route do, their metadata as headers.
+ * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin, as soon as the
+ * application is ready. Calls go through it as requests to its JSON-RPC route do, their metadata as headers.
  * @throws A2A_GRPC_MISSING; and the application does not get ready for A2A_PLUGIN_OPTIONS, A2A_GRPC_CANNOT_LISTEN
  */
 export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {

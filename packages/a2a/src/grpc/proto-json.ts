@@ -3,8 +3,8 @@ import type { Enum, Field, MapField, Type } from 'protobufjs'
 type Json = Record<string, unknown>
 
 /**
- * A decoded message as ProtoJSON: names in camel case, enums by name, bytes as base64, `Struct` and `Value` as what they hold. What was not
- * on the wire is left out. (protobuf.dev, ProtoJSON format)
+ * A decoded message as ProtoJSON: names in camel case, enums by name, bytes as base64, `Struct` and `Value` as what
+ * they hold. What was not on the wire is left out. (protobuf.dev, ProtoJSON format)
  */
 export function toJson (type: Type, message: Json): unknown {
   switch (type.fullName) {

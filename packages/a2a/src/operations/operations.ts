@@ -10,7 +10,7 @@ import type { Dialect, Operation } from '../protocol/dialect.js'
 import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
 import { activeExtensions, idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
-import type { IncomingMessage, SendRequest, TaskRequest } from '../protocol/requests.js'
+import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../protocol/requests.js'
 import { contextOf, type TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
@@ -74,7 +74,8 @@ export class Operations {
       case 'send': {
         const send = dialect.readSend(params)
         const created = await this.#send(caller, send, keyOf(send, extensions, request))
-        return dialect.toSendResult(send.blocking ? await streams.wait(created, reply) : created.task, send.historyLength)
+        const task = send.blocking ? await streams.wait(created, reply) : created.task
+        return dialect.toSendResult(task, send.historyLength)
       }
       case 'get': {
         const get = dialect.readGet(params)
@@ -84,7 +85,8 @@ export class Operations {
         const list = dialect.readList(params)
         const { tenant, contextId, states, limit, cursor, since: statusSince } = list
         const skills = tenant === undefined ? undefined : skillNamesOf(tenant)
-        return dialect.toPage(await service.listTasks(owner, { contextId, states, limit, cursor, statusSince, skills, count: true }), list)
+        const query = { contextId, states, limit, cursor, statusSince, skills, count: true }
+        return dialect.toPage(await service.listTasks(owner, query), list)
       }
       case 'cancel': {
         const { id } = await this.#getTask(owner, dialect.readTask(params))
@@ -102,7 +104,8 @@ export class Operations {
       }
       case 'listPush': {
         const { limit, cursor, ...target } = dialect.readListPush(params)
-        const { configs, next } = pushPage(await service.listPush(await this.#getTaskForPush(owner, target)), limit, cursor)
+        const task = await this.#getTaskForPush(owner, target)
+        const { configs, next } = pushPage(await service.listPush(task), limit, cursor)
         return dialect.toPushConfigs(configs, next)
       }
       case 'deletePush': {
@@ -149,7 +152,9 @@ export class Operations {
     const seen = lastEventId(request)
     await streams.open(owner, reply, async stream => {
       const task = await this.#getTask(owner, target)
-      if (isTerminal(task.state) && seen === undefined) throw new UnsupportedOperationError(`the task is ${task.state} already and has nothing more to tell; read it instead`)
+      if (isTerminal(task.state) && seen === undefined) {
+        throw new UnsupportedOperationError(`the task is ${task.state} already and has no more events; read it instead`)
+      }
       // without Last-Event-ID the present question is in the snapshot, and the stream goes on past it
       const questionsFrom = seen === undefined ? task.seq + 1 : task.seq
       await streams.send(stream, task, resumePosition(seen, task), stepEncoding(dialect, wrap, questionsFrom))
@@ -157,15 +162,18 @@ export class Operations {
   }
 
   /** Creates a task, finds the one of the same key, or answers the question of one. */
-  async #send (caller: Principal, { tenant, message, push }: SendRequest, key: string | undefined): Promise<CreatedTask> {
+  async #send ({ owner, scopes }: Principal, send: SendRequest, key: string | undefined): Promise<CreatedTask> {
+    const { tenant, message, push } = send
     const { service, vacs, defaultVac, inputModes } = this.#options
-    const { owner, scopes } = caller
     if (message.taskId === undefined) {
       if (tenant !== undefined) checkTenant(vacs, tenant)
       checkMediaTypes(message.parts, inputModes)
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
-      const metadata = Object.assign({}, message.contextId === undefined ? undefined : { inContext: true }, scopes === undefined ? undefined : { scopes })
-      return await service.createTask(owner, { skill: skill.name, input, contextId: message.contextId, metadata, message: messageOf(message), idempotencyKey: key }, push)
+      const { contextId } = message
+      const metadata = Object.assign({}, contextId === undefined ? undefined : { inContext: true },
+        scopes === undefined ? undefined : { scopes })
+      const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
+      return await service.createTask(owner, task, push)
     }
     const task = await this.#getTask(owner, { tenant, id: message.taskId })
     if (key !== undefined && isRepeated(message, task)) return { task, created: false }
@@ -179,7 +187,7 @@ export class Operations {
     return ofTenant(tenant, await this.#options.service.getTask(owner, id))
   }
 
-  async #getTaskForPush (owner: string, { tenant, taskId }: { readonly tenant?: string | undefined, readonly taskId: string }): Promise<TaskRecord> {
+  async #getTaskForPush (owner: string, { tenant, taskId }: Omit<PushRequest, 'id'>): Promise<TaskRecord> {
     return ofTenant(tenant, await this.#options.service.getTaskForPush(owner, taskId))
   }
 
@@ -204,32 +212,48 @@ function stepEncoding (dialect: Dialect, wrap: EventWrap, questionsFrom: number,
       const { seq } = step.event
       const ends = step.task.completedAt !== null || isLast(step)
       const events = isSnapshot ? [dialect.toSnapshot(step.task, historyLength)] : dialect.toEvents(step, ends)
-      return events.map((event, index) => eventText({ ...(index === events.length - 1 ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
+      const last = events.length - 1
+      return events.map((event, index) =>
+        eventText({ ...(index === last ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
     },
     onFailure: err => eventText({ data: wrap.failure(err) })
   }
 }
 
 /** The key under which a message may be sent again, if its sender asks for that. */
-function keyOf ({ message: { id } }: SendRequest, extensions: readonly string[], request: FastifyRequest): string | undefined {
+function keyOf ({ message }: SendRequest, extensions: readonly string[], request: FastifyRequest): string | undefined {
+  const { id } = message
   const key = idempotencyKey(request)
   if (key !== undefined || !extensions.includes(IDEMPOTENT_SEND)) return key
   return `message:${id.length > MAX_PLAIN_ID ? createHash('sha256').update(id).digest('hex') : id}`
 }
 
-/** Whether the task has this message already: its sender did not get the answer, and it must not answer the next question. */
+/**
+ * Whether the task has this message already: its sender did not get the answer, and it must not answer the next
+ * question.
+ */
 function isRepeated ({ id: messageId, parts }: IncomingMessage, task: TaskRecord): boolean {
   const before = task.messages.find(({ role, id }) => role === 'user' && id === messageId)
-  if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) refuseField('message.messageId', 'came with another message before; send a new one')
+  if (before !== undefined && !isDeepStrictEqual(before.parts, parts)) {
+    refuseField('message.messageId', 'came with another message before; send a new one')
+  }
   return before !== undefined
 }
 
 /** @throws A2A_INVALID_PARAMS, A2A_UNSUPPORTED_OPERATION */
 function checkContinues ({ contextId }: IncomingMessage, task: TaskRecord): void {
   const { state } = task
-  if (contextId !== undefined && contextId !== contextOf(task)) refuseField('message.contextId', 'is not that of the task; leave it out')
-  if (isTerminal(state)) throw new UnsupportedOperationError(`the task is ${state} already and takes no more messages; begin another one in its context`)
-  if (!isWaiting(state)) throw new UnsupportedOperationError(`the task is ${state} and takes a message only when it asks for input or an authorization`)
+  if (contextId !== undefined && contextId !== contextOf(task)) {
+    refuseField('message.contextId', 'is not that of the task; leave it out')
+  }
+  if (isTerminal(state)) {
+    throw new UnsupportedOperationError(
+      `the task is ${state} already and takes no more messages; begin another one in its context`)
+  }
+  if (!isWaiting(state)) {
+    throw new UnsupportedOperationError(
+      `the task is ${state} and takes a message only when it asks for input or an authorization`)
+  }
 }
 
 function streamingDisabled (): Error {
@@ -248,5 +272,11 @@ function skillNamesOf (vac: string): string[] {
 }
 
 function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: IncomingMessage): UserMessage {
-  return { id, parts, ...(metadata === undefined ? {} : { metadata }), ...(extensions === undefined ? {} : { extensions }), ...(referenceTaskIds === undefined ? {} : { referenceTaskIds }) }
+  return {
+    id,
+    parts,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(extensions === undefined ? {} : { extensions }),
+    ...(referenceTaskIds === undefined ? {} : { referenceTaskIds })
+  }
 }

@@ -8,21 +8,27 @@ export interface PushPage {
 }
 
 /**
- * One page of a task's configs, which come oldest first. A token names the place of the config that its page begins with, so that the page
- * is there also where that config is not any more.
- * @throws A2A_INVALID_PARAMS for a token that is none
+ * One page of a task's configs, oldest first. A token is the position of the first config of its page, so that the page
+ * stays valid when that config is deleted.
+ * @throws A2A_INVALID_PARAMS for an invalid token
  */
 export function pushPage (all: readonly PushConfig[], limit = all.length, token?: string): PushPage {
   const from = token === undefined ? 0 : all.findIndex(isFrom(token))
   const end = from === -1 ? all.length : from + limit
   const next = all[end]
-  return { configs: from === -1 ? [] : all.slice(from, end), next: next === undefined ? '' : Buffer.from(`${next.createdAt} ${next.id}`).toString('base64url') }
+  const configs = from === -1 ? [] : all.slice(from, end)
+  return { configs, next: next === undefined ? '' : Buffer.from(`${next.createdAt} ${next.id}`).toString('base64url') }
 }
 
-/** Whether a config is at the place that a token names, or after it: in the order of the store, by time and then by the bytes of the id. */
+/**
+ * Whether a config is at the position of a token or after it. The store orders configs by time, then by the bytes of
+ * the id.
+ */
 function isFrom (token: string): (config: PushConfig) => boolean {
   const [, time, id = ''] = /^(\d{1,15}) (.+)$/s.exec(Buffer.from(token, 'base64url').toString()) ?? []
-  if (time === undefined) refuseField('pageToken', 'is not one that a page ended with; leave it out to begin at the first page')
+  if (time === undefined) {
+    refuseField('pageToken', 'is not one that a page ended with; leave it out to begin at the first page')
+  }
   const at = Number(time)
   const bytes = Buffer.from(id)
   return config => config.createdAt > at || (config.createdAt === at && Buffer.from(config.id).compare(bytes) >= 0)

@@ -2,16 +2,16 @@ import type { Vac } from '@polyvac/core'
 import { skillsOf } from '@polyvac/core/plugin'
 import type { AgentExtension } from './extensions.js'
 
-/** What any card says of an agent, before a version puts it into its words. */
+/** The facts of an agent for the cards of every version. */
 export interface PublicCardFacts {
   readonly name: string
   readonly description: string
   readonly version: string
   /** Address of the plugin's scope. */
   readonly url: string
-  /** Where gRPC of 1.0 is; undefined where there is none. */
+  /** The address of gRPC of 1.0; undefined where there is none. */
   readonly grpcUrl?: string | undefined
-  /** The VAC that the card is of; undefined for the card of all. */
+  /** The VAC of the card; undefined for the card of all. */
   readonly tenant: string | undefined
   readonly streaming: boolean
   readonly push: boolean
@@ -20,10 +20,12 @@ export interface PublicCardFacts {
   readonly extensions: readonly AgentExtension[]
   readonly inputModes: readonly string[]
   readonly outputModes: readonly string[]
-  readonly skills: ReadonlyArray<{ readonly id: string, readonly name: string, readonly description: string, readonly tags: readonly string[] }>
+  readonly skills: ReadonlyArray<{
+    readonly id: string, readonly name: string, readonly description: string, readonly tags: readonly string[]
+  }>
 }
 
-/** Media types of artifacts: text, and what it rests on as data. */
+/** Media types of artifacts: text, and its sources as data. */
 export const OUTPUT_MODES: readonly string[] = ['text/plain', 'application/json']
 
 const KINDS = { query: 'Ask', stream: 'Talk with', memory: 'Search' } as const

@@ -1,15 +1,17 @@
 import type { PushConfig, TaskPage, TaskRecord } from '@polyvac/tasks'
 import type { PushPayload } from '../push/deliver.js'
-import type { CodedFailure } from './failure.js'
+import type { CodedFailure, DialectError } from './failure.js'
 import type { TaskStep } from './task-view.js'
 import type { ListPushRequest, ListRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from './requests.js'
 
-/** What a client may ask of an agent, whatever its version calls it. */
-export type Operation = 'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' | 'setPush' | 'getPush' | 'listPush' | 'deletePush' | 'extendedCard'
+/** The operations of A2A, which each version names differently. */
+export type Operation =
+  'send' | 'stream' | 'get' | 'list' | 'cancel' | 'subscribe' |
+  'setPush' | 'getPush' | 'listPush' | 'deletePush' | 'extendedCard'
 
-/** A version of A2A: pure functions between its wire and the engine. They hold no state. */
+/** A version of A2A: pure functions between its messages and the engine, without state. */
 export interface Dialect {
-  /** As `A2A-Version` names it. */
+  /** In the format of `A2A-Version`. */
   readonly version: string
   /** The JSON-RPC methods. */
   readonly methods: Readonly<Record<string, Operation>>
@@ -37,5 +39,5 @@ export interface Dialect {
   readonly toPushConfig: (config: PushConfig) => unknown
   readonly toPushConfigs: (configs: readonly PushConfig[], next: string) => unknown
   readonly deleteResult: unknown
-  readonly toRpcError: (failure: CodedFailure) => { readonly code: number, readonly status: number, readonly message: string, readonly data: unknown }
+  readonly toRpcError: (failure: CodedFailure) => DialectError
 }

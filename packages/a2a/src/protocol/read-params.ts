@@ -1,5 +1,5 @@
 import { isRecord, problemsOf } from '@polyvac/core/plugin'
-import { KindGuard, type TObject, type TSchema } from '@sinclair/typebox'
+import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'
 
@@ -7,15 +7,15 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /**
  * Params of a request under the names of their schema, and checked against it. ProtoJSON: names come in camelCase or
- * snake_case, null is as good as absent, and what the schema does not know is passed over. What callers name themselves,
- * such as the keys of metadata, stays as it is.
+ * snake_case, null is as good as absent, and what the schema does not know is passed over. What callers name
+ * themselves, such as the keys of metadata, stays as it is.
  * @throws A2A_INVALID_PARAMS with each problem by its field
  */
-export function readParams<T extends TObject> (schema: T, params: unknown): unknown {
+export function readParams<T extends TObject> (schema: T, params: unknown): Static<T> {
   const read = isRecord(params) ? readObject(schema, params) : params
   let check = checks.get(schema)
   if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
-  if (check.Check(read)) return read
+  if (check.Check(read)) return read as Static<T>
   throw new InvalidFieldsError(problemsOf(check, read, '').map(({ path, message }) => ({ field: fieldOf(path), description: message })))
 }
 

@@ -1,19 +1,23 @@
-import { isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState } from '@polyvac/tasks'
+import {
+  isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
+} from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 
 /** A task as it stands after an event, without its input. */
 export interface TaskStep { readonly task: TaskRecord, readonly event: TaskEvent }
 
-/** A message with the id that A2A wants of each. */
+type Metadata = Readonly<Record<string, unknown>>
+
+/** A message with an id, which A2A requires. */
 export interface MessageView extends Omit<TaskMessage, 'timestamp'> { readonly id: string }
 
 export interface ArtifactView {
-  /** Stable, also while the artifact is made. */
+  /** The same from the first chunk of the artifact on. */
   readonly id: string
   readonly name: string
   readonly description?: string | undefined
   readonly parts: readonly TaskPart[]
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly metadata?: Metadata | undefined
 }
 
 export interface StatusView {
@@ -23,22 +27,22 @@ export interface StatusView {
   readonly message?: MessageView | undefined
 }
 
-/** A task as the public versions of A2A see it, before any of them puts it into its words. */
+/** A task in the terms of public A2A, before a version formats it. */
 export interface TaskView {
   readonly id: string
   readonly contextId: string
   readonly status: StatusView
   readonly artifacts: readonly ArtifactView[]
   readonly history: readonly MessageView[]
-  readonly metadata: Readonly<Record<string, unknown>>
+  readonly metadata: Metadata
 }
 
 /** One event of a stream. */
 export type EventView =
-  | { readonly kind: 'status', readonly status: StatusView, readonly metadata?: Readonly<Record<string, unknown>> | undefined }
+  | { readonly kind: 'status', readonly status: StatusView, readonly metadata: Metadata | undefined }
   | { readonly kind: 'artifact', readonly artifact: ArtifactView, readonly append: boolean, readonly lastChunk: boolean }
 
-/** The conversation that a task is part of; one that was begun outside of any is its own. */
+/** The conversation of a task; a task that was created without one starts its own. */
 export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
   return contextId ?? id
 }
@@ -46,30 +50,30 @@ export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId
 /** @param historyLength newest messages of the history; undefined: all of them */
 export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView {
   const { id, messages, skill, progress, metadata: { clientMetadata } } = task
-  const artifacts = artifactsOf(task)
-  const streamed = streamedPart(task)
   const status = viewStatus(task)
-  const told = streamed === undefined ? undefined : messages.length - 1
-  const asStatus = status.message !== undefined && status.message.id === messageIdAt(task, messages.length - 1) ? messages.length - 1 : undefined
+  const isStatus = status.message?.id === messageIdAt(task, messages.length - 1)
+  const streamed = isStatus ? undefined : streamedText(task)
+  const artifacts = artifactsOf(task)
+  if (streamed !== undefined && !streamed.isComplete) artifacts.push(streamingArtifact(streamed.parts))
+  // the last message is not part of the history where the status or an artifact shows it
+  const shown = isStatus || streamed !== undefined ? messages.slice(0, -1) : messages
+  const from = Math.max(0, shown.length - historyLength)
   return {
     id,
     contextId: contextOf(task),
     status,
-    artifacts: streamed?.artifact === undefined ? artifacts : [...artifacts, streamed.artifact],
-    history: newest(messages.flatMap((message, index) => index === told || index === asStatus ? [] : [viewMessage(task, message, index)]), historyLength),
+    artifacts,
+    history: shown.slice(from).map((message, index) => viewMessage(task, message, from + index)),
     metadata: Object.assign({ skillName: skill, progress }, isEmpty(clientMetadata) ? undefined : { clientMetadata })
   }
 }
 
-function newest<T> (all: readonly T[], count: number): readonly T[] {
-  return all.slice(Math.max(0, all.length - count))
-}
-
-/** The state with the message that explains it: the question, the reason, or an answer that is a message alone. */
+/** The state with the message that explains it: the question, the reason, or an answer that is only a message. */
 export function viewStatus (task: TaskRecord): StatusView {
   const { id, state, statusAt: at, error, messages, artifacts } = task
   if (error !== null && isTerminal(state)) {
-    return { state, at, message: { id: `${id}-status`, role: 'agent', parts: [{ type: 'text', text: error.message }], metadata: { code: error.code } } }
+    const parts = [{ type: 'text' as const, text: error.message }]
+    return { state, at, message: { id: `${id}-status`, role: 'agent', parts, metadata: { code: error.code } } }
   }
   const last = messages.at(-1)
   const explains = last?.role === 'agent' && (isWaiting(state) || (state === 'completed' && artifacts.length === 0))
@@ -81,48 +85,56 @@ export function messageAnswer (task: TaskRecord): MessageView | undefined {
   return task.state === 'completed' ? viewStatus(task).message : undefined
 }
 
-/** What one step of a task is on a stream; most are one event, and none where there is nothing to tell. */
+/** The events of one step of a task: mostly one; none where nothing changed that A2A shows. */
 export function viewStep ({ task, event }: TaskStep): EventView[] {
   const { delta, artifact, state, message, progress } = event
   const events: EventView[] = []
   if (delta !== undefined) {
-    const whole = task.messages.at(-1)?.parts[0]?.text ?? ''
-    events.push({ kind: 'artifact', artifact: { id: ARTIFACTS.stream, name: ARTIFACTS.stream, parts: [{ type: 'text', text: delta }] }, append: whole.length > delta.length, lastChunk: false })
+    const text = task.messages.at(-1)?.parts[0]?.text ?? ''
+    const append = text.length > delta.length
+    events.push({ kind: 'artifact', artifact: streamingArtifact([{ type: 'text', text: delta }]), append, lastChunk: false })
   }
   if (artifact !== undefined) {
-    const made = artifactsOf(task).at(-1) as ArtifactView
-    const rest = remainingParts(task, made)
-    events.push({ kind: 'artifact', artifact: rest === undefined ? made : { ...made, parts: rest }, append: rest !== undefined, lastChunk: true })
+    const complete = artifactsOf(task).at(-1) as ArtifactView
+    const parts = remainingParts(task, complete)
+    const shown = parts === undefined ? complete : { ...complete, parts }
+    events.push({ kind: 'artifact', artifact: shown, append: parts !== undefined, lastChunk: true })
   }
   if (state !== undefined || message !== undefined || progress !== undefined) {
-    events.push({ kind: 'status', status: viewStatus(task), ...(progress === undefined ? {} : { metadata: { progress } }) })
+    const metadata = progress === undefined ? undefined : { progress }
+    events.push({ kind: 'status', status: viewStatus(task), metadata })
   }
   return events
 }
 
-/** The parts of a streamed answer that its readers do not have yet; undefined where they have none, or something else. */
-function remainingParts (task: TaskRecord, { name, parts: [first, ...rest] }: ArtifactView): readonly TaskPart[] | undefined {
+/** The parts of a streamed answer that its readers have not received yet; undefined for any other artifact. */
+function remainingParts (task: TaskRecord, { name, parts }: ArtifactView): readonly TaskPart[] | undefined {
   const last = task.messages.at(-1)
-  if (name !== ARTIFACTS.stream || !isStreamed(last) || !isSame(last, first)) return undefined
-  // a last piece has to have some part
+  const [first, ...rest] = parts
+  if (name !== ARTIFACTS.stream || !isStreamed(last) || !hasSameText(last, first)) return undefined
+  // the last chunk must have a part
   return rest.length > 0 ? rest : [{ type: 'text', text: '' }]
 }
 
-/** Text that was streamed in this turn, and is no message: what its artifact is made of, or that artifact so far. */
-function streamedPart (task: TaskRecord): { readonly artifact?: ArtifactView } | undefined {
+/** The text that was streamed in this turn and is not a message, and whether its artifact is complete already. */
+function streamedText (task: TaskRecord): { readonly parts: readonly TaskPart[], readonly isComplete: boolean } | undefined {
   const last = task.messages.at(-1)
-  if (!isStreamed(last) || viewStatus(task).message?.id === messageIdAt(task, task.messages.length - 1)) return undefined
+  if (!isStreamed(last)) return undefined
   const artifact = task.artifacts.findLast(({ name }) => name === ARTIFACTS.stream)
-  if (artifact === undefined) return { artifact: { id: ARTIFACTS.stream, name: ARTIFACTS.stream, parts: last.parts } }
-  return isSame(last, partsOf(artifact)[0]) ? {} : undefined
+  if (artifact === undefined) return { parts: last.parts, isComplete: false }
+  return hasSameText(last, partsOf(artifact)[0]) ? { parts: last.parts, isComplete: true } : undefined
+}
+
+function streamingArtifact (parts: readonly TaskPart[]): ArtifactView {
+  return { id: ARTIFACTS.stream, name: ARTIFACTS.stream, parts }
 }
 
 function isStreamed (message: TaskMessage | undefined): message is TaskMessage {
   return message?.role === 'agent' && message.id === undefined
 }
 
-/** Of a long text the record keeps the beginning. */
-function isSame ({ parts: [streamed] }: TaskMessage, part: TaskPart | undefined): boolean {
+/** Whether the part begins with the streamed text: the record keeps only the beginning of a long text. */
+function hasSameText ({ parts: [streamed] }: TaskMessage, part: TaskPart | undefined): boolean {
   const text = streamed?.text ?? ''
   return text !== '' && part?.text?.startsWith(text) === true
 }
@@ -137,21 +149,21 @@ function messageIdAt ({ id, messages }: TaskRecord, index: number): string {
 }
 
 function artifactsOf ({ artifacts }: TaskRecord): ArtifactView[] {
-  const seen = new Map<string, number>()
+  const counts = new Map<string, number>()
   return artifacts.map(artifact => {
     const { name, description, metadata } = artifact
-    const count = (seen.get(name) ?? 0) + 1
-    seen.set(name, count)
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
     return { id: count === 1 ? name : `${name}-${count}`, name, description, metadata, parts: partsOf(artifact) }
   })
 }
 
-/** An answer as text, and then what it rests on; what is no answer, as the data that it is. */
+/** An answer as text, then its sources as data; content that is not an answer, as data. */
 function partsOf ({ name, content, parts }: TaskRecord['artifacts'][number]): readonly TaskPart[] {
   if (parts !== undefined) return parts
-  const { answer, final_answer: final, stream_completed: _completed, ...rest } = (content ?? {}) as Record<string, unknown>
-  const text = name === ARTIFACTS.stream ? final : answer
-  if (typeof text !== 'string' || (name !== ARTIFACTS.stream && name !== ARTIFACTS.query)) return [{ type: 'data', data: content }]
+  const { answer, final_answer: final, stream_completed: _completed, ...rest } = (content ?? {}) as Metadata
+  const text = name === ARTIFACTS.stream ? final : name === ARTIFACTS.query ? answer : undefined
+  if (typeof text !== 'string') return [{ type: 'data', data: content }]
   const data = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)))
   return isEmpty(data) ? [{ type: 'text', text }] : [{ type: 'text', text }, { type: 'data', data }]
 }

@@ -15,12 +15,15 @@ export type Lookup = (name: string) => Promise<ReadonlyArray<{ readonly address:
 
 export interface AddressGuardOptions {
   /**
-   * Receivers the operator vouches for: `receiver.internal`, `127.0.0.1:9000`, `10.0.0.0/8`. Such a host may be private,
-   * speak plain http and listen on any port, or on the one port given. A range also vouches for what names resolve to.
-   * Empty by default: whoever may set a push URL could otherwise reach all that this machine reaches.
+   * Receivers the operator vouches for: `receiver.internal`, `127.0.0.1:9000`, `10.0.0.0/8`. Such a host may be
+   * private, speak plain http and listen on any port, or on the one port given. A range also vouches for what names
+   * resolve to. Empty by default: whoever may set a push URL could otherwise reach all that this machine reaches.
    */
   readonly allow?: readonly string[] | undefined
-  /** Ports that any public receiver may listen on, beside 443 and 8443. Every further one is a service that could be prodded. */
+  /**
+   * Ports that any public receiver may listen on, beside 443 and 8443. Every further one is a service that could be
+   * prodded.
+   */
   readonly ports?: readonly number[] | undefined
   /** Resolves names. Default: as the operating system does. */
   readonly lookup?: Lookup | undefined
@@ -69,7 +72,9 @@ export class AddressGuard {
     return parsed
   }
 
-  /** The addresses a connection may be made to, each of them checked. Throws PUSH_URL_REFUSED, or what the lookup threw. */
+  /**
+   * The addresses a connection may be made to, each of them checked. Throws PUSH_URL_REFUSED, or what the lookup threw.
+   */
   async resolve (protocol: string, hostname: string, port: number): Promise<string[]> {
     const host = bareHost(hostname)
     this.#checkOrigin(protocol, host, port)
@@ -79,7 +84,10 @@ export class AddressGuard {
     return found.map(({ address }) => address)
   }
 
-  /** For `fetch` and `request` of undici: no connection but to checked addresses. undici is loaded at first use, since a start is quicker without. */
+  /**
+   * For `fetch` and `request` of undici: no connection but to checked addresses. undici is loaded at first use, since a
+   * start is quicker without.
+   */
   dispatcher (): Promise<Agent> {
     this.#agent ??= import('./guarded-agent.js').then(({ guardedAgent }) => guardedAgent((...host) => this.resolve(...host)))
     return this.#agent

@@ -24,7 +24,10 @@ export interface PushDelivererOptions {
   readonly keys: SigningKeys
   /** Who sends, as receivers know it: the public URL of the service. */
   readonly issuer: string
-  /** Longest time of one delivery, lookup and answer included. Below that of the store, which would count it as a crash. Default 10 s. */
+  /**
+   * Longest time of one delivery, lookup and answer included. Below that of the store, which would count it as a crash.
+   * Default 10 s.
+   */
   readonly timeoutMs?: number | undefined
   /** The body to send; undefined skips the event. An error that it throws goes to the store, which tries again. */
   readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | undefined>
@@ -121,7 +124,9 @@ function headerId (id: string): string {
   return /^[\x21-\x7e]{1,256}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
 
-/** Reads what little there should be, so that the connection can be used again; ends the connection where there is more. */
+/**
+ * Reads what little there should be, so that the connection can be used again; ends the connection where there is more.
+ */
 async function discard (body: Dispatcher.ResponseData['body']): Promise<void> {
   let bytes = 0
   try {

@@ -4,7 +4,9 @@ import { createError } from '@polyvac/core/plugin'
 export const PushUrlRefusedError = createError<[string, string]>('PUSH_URL_REFUSED',
   'notifications are not sent to this URL: %s; %s', 400)
 
-/** The token or credentials of a push config cannot be sent. Arguments: name, what is wrong with it. Never the value. */
+/**
+ * The token or credentials of a push config cannot be sent. Arguments: name, what is wrong with it. Never the value.
+ */
 export const PushSecretsError = createError<[string, string]>('PUSH_SECRETS_INVALID', "'%s' is not usable: %s", 400)
 
 /** An entry of the allow-list cannot be read. Arguments: entry, what is wrong with it. */

@@ -17,8 +17,9 @@ export function guardedAgent (resolve: ResolveChecked): Agent {
 }
 
 /**
- * Connects for undici, which would look the name up by itself, after any check and with another answer. Here the addresses
- * checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are the name's.
+ * Connects for undici, which would look the name up by itself, after any check and with another answer. Here the
+ * addresses checked are the ones dialled, in turn; `host` and `servername` stay, so Host, SNI and the certificate are
+ * the name's.
  */
 function guardedConnect (resolve: ResolveChecked): buildConnector.connector {
   const dial = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false })

@@ -1,9 +1,14 @@
 import ipaddr from 'ipaddr.js'
 
-/** Addresses in public space that only a machine of that cloud can reach: Azure's host agent, which hands out credentials. */
+/**
+ * Addresses in public space that only a machine of that cloud can reach: Azure's host agent, which hands out
+ * credentials.
+ */
 const HOST_AGENTS: readonly string[] = ['168.63.129.16']
 
-/** Where IANA gives out addresses; outside it are spellings such as `::127.0.0.1`, which some tables take for unicast. */
+/**
+ * Where IANA gives out addresses; outside it are spellings such as `::127.0.0.1`, which some tables take for unicast.
+ */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Whether `address`, an IP address in any spelling, is one that anybody on the internet could reach just as well. */

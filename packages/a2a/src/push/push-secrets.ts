@@ -4,7 +4,10 @@ import { PushSecretsError } from './errors.js'
 const MAX_TOKEN_LENGTH = 4_096
 const MAX_CREDENTIALS_LENGTH = 8_192
 const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,64}$/
-/** What a header carries unchanged: visible ASCII with spaces between. No CR or LF, with which a caller could add headers of its own. */
+/**
+ * What a header carries unchanged: visible ASCII with spaces between. No CR or LF, with which a caller could add
+ * headers of its own.
+ */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /** What a caller gives for its receiver alone: stored apart from the config, sent to the receiver, never read back. */

@@ -19,7 +19,10 @@ export interface NotificationClaims {
   readonly body: string
 }
 
-/** ES256 keys that sign notifications. The first one signs; all are published, so that receivers know the next and the last one. */
+/**
+ * ES256 keys that sign notifications. The first one signs; all are published, so that receivers know the next and the
+ * last one.
+ */
 export class SigningKeys {
   readonly #keys: readonly JWK[]
   readonly #key: CryptoKey
@@ -78,7 +81,10 @@ export class SigningKeys {
       .sign(this.#key)
   }
 
-  /** The signature of an agent card in its canonical form (A2A 1.0, section 8.4): a JWS without its payload, which is the card. */
+  /**
+   * The signature of an agent card in its canonical form (A2A 1.0, section 8.4): a JWS without its payload, which is
+   * the card.
+   */
   async signCard (canonical: string, jku: string): Promise<{ protected: string, signature: string }> {
     const { protected: header = '', signature } = await new FlattenedSign(new TextEncoder().encode(canonical))
       .setProtectedHeader({ alg: SIGNATURE_ALGORITHM, typ: 'JOSE', kid: this.#kid, jku })
@@ -92,7 +98,9 @@ export function bodyHash (body: string | Uint8Array): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-/** The members that count, so that nothing else a stored key carries is published; undefined for what is no such key. */
+/**
+ * The members that count, so that nothing else a stored key carries is published; undefined for what is no such key.
+ */
 async function complete (key: JWK): Promise<JWK | undefined> {
   const { kty, crv, x, y, d, kid } = key ?? {}
   const shared = { kty, crv, x, y, alg: SIGNATURE_ALGORITHM, use: 'sig' } as JWK

@@ -31,8 +31,8 @@ export interface VerifiedNotification {
 }
 
 /**
- * What a receiver does before it believes a notification. Rejects with NOTIFICATION_UNSIGNED, _FORGED or _EXPIRED (401),
- * or NOTIFICATION_KEYS (503) where the keys could not be read.
+ * What a receiver does before it believes a notification. Rejects with NOTIFICATION_UNSIGNED, _FORGED or _EXPIRED
+ * (401), or NOTIFICATION_KEYS (503) where the keys could not be read.
  */
 export async function verifyNotification (notification: NotificationToVerify): Promise<VerifiedNotification> {
   const { headers, body, audience, issuer } = notification

@@ -4,25 +4,25 @@ import { waitingStates, type TaskMessage, type TaskRecord, type TaskStore } from
 import { ARTIFACTS } from '../protocol/artifact-names.js'
 import { questionText } from '../protocol/message.js'
 
-/** Most earlier tasks of a conversation that are told to the interpreter, the latest ones. */
+/** Earlier tasks of a conversation that the interpreter gets, the latest ones. */
 export const MAX_EARLIER_TASKS = 50
-/** Most characters of them: a long conversation loses its beginning, not its speed. */
+/** Characters of them: a long conversation loses its beginning, and stays fast. */
 export const MAX_EARLIER_CHARS = 256 * 1024
 
-/** The turns of a conversation before `task`: those of the VAC's earlier tasks in the same context that were answered. */
+/** The turns of the conversation before `task`: those of the VAC's answered tasks in the same context. */
 export async function earlierTurns (tasks: TaskStore, vacs: ExposedVacs, task: TaskRecord): Promise<ChatTurn[]> {
   const { id, owner, contextId, createdAt, skill } = task
   if (contextId === undefined) return []
   const vac = findSkill(vacs, skill)?.vac.name
-  const { tasks: page } = await tasks.list(owner, { contextId, states: ['completed', ...waitingStates], limit: MAX_EARLIER_TASKS })
+  const query = { contextId, states: ['completed' as const, ...waitingStates], limit: MAX_EARLIER_TASKS }
   const turns: ChatTurn[] = []
   let chars = 0
-  for (const earlier of page) {
+  for (const earlier of (await tasks.list(owner, query)).tasks) {
     if (earlier.id === id || earlier.createdAt > createdAt || findSkill(vacs, earlier.skill)?.vac.name !== vac) continue
-    const told = turnsOf(earlier)
-    chars += told.reduce((sum, { content }) => sum + content.length, 0)
+    const more = turnsOf(earlier)
+    chars += more.reduce((sum, { content }) => sum + content.length, 0)
     if (chars > MAX_EARLIER_CHARS) break
-    turns.unshift(...told)
+    turns.unshift(...more)
   }
   return turns
 }
@@ -35,7 +35,8 @@ function turnsOf (task: TaskRecord): ChatTurn[] {
   const turns = task.messages.map(toTurn)
   const answer = answerOf(task)
   const last = turns.at(-1)
-  if (answer !== undefined && !(last?.role === 'assistant' && answer.startsWith(last.content))) turns.push({ role: 'assistant', content: answer })
+  const isShown = last?.role === 'assistant' && answer?.startsWith(last.content)
+  if (answer !== undefined && isShown !== true) turns.push({ role: 'assistant', content: answer })
   return turns
 }
 

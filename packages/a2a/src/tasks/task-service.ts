@@ -1,6 +1,6 @@
 import {
-  isWaiting, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig, type TaskPage, type TaskQuery,
-  type TaskRecord, type TaskStore, type UserMessage
+  isWaiting, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
+  type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
 import { setImmediate as nextTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
@@ -9,7 +9,10 @@ import type { TaskStep } from '../protocol/task-view.js'
 import type { AddressGuard } from '../push/address-guard.js'
 import { checkSecrets } from '../push/push-secrets.js'
 
-/** What every dialect does with the tasks of an owner. Bindings and operations reach the store only through it. It knows neither HTTP nor a dialect. */
+/**
+ * What every dialect does with the tasks of an owner. Bindings and operations reach the store only through it. It knows
+ * neither HTTP nor a dialect.
+ */
 export class TaskService {
   readonly #tasks: TaskStore
   readonly #guard: AddressGuard | undefined
@@ -42,7 +45,8 @@ export class TaskService {
    * Answers the question of a task. `stateName` gives the name of its state in the dialect.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
-  async continueTask (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined, stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
+  async continueTask (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
+    stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
     const { owner, id, seq } = before
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
     if (push !== undefined) await this.#tasks.setPush(owner, id, { ...push, after: seq })
@@ -71,10 +75,13 @@ export class TaskService {
   }
 
   /**
-   * Every step of a task after event number `after`, then live ones, until the task ends, `isLast` holds, `signal` fires or the store closes.
-   * The log is read from its beginning, since a step is a whole task; without its input, which no frame shows and every reader would hold.
+   * Every step of a task after event number `after`, then live ones, until the task ends, `isLast` holds, `signal`
+   * fires or the store closes. The log is read from its beginning, since a step is a whole task; without its input,
+   * which no frame shows and every reader would hold.
    */
-  async * follow ({ id, owner, skill, contextId, metadata }: TaskRecord, after: number, signal: AbortSignalLike, isLast?: (step: TaskStep) => boolean): AsyncGenerator<TaskStep, void> {
+  async * follow (task: TaskRecord, after: number, signal: AbortSignalLike, isLast?: (step: TaskStep) => boolean):
+  AsyncGenerator<TaskStep, void> {
+    const { id, owner, skill, contextId, metadata } = task
     const fold = new TaskFold({ id, owner, skill, input: undefined, contextId, metadata })
     for await (const event of this.#tasks.events(owner, id, { signal })) {
       if (isTurnOver()) await setImmediate()
@@ -106,11 +113,14 @@ export class TaskService {
   async checkPush ({ url, secrets = {} }: NewPushConfig): Promise<void> {
     const guard = this.#requireGuard()
     checkSecrets(secrets)
-    // the guard has a time limit of its own
+    // the guard limits its own time
     await guard.check(url, new AbortController().signal)
   }
 
-  /** Checks that push is enabled before it reveals whether the task exists. @throws A2A_PUSH_NOT_SUPPORTED, A2A_TASK_NOT_FOUND */
+  /**
+   * Checks that push is enabled before it reveals whether the task exists. @throws A2A_PUSH_NOT_SUPPORTED,
+   * A2A_TASK_NOT_FOUND
+   */
   async getTaskForPush (owner: string, taskId: string): Promise<TaskRecord> {
     this.#requireGuard()
     return await this.getTask(owner, taskId)
@@ -124,7 +134,9 @@ export class TaskService {
 
   /** A config of the task, by default the first one. @throws A2A_PUSH_CONFIG_NOT_FOUND */
   async getPush (task: TaskRecord, id: string | undefined): Promise<PushConfig> {
-    const config = id === undefined ? (await this.listPush(task))[0] : await this.#tasks.getPush(task.owner, task.id, id)
+    const config = id === undefined
+      ? (await this.listPush(task))[0]
+      : await this.#tasks.getPush(task.owner, task.id, id)
     if (config === null || config === undefined) throw new NoSuchPushConfigError()
     return config
   }
@@ -139,7 +151,10 @@ export class TaskService {
   }
 }
 
-/** Longest time in ms that all readers together keep the event loop: ready-made events of large tasks would hold it for seconds. */
+/**
+ * Longest time in ms that all readers together keep the event loop: ready-made events of large tasks would hold it for
+ * seconds.
+ */
 const MAX_TURN_MS = 5
 let turnStart = 0
 

@@ -7,8 +7,9 @@ import type { TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from './task-service.js'
 
 /**
- * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of them
- * would fill the memory. Past this bound the reader that has not read for longest is disconnected; it may resubscribe.
+ * Characters that the frames of all streams hold together. A reader that does not read holds its frame, and many of
+ * them would fill the memory. Past this bound the reader that has not read for longest is disconnected; it may
+ * resubscribe.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
 
@@ -20,7 +21,10 @@ export interface StreamPlace {
   release (): void
 }
 
-/** How many streams each owner holds open, and how many characters all of them hold. Owners without a stream take no memory. */
+/**
+ * How many streams each owner holds open, and how many characters all of them hold. Owners without a stream take no
+ * memory.
+ */
 export class StreamQuota {
   readonly #limit: number
   readonly #maxChars: number
@@ -70,11 +74,18 @@ export class StreamQuota {
 }
 
 /** A stream that is open. */
-export interface TaskStream { readonly reply: FastifyReply, readonly place: StreamPlace, readonly signal: AbortSignalLike }
+export interface TaskStream {
+  readonly reply: FastifyReply
+  readonly place: StreamPlace
+  readonly signal: AbortSignalLike
+}
 
 /** How a dialect writes the steps of a task. */
 export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'> {
-  /** The text of one step. `isSnapshot`: the reader has seen nothing yet, and gets the whole task instead of what is new. */
+  /**
+   * The text of one step. `isSnapshot`: the reader has seen nothing yet, and gets the whole task instead of what is
+   * new.
+   */
   readonly encode: (step: TaskStep, isSnapshot: boolean) => string
   /** Whether the stream ends with this step although the task goes on. */
   readonly isLast?: ((step: TaskStep) => boolean) | undefined
@@ -115,7 +126,9 @@ export class TaskStreams {
     }
   }
 
-  /** Holds one of the owner's places for streams while `send` runs. One stream too many is refused before `send` starts. */
+  /**
+   * Holds one of the owner's places for streams while `send` runs. One stream too many is refused before `send` starts.
+   */
   async open (owner: string, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
     const place = this.#options.quota.take(owner, () => { reply.raw.destroy() })
     try {
@@ -127,7 +140,9 @@ export class TaskStreams {
   }
 
   /** Sends the events after number `after`, or the task as it stands where it is undefined, and then the live ones. */
-  send ({ reply, place, signal }: TaskStream, task: TaskRecord, after: number | undefined, { encode, isLast, onFailure }: StepEncoding): Promise<void> {
+  send (stream: TaskStream, task: TaskRecord, after: number | undefined, encoding: StepEncoding): Promise<void> {
+    const { reply, place, signal } = stream
+    const { encode, isLast, onFailure } = encoding
     const { service, stallMs } = this.#options
     const { seq } = task
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)

@@ -34,11 +34,13 @@ export interface CardFacts {
   readonly version: string
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** Where receivers of push notifications find the keys; undefined where push is off. */
+  /** The URL of the keys, for receivers of push notifications; undefined where push is off. */
   readonly jwksUrl?: string | undefined
 }
 
-export function agentCard ({ vacs, url, version, name = nameOf(vacs), description = descriptionOf(vacs), jwksUrl }: CardFacts): AgentCard {
+export function agentCard (facts: CardFacts): AgentCard {
+  const { vacs, url, version, name = nameOf(vacs), description = descriptionOf(vacs), jwksUrl } = facts
+  const push = { push_notifications: jwksUrl !== undefined, ...(jwksUrl === undefined ? {} : { jwks_url: jwksUrl }) }
   return {
     name,
     description,
@@ -46,7 +48,7 @@ export function agentCard ({ vacs, url, version, name = nameOf(vacs), descriptio
     version,
     capabilities: ['task_management', 'streaming', 'conversation', 'document_retrieval'],
     skills: vacs.flatMap(vac => skillsOf(vac).map(skillCard)),
-    metadata: { framework: 'polyvac', push_notifications: jwksUrl !== undefined, ...(jwksUrl === undefined ? {} : { jwks_url: jwksUrl }) }
+    metadata: { framework: 'polyvac', ...push }
   }
 }
 

@@ -3,7 +3,7 @@ import { Type, type TObject, type TSchema } from '@sinclair/typebox'
 import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { InvalidParamsError, WrongMethodError } from '../../errors.js'
 import { readEnvelope } from '../../protocol/json-rpc.js'
-import { METHODS, type Method, type MethodName } from './methods.js'
+import { METHODS, type Method, type MethodName, type ParamsOf } from './methods.js'
 
 /** The envelope of a method, for the OpenAPI document. */
 export function requestSchema (name: MethodName, { params }: Method): TSchema {
@@ -11,7 +11,7 @@ export function requestSchema (name: MethodName, { params }: Method): TSchema {
     jsonrpc: Type.Literal('2.0'),
     method: Type.Literal(name),
     params,
-    id: Type.Union([Type.String(), Type.Number(), Type.Null()], { description: 'comes back with the answer' })
+    id: Type.Union([Type.String(), Type.Number(), Type.Null()], { description: 'is copied to the answer' })
   })
 }
 
@@ -37,12 +37,14 @@ const checks = new Map<MethodName, TypeCheck<TObject>>()
  * The params of a request, checked from the outside in: envelope, method, params.
  * @throws BODY_TOO_DEEP, A2A_INVALID_REQUEST, A2A_WRONG_METHOD, A2A_INVALID_PARAMS
  */
-export function paramsOf (body: unknown, name: MethodName): unknown {
+export function paramsOf<Name extends MethodName> (body: unknown, name: Name): ParamsOf<Name> {
   const { method, params } = readEnvelope(body)
   if (method !== name) throw new WrongMethodError(name, JSON.stringify(method.slice(0, 64)))
   let check = checks.get(name)
   if (check === undefined) checks.set(name, check = TypeCompiler.Compile<TObject>(METHODS[name].params))
-  const problems = problemsOf(check, params, 'params')
-  if (problems.length > 0) throw new InvalidParamsError(problems.map(({ path, message }) => `${path}: ${message}`).join('; '))
-  return params
+  if (!check.Check(params)) {
+    const problems = problemsOf(check, params, 'params').map(({ path, message }) => `${path}: ${message}`)
+    throw new InvalidParamsError(problems.join('; '))
+  }
+  return params as ParamsOf<Name>
 }

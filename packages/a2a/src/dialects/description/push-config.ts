@@ -2,11 +2,13 @@ import type { NewPushConfig, PushConfig } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
 import type { PushNotificationConfig, StoredPushConfig } from './methods.js'
 
-/** The name of a config that is given none: setting it again replaces it. */
+/** The name of a config without one: setting it again replaces it. */
 const DEFAULT_ID = 'default'
 
-export function toNewPushConfig ({ id = DEFAULT_ID, url, token, authentication = {} }: PushNotificationConfig): NewPushConfig {
-  const { credentials, schemes = [], scheme = schemes[0] ?? (credentials === undefined ? undefined : 'Bearer') } = authentication
+export function toNewPushConfig (config: PushNotificationConfig): NewPushConfig {
+  const { id = DEFAULT_ID, url, token, authentication = {} } = config
+  const { credentials, schemes = [] } = authentication
+  const scheme = authentication.scheme ?? schemes[0] ?? (credentials === undefined ? undefined : 'Bearer')
   return newPushConfig({ id, url, token, scheme, credentials })
 }
 

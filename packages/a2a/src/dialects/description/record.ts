@@ -7,13 +7,14 @@ import { isoTime, type TaskStep } from '../../protocol/task-view.js'
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 
 /** States of the service description. */
-export const TaskStateName = Type.Union(
-  (['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled'] as const).map(state => Type.Literal(state)),
-  { description: 'state of the task' })
+const STATES = ['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled'] as const
+export const TaskStateName = Type.Union(STATES.map(state => Type.Literal(state)), { description: 'state of the task' })
 export type TaskStateName = Static<typeof TaskStateName>
 
-/** States that the description has no word for, and what they are told as. */
-const DESCRIBED_AS: Partial<Record<TaskState, TaskStateName>> = { rejected: 'failed', 'auth-required': 'input-required' }
+/** The states that the description does not have, and those that stand for them. */
+const DESCRIBED_AS: Partial<Record<TaskState, TaskStateName>> = {
+  rejected: 'failed', 'auth-required': 'input-required'
+}
 
 /** The task record (contract section 3). */
 export const Task = Type.Object({
@@ -27,16 +28,20 @@ export const Task = Type.Object({
     parts: Type.Array(Type.Object({ type: Type.Literal('text'), text: Type.String() })),
     timestamp: Time
   })),
-  artifacts: Type.Array(Type.Object({ name: Type.String(), type: Type.Literal('json'), content: Type.Unknown(), createdAt: Time })),
+  artifacts: Type.Array(Type.Object({
+    name: Type.String(), type: Type.Literal('json'), content: Type.Unknown(), createdAt: Time
+  })),
   error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), timestamp: Time })]),
   progress: Type.Number({ minimum: 0, maximum: 1 }),
-  metadata: Type.Object({ skillName: Type.String(), isStreaming: Type.Boolean(), clientMetadata: Type.Record(Type.String(), Type.Unknown()) })
+  metadata: Type.Object({
+    skillName: Type.String(), isStreaming: Type.Boolean(), clientMetadata: Type.Record(Type.String(), Type.Unknown())
+  })
 }, { title: 'Task' })
 export type Task = Static<typeof Task>
 
 /**
  * One event of a stream, and the body of a push notification. `delta` is the text that is new in the last message.
- * `retry` says that a new attempt begins, by its number from 1: the text of the one before is void.
+ * `retry` is the number, from 1, of an attempt that begins: the text of the attempt before is void.
  */
 export interface TaskUpdateFrame {
   readonly type: 'task_update'
@@ -44,31 +49,35 @@ export interface TaskUpdateFrame {
   readonly data: Task & { readonly delta?: string, readonly retry?: number }
 }
 
-/** A task of the engine in the words of the service description. */
+/** A task of the engine in the format of the service description. */
 export function toTask (task: TaskRecord): Task {
   const { clientMetadata = {} } = task.metadata as { clientMetadata?: Record<string, unknown> }
+  const { error } = task
   return {
     taskId: task.id,
     state: toState(task.state),
     createdAt: isoTime(task.createdAt),
     updatedAt: isoTime(task.updatedAt),
     completedAt: task.completedAt === null ? null : isoTime(task.completedAt),
-    messages: task.messages.map(({ role, parts, timestamp }) => ({ role, parts: textParts(parts), timestamp: isoTime(timestamp) })),
-    artifacts: task.artifacts.map(({ name, type, content, parts, createdAt }) => ({ name, type, content: parts === undefined ? content : { parts }, createdAt: isoTime(createdAt) })),
-    error: task.error === null ? null : { code: task.error.code, message: task.error.message, timestamp: isoTime(task.error.timestamp) },
+    messages: task.messages.map(({ role, parts, timestamp }) =>
+      ({ role, parts: textParts(parts), timestamp: isoTime(timestamp) })),
+    artifacts: task.artifacts.map(({ name, type, content, parts, createdAt }) =>
+      ({ name, type, content: parts === undefined ? content : { parts }, createdAt: isoTime(createdAt) })),
+    error: error === null ? null : { code: error.code, message: error.message, timestamp: isoTime(error.timestamp) },
     progress: task.progress,
     metadata: { skillName: task.skill, isStreaming: isStreaming(task.skill), clientMetadata }
   }
 }
 
-/** The dialect's messages hold text alone; files and data came by another one, which shows them. */
+/** Messages of the description hold only text. Files and data came in another dialect, which shows them. */
 function textParts (parts: TaskRecord['messages'][number]['parts']): Task['messages'][number]['parts'] {
   return parts.flatMap(({ type, text }) => type === 'text' ? [{ type, text }] : [])
 }
 
 export function toFrame (task: TaskRecord, { delta, retry }: Pick<TaskEvent, 'delta' | 'retry'> = {}): TaskUpdateFrame {
-  const data = toTask(task)
-  return { type: 'task_update', taskId: task.id, data: Object.assign(data, delta === undefined ? undefined : { delta }, retry === undefined ? undefined : { retry }) }
+  const data = Object.assign(toTask(task), delta === undefined ? undefined : { delta },
+    retry === undefined ? undefined : { retry })
+  return { type: 'task_update', taskId: task.id, data }
 }
 
 /** The body of a push notification: the frame that a stream would send. */
@@ -82,7 +91,7 @@ export function isStreaming (skill: string): boolean {
 
 /** The engine's states behind a state of the description. */
 export function fromState (state: TaskStateName): TaskState[] {
-  return taskStates.filter(known => toState(known) === state)
+  return taskStates.filter(engineState => toState(engineState) === state)
 }
 
 function toState (state: TaskState): TaskStateName {

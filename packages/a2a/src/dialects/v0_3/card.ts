@@ -1,24 +1,27 @@
 import type { PublicCardFacts } from '../../protocol/card-facts.js'
 
 /** The agent card of A2A 0.3, section 5.5. */
-export function toCard ({ name, description, version, url, tenant, streaming, push, extendedCard, authenticated, extensions, inputModes, outputModes, skills }: PublicCardFacts): Record<string, unknown> {
-  const rpc = tenant === undefined ? `${url}/a2a` : `${url}/a2a/vacs/${encodeURIComponent(tenant)}`
+export function toCard (facts: PublicCardFacts): Record<string, unknown> {
+  const { name, description, version, tenant, streaming, authenticated, inputModes, outputModes, skills } = facts
+  const url = tenant === undefined ? `${facts.url}/a2a` : `${facts.url}/a2a/vacs/${encodeURIComponent(tenant)}`
   return {
     protocolVersion: '0.3.0',
     name,
     description,
-    url: rpc,
+    url,
     preferredTransport: 'JSONRPC',
-    additionalInterfaces: [{ url: rpc, transport: 'JSONRPC' }],
+    additionalInterfaces: [{ url, transport: 'JSONRPC' }],
     version,
     capabilities: {
       streaming,
-      pushNotifications: push,
+      pushNotifications: facts.push,
       stateTransitionHistory: false,
-      extensions: extensions.map(({ uri, description, required = false, params }) => ({ uri, required, ...(description === undefined ? {} : { description }), ...(params === undefined ? {} : { params }) }))
+      extensions: facts.extensions.map(({ uri, description, required = false, params }) =>
+        ({ uri, required, description, params }))
     },
-    ...(authenticated ? { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, security: [{ bearer: [] }] } : {}),
-    supportsAuthenticatedExtendedCard: extendedCard,
+    securitySchemes: authenticated ? { bearer: { type: 'http', scheme: 'bearer' } } : undefined,
+    security: authenticated ? [{ bearer: [] }] : undefined,
+    supportsAuthenticatedExtendedCard: facts.extendedCard,
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
     skills

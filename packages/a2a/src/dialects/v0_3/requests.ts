@@ -3,51 +3,56 @@ import { newPushConfig } from '../../protocol/push-config.js'
 import { isBase64, nonEmpty, readParams, refuseField } from '../../protocol/read-params.js'
 import type { ListPushRequest, PushRequest, SendRequest, SetPushRequest, TaskRequest } from '../../protocol/requests.js'
 import { readMessage } from '../../protocol/message.js'
-import { CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig } from './schemas.js'
+import {
+  CardParams, PushIdParams, SendParams, SetPushParams, TaskParams, type Part, type PushConfig
+} from './schemas.js'
 
-/** The name of a config that is given none: setting it again replaces it. */
+/** The name of a config without one: setting it again replaces it. */
 const DEFAULT_ID = 'default'
 
 export function readSend (params: unknown): SendRequest {
-  const { tenant, message, configuration = {} } = readParams(SendParams, params) as SendParams
+  const { tenant, message, configuration = {} } = readParams(SendParams, params)
   const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
-  return { tenant, message: readMessage(message, 'user', toPart), blocking, historyLength, push: push === undefined ? undefined : toNewPush(push) }
+  const config = push === undefined ? undefined : toNewPush(push)
+  return { tenant, message: readMessage(message, 'user', toPart), blocking, historyLength, push: config }
 }
 
 export function readTask (params: unknown): TaskRequest {
-  const { tenant, id, historyLength } = readParams(TaskParams, params) as TaskParams
+  const { tenant, id, historyLength } = readParams(TaskParams, params)
   return { tenant, id, historyLength }
 }
 
 export function readPushId (params: unknown): PushRequest {
-  const { tenant, id: taskId, pushNotificationConfigId: id } = readParams(PushIdParams, params) as PushIdParams
+  const { tenant, id: taskId, pushNotificationConfigId: id } = readParams(PushIdParams, params)
   return { tenant, taskId, id }
 }
 
 export function readSetPush (params: unknown): SetPushRequest {
-  const { tenant, taskId, pushNotificationConfig } = readParams(SetPushParams, params) as SetPushParams
+  const { tenant, taskId, pushNotificationConfig } = readParams(SetPushParams, params)
   return { tenant, taskId, config: toNewPush(pushNotificationConfig) }
 }
 
 export function readListPush (params: unknown): ListPushRequest {
-  const { tenant, id: taskId } = readParams(TaskParams, params) as TaskParams
+  const { tenant, id: taskId } = readParams(TaskParams, params)
   return { tenant, taskId }
 }
 
 export function readTenant (params: unknown): string | undefined {
-  return (readParams(CardParams, params) as CardParams).tenant
+  return readParams(CardParams, params).tenant
 }
 
 function toPart ({ kind, text, file, data, metadata }: Part, field: string): TaskPart {
   const content = { text, file, data }
-  const others = (Object.keys(content) as (keyof typeof content)[]).filter(name => name !== kind && content[name] !== undefined)
-  if (content[kind] === undefined || others.length > 0) refuseField(field, `a part of kind ${kind} holds \`${kind}\` and no other content`)
+  const names = (Object.keys(content) as (keyof typeof content)[]).filter(name => content[name] !== undefined)
+  if (names.length !== 1 || names[0] !== kind) {
+    refuseField(field, `a part of kind ${kind} holds \`${kind}\` and no other content`)
+  }
   const extras = metadata === undefined ? {} : { metadata }
   if (text !== undefined) return { type: 'text', text, ...extras }
   if (data !== undefined) return { type: 'data', data, ...extras }
   const { name, mimeType, bytes, uri } = file ?? {}
   if ((bytes === undefined) === (uri === undefined)) refuseField(`${field}.file`, 'give exactly one of bytes and uri')
-  if (bytes !== undefined && !isBase64(bytes)) refuseField(`${field}.file.bytes`, 'is no base64')
+  if (bytes !== undefined && !isBase64(bytes)) refuseField(`${field}.file.bytes`, 'is not base64')
   return {
     type: 'file',
     ...(bytes === undefined ? { uri } : { bytes }),

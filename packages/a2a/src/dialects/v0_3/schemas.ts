@@ -3,11 +3,11 @@ import { Type, type Static } from '@sinclair/typebox'
 const Optional = Type.Optional
 const Struct = Type.Record(Type.String(), Type.Unknown())
 const Id = Type.String({ minLength: 1, maxLength: 256 })
-/** Not of the protocol: the address of a VAC says it. */
+/** Not part of 0.3: it comes from the address of a VAC. */
 const Tenant = Optional(Type.String())
 const HistoryLength = Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }))
 
-/** A2A 0.3, section 6.5. `kind` says which member holds the content. */
+/** A2A 0.3, section 6.5. `kind` names the member with the content. */
 export const Part = Type.Object({
   kind: Type.Union([Type.Literal('text'), Type.Literal('file'), Type.Literal('data')]),
   text: Optional(Type.String()),
@@ -22,7 +22,7 @@ export const Part = Type.Object({
 })
 export type Part = Static<typeof Part>
 
-export const Message = Type.Object({
+const Message = Type.Object({
   kind: Optional(Type.Literal('message')),
   messageId: Id,
   role: Type.Union([Type.Literal('user'), Type.Literal('agent')]),
@@ -33,7 +33,6 @@ export const Message = Type.Object({
   extensions: Optional(Type.Array(Type.String())),
   referenceTaskIds: Optional(Type.Array(Type.String()))
 })
-export type Message = Static<typeof Message>
 
 export const PushConfig = Type.Object({
   id: Optional(Type.String({ maxLength: 128 })),
@@ -57,16 +56,20 @@ export const SendParams = Type.Object({
   })),
   metadata: Optional(Struct)
 })
-export type SendParams = Static<typeof SendParams>
 
-export const TaskParams = Type.Object({ tenant: Tenant, id: Id, historyLength: HistoryLength, metadata: Optional(Struct) })
-export type TaskParams = Static<typeof TaskParams>
+export const TaskParams = Type.Object({
+  tenant: Tenant, id: Id, historyLength: HistoryLength, metadata: Optional(Struct)
+})
 
-export const SetPushParams = Type.Object({ tenant: Tenant, taskId: Id, pushNotificationConfig: Type.Object(PushConfig.properties) })
-export type SetPushParams = Static<typeof SetPushParams>
+export const SetPushParams = Type.Object({
+  tenant: Tenant, taskId: Id, pushNotificationConfig: Type.Object(PushConfig.properties)
+})
 
-export const PushIdParams = Type.Object({ tenant: Tenant, id: Id, pushNotificationConfigId: Optional(Type.String({ maxLength: 256 })), metadata: Optional(Struct) })
-export type PushIdParams = Static<typeof PushIdParams>
+export const PushIdParams = Type.Object({
+  tenant: Tenant,
+  id: Id,
+  pushNotificationConfigId: Optional(Type.String({ maxLength: 256 })),
+  metadata: Optional(Struct)
+})
 
 export const CardParams = Type.Object({ tenant: Tenant })
-export type CardParams = Static<typeof CardParams>

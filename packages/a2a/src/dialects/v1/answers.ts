@@ -1,31 +1,41 @@
 import type { PushConfig, TaskPage, TaskPart, TaskRecord } from '@polyvac/tasks'
 import type { ListRequest } from '../../protocol/requests.js'
-import { contextOf, isoTime, messageAnswer, viewStatus, viewStep, viewTask, type TaskStep, type ArtifactView, type MessageView, type StatusView } from '../../protocol/task-view.js'
+import {
+  contextOf, isoTime, messageAnswer, viewStep, viewTask,
+  type ArtifactView, type MessageView, type StatusView, type TaskStep
+} from '../../protocol/task-view.js'
 import type { PushPayload } from '../../push/deliver.js'
 import { ROLES, STATES } from './names.js'
 
+// Members that are undefined are absent from the JSON. An object literal is cheaper than one that is put together.
 type Json = Record<string, unknown>
 
 /** `withArtifacts`: whether the member is there; by default it is where the task has artifacts. */
 export function toTask (task: TaskRecord, historyLength?: number, withArtifacts?: boolean): Json {
   const { id, contextId, status, artifacts, history, metadata } = viewTask(task, historyLength)
-  return Object.assign({ id, contextId, status: toStatus(task, status) },
-    withArtifacts ?? artifacts.length > 0 ? { artifacts: artifacts.map(toArtifact) } : undefined,
-    history.length === 0 ? undefined : { history: history.map(message => toMessage(task, message)) },
-    { metadata })
+  return {
+    id,
+    contextId,
+    status: toStatus(task, status),
+    artifacts: withArtifacts ?? artifacts.length > 0 ? artifacts.map(toArtifact) : undefined,
+    history: history.length === 0 ? undefined : history.map(message => toMessage(task, message, id)),
+    metadata
+  }
 }
 
-/** What a send answers with: the task, or the message that the agent gave instead. */
+/** The answer to a message: the task, or the message of the agent instead. */
 export function toSendResult (task: TaskRecord, historyLength?: number): Json {
   const message = messageAnswer(task)
-  return message === undefined ? { task: toTask(task, historyLength) } : { message: toReply(task, message) }
+  return message === undefined ? toSnapshot(task, historyLength) : { message: toMessage(task, message) }
 }
 
-export function toPage ({ tasks, nextCursor = '', total = 0 }: TaskPage, { limit, historyLength, artifacts }: ListRequest): Json {
-  return { tasks: tasks.map(task => toTask(task, historyLength, artifacts)), nextPageToken: nextCursor, pageSize: limit, totalSize: total }
+export function toPage (page: TaskPage, { limit, historyLength, artifacts }: ListRequest): Json {
+  const { tasks, nextCursor = '', total = 0 } = page
+  const list = tasks.map(task => toTask(task, historyLength, artifacts))
+  return { tasks: list, nextPageToken: nextCursor, pageSize: limit, totalSize: total }
 }
 
-/** The first event of a stream: the task as it stands. */
+/** The first event of a stream: the task in its present state. */
 export function toSnapshot (task: TaskRecord, historyLength?: number): Json {
   return { task: toTask(task, historyLength) }
 }
@@ -33,10 +43,15 @@ export function toSnapshot (task: TaskRecord, historyLength?: number): Json {
 /** The events of a stream that one step of the task makes. */
 export function toEvents (step: TaskStep): Json[] {
   const { task } = step
-  const of = { taskId: task.id, contextId: contextOf(task) }
-  return viewStep(step).map(viewed => viewed.kind === 'status'
-    ? { statusUpdate: Object.assign({}, of, { status: toStatus(task, viewed.status) }, viewed.metadata === undefined ? undefined : { metadata: viewed.metadata }) }
-    : { artifactUpdate: Object.assign({}, of, { artifact: toArtifact(viewed.artifact) }, viewed.append ? { append: true } : undefined, viewed.lastChunk ? { lastChunk: true } : undefined) })
+  const taskId = task.id
+  const contextId = contextOf(task)
+  return viewStep(step).map(view => {
+    if (view.kind === 'status') {
+      return { statusUpdate: { taskId, contextId, status: toStatus(task, view.status), metadata: view.metadata } }
+    }
+    const [append, lastChunk] = [view.append || undefined, view.lastChunk || undefined]
+    return { artifactUpdate: { taskId, contextId, artifact: toArtifact(view.artifact), append, lastChunk } }
+  })
 }
 
 /** The body of a push notification: one event, or the task where the step is more than one. */
@@ -48,24 +63,25 @@ export function toNotification (step: TaskStep): PushPayload {
 /** A config without its secrets. */
 export function toPushConfig ({ id, taskId, url, settings }: PushConfig): Json {
   const [scheme] = (settings as { schemes?: string[] }).schemes ?? []
-  return Object.assign({ id, taskId, url }, scheme === undefined ? undefined : { authentication: { scheme } })
+  return { id, taskId, url, authentication: scheme === undefined ? undefined : { scheme } }
 }
 
 export function toPushConfigs (configs: readonly PushConfig[], nextPageToken: string): Json {
   return { configs: configs.map(toPushConfig), nextPageToken }
 }
 
-function toStatus (task: TaskRecord, { state, at, message }: StatusView = viewStatus(task)): Json {
-  return Object.assign({ state: STATES[state], timestamp: isoTime(at) }, message === undefined ? undefined : { message: toMessage(task, message) })
+function toStatus (task: TaskRecord, { state, at, message: view }: StatusView): Json {
+  const message = view === undefined ? undefined : toMessage(task, view, task.id)
+  return { state: STATES[state], timestamp: isoTime(at), message }
 }
 
-/** A message of a task. */
-function toMessage (task: TaskRecord, message: MessageView): Json {
-  return Object.assign(toReply(task, message), { taskId: task.id })
-}
-
-function toReply (task: TaskRecord, { id, role, parts, metadata, extensions, referenceTaskIds }: MessageView): Json {
-  return { messageId: id, contextId: contextOf(task), role: ROLES[role], parts: parts.map(toPart), metadata, extensions, referenceTaskIds }
+/** A message; one that answers instead of a task has no `taskId`. */
+function toMessage (task: TaskRecord, message: MessageView, taskId?: string): Json {
+  const { id: messageId, metadata, extensions, referenceTaskIds } = message
+  const parts = message.parts.map(toPart)
+  const contextId = contextOf(task)
+  const role = ROLES[message.role]
+  return { messageId, contextId, role, parts, metadata, extensions, referenceTaskIds, taskId }
 }
 
 function toArtifact ({ id, name, description, parts, metadata }: ArtifactView): Json {
@@ -73,9 +89,9 @@ function toArtifact ({ id, name, description, parts, metadata }: ArtifactView): 
 }
 
 function toPart (part: TaskPart): Json {
-  const { metadata, filename, mediaType } = part
-  const content: Json = part.type === 'text' ? { text: part.text } : part.type === 'data' ? { data: part.data } : part.bytes !== undefined ? { raw: part.bytes } : { url: part.uri }
-  return metadata === undefined && filename === undefined && mediaType === undefined
-    ? content
-    : Object.assign(content, metadata === undefined ? undefined : { metadata }, filename === undefined ? undefined : { filename }, mediaType === undefined ? undefined : { mediaType })
+  const { type, text, metadata, filename, mediaType } = part
+  if (type === 'text') return { text, metadata, filename, mediaType }
+  if (type === 'data') return { data: part.data, metadata, filename, mediaType }
+  const { bytes, uri } = part
+  return { raw: bytes, url: bytes === undefined ? uri : undefined, metadata, filename, mediaType }
 }

@@ -1,4 +1,3 @@
-import type { FieldViolation } from '../../errors.js'
 import { KINDS, kindOf, REASONS } from '../../protocol/failure-codes.js'
 import { PLAIN_STATUSES, type CodedFailure } from '../../protocol/failure.js'
 
@@ -13,6 +12,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** The fields of failures that the engine reports without them. */
 const FIELDS: Readonly<Record<string, string>> = { TASK_INVALID_CURSOR: 'pageToken', PUSH_URL_REFUSED: 'url' }
 
+const RPC_TYPE = 'type.googleapis.com/google.rpc.'
+
 export interface V1Failure {
   readonly code: number
   readonly http: number
@@ -22,8 +23,8 @@ export interface V1Failure {
 }
 
 /**
- * A failure of 1.0, for every binding. Only -32603 carries the request id: the answers for another owner's task and for an
- * unknown one must be byte-identical.
+ * A failure of 1.0, for every binding. Only -32603 carries the request id: the answers for another owner's task and for
+ * an unknown one must be byte-identical.
  */
 export function toFailure (failure: CodedFailure): V1Failure {
   const { status, code, requestId } = failure
@@ -32,7 +33,7 @@ export function toFailure (failure: CodedFailure): V1Failure {
   const plain = PLAIN_STATUSES[status]
   const message = MESSAGES[code] ?? failure.message
   const field = FIELDS[code]
-  const fieldViolations = failure.violations ?? (field === undefined ? undefined : [{ field, description: message } satisfies FieldViolation])
+  const fieldViolations = failure.violations ?? (field === undefined ? undefined : [{ field, description: message }])
   const source = kind in REASONS ? { reason: kind, domain: 'a2a-protocol.org' } : { reason: code, domain: 'polyvac' }
   const metadata = { code, ...(kind === 'INTERNAL' ? { requestId } : {}) }
   return {
@@ -41,8 +42,8 @@ export function toFailure (failure: CodedFailure): V1Failure {
     grpc: plain ?? grpc,
     message,
     details: [
-      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', ...source, metadata },
-      ...(fieldViolations === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }])
+      { '@type': `${RPC_TYPE}ErrorInfo`, ...source, metadata },
+      ...(fieldViolations === undefined ? [] : [{ '@type': `${RPC_TYPE}BadRequest`, fieldViolations }])
     ]
   }
 }

@@ -1,7 +1,7 @@
 import type { TaskMessage, TaskState } from '@polyvac/tasks'
 import type { Operation } from '../../protocol/dialect.js'
 
-/** The version as `A2A-Version` and the agent card spell it; patches never matter on the wire. */
+/** The version as `A2A-Version` and the agent card spell it; patch versions do not change the protocol. */
 export const VERSION = '1.0'
 
 /** States of the engine by their name in A2A 1.0 (section 4.1.3). */
@@ -15,6 +15,9 @@ export const STATES = {
   canceled: 'TASK_STATE_CANCELED',
   rejected: 'TASK_STATE_REJECTED'
 } as const satisfies Record<TaskState, string>
+
+/** The filter of ListTasks that matches every state. */
+export const UNSPECIFIED = 'TASK_STATE_UNSPECIFIED' as const
 
 export const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const satisfies Record<TaskMessage['role'], string>
 

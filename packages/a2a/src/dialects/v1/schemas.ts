@@ -1,11 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { STATES } from './names.js'
+import { STATES, UNSPECIFIED } from './names.js'
 
 const Optional = Type.Optional
 
 const Struct = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description })
 const Tenant = Optional(Type.String({ maxLength: 256, description: 'name of the VAC' }))
-const HistoryLength = Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description: 'newest messages to answer with; default: all; 0: none' }))
+const HistoryLength = Optional(Type.Integer({
+  minimum: 0, maximum: 2 ** 31 - 1, description: 'newest messages of the answer; default: all; 0: none'
+}))
 const TaskId = Type.String({ minLength: 1, maxLength: 256, description: 'id of the task' })
 
 /** A2A 1.0, section 4.1.6. Exactly one of `text`, `raw`, `url` and `data`. */
@@ -21,19 +23,23 @@ export const Part = Type.Object({
 export type Part = Static<typeof Part>
 export const CONTENTS = ['text', 'raw', 'url', 'data'] as const
 
-export const Message = Type.Object({
+const Message = Type.Object({
   messageId: Type.String({ minLength: 1, maxLength: 256, description: 'made by the sender' }),
   role: Type.Union([Type.Literal('ROLE_USER'), Type.Literal('ROLE_AGENT')]),
   parts: Type.Array(Type.Object(Part.properties), { minItems: 1 }),
-  contextId: Optional(Type.String({ maxLength: 256, description: 'the conversation; its earlier turns become the chat history' })),
+  contextId: Optional(Type.String({
+    maxLength: 256, description: 'the conversation; its earlier turns become the chat history'
+  })),
   taskId: Optional(Type.String({ maxLength: 256, description: 'a task that asks for input' })),
   metadata: Optional(Struct('`skillId` names the skill')),
   extensions: Optional(Type.Array(Type.String())),
   referenceTaskIds: Optional(Type.Array(Type.String()))
 }, { title: 'A2aMessage' })
-export type Message = Static<typeof Message>
 
-const Authentication = Type.Object({ scheme: Type.String({ pattern: '\\S', maxLength: 64 }), credentials: Optional(Type.String({ maxLength: 8192 })) })
+const Authentication = Type.Object({
+  scheme: Type.String({ pattern: '\\S', maxLength: 64 }),
+  credentials: Optional(Type.String({ maxLength: 8192 }))
+})
 
 export const PushConfig = Type.Object({
   tenant: Tenant,
@@ -56,19 +62,18 @@ export const SendParams = Type.Object({
   })),
   metadata: Optional(Struct('of the request'))
 }, { title: 'A2aSendMessageRequest' })
-export type SendParams = Static<typeof SendParams>
 
 export const GetParams = Type.Object({
   tenant: Tenant,
   id: TaskId,
   historyLength: HistoryLength
 }, { title: 'A2aGetTaskRequest' })
-export type GetParams = Static<typeof GetParams>
 
-export const TaskParams = Type.Object({ tenant: Tenant, id: TaskId, metadata: Optional(Struct('of the request')) }, { title: 'A2aTaskRequest' })
-export type TaskParams = Static<typeof TaskParams>
+export const TaskParams = Type.Object({
+  tenant: Tenant, id: TaskId, metadata: Optional(Struct('of the request'))
+}, { title: 'A2aTaskRequest' })
 
-const State = Type.Union([...Object.values(STATES), 'TASK_STATE_UNSPECIFIED' as const].map(state => Type.Literal(state)))
+const State = Type.Union([...Object.values(STATES), UNSPECIFIED].map(state => Type.Literal(state)))
 
 export const ListParams = Type.Object({
   tenant: Tenant,
@@ -80,10 +85,10 @@ export const ListParams = Type.Object({
   statusTimestampAfter: Optional(Type.String({ maxLength: 64, description: 'RFC 3339; status of this time or later' })),
   includeArtifacts: Optional(Type.Boolean())
 }, { title: 'A2aListTasksRequest' })
-export type ListParams = Static<typeof ListParams>
 
-export const PushIdParams = Type.Object({ tenant: Tenant, taskId: TaskId, id: Type.String({ minLength: 1, maxLength: 256 }) }, { title: 'A2aPushConfigRequest' })
-export type PushIdParams = Static<typeof PushIdParams>
+export const PushIdParams = Type.Object({
+  tenant: Tenant, taskId: TaskId, id: Type.String({ minLength: 1, maxLength: 256 })
+}, { title: 'A2aPushConfigRequest' })
 
 export const ListPushParams = Type.Object({
   tenant: Tenant,
@@ -91,22 +96,5 @@ export const ListPushParams = Type.Object({
   pageSize: Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   pageToken: Optional(Type.String())
 }, { title: 'A2aListPushConfigsRequest' })
-export type ListPushParams = Static<typeof ListPushParams>
 
 export const CardParams = Type.Object({ tenant: Tenant }, { title: 'A2aExtendedCardRequest' })
-export type CardParams = Static<typeof CardParams>
-
-/** What each operation takes. */
-export const PARAMS = {
-  send: SendParams,
-  stream: SendParams,
-  get: GetParams,
-  list: ListParams,
-  cancel: TaskParams,
-  subscribe: TaskParams,
-  setPush: PushConfig,
-  getPush: PushIdParams,
-  listPush: ListPushParams,
-  deletePush: PushIdParams,
-  extendedCard: CardParams
-} as const
