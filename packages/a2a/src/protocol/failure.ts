@@ -28,7 +28,10 @@ export interface DialectError {
  * the name of their gRPC status.
  */
 export const PLAIN_STATUSES: Readonly<Record<number, string>> = {
-  401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 413: 'INVALID_ARGUMENT', 429: 'RESOURCE_EXHAUSTED',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  413: 'INVALID_ARGUMENT',
+  429: 'RESOURCE_EXHAUSTED',
   503: 'UNAVAILABLE'
 }
 
