@@ -183,7 +183,7 @@ class Caller {
     call.sendMetadata(metadata)
   }
 
-  /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
+  /** The result of a JSON-RPC answer. A refusal of the application, in another format, counts by its status. */
   #resultOf (json: string, { statusCode: status = 500 }: IncomingMessage): unknown {
     const { result, error } = parseAnswer(json)
     if (result !== undefined) return result
@@ -224,7 +224,7 @@ function parseAnswer (json: string): RpcResponse {
   }
 }
 
-/** The address of a peer as grpc-js tells it, without its port. */
+/** The address of a peer, from what `getPeer()` of grpc-js returns, without the port. */
 function addressOf (peer: string): string {
   return /^\[?(.*?)\]?:\d+$/.exec(peer)?.[1] ?? peer
 }

@@ -8,7 +8,7 @@ export interface RpcMethod {
   readonly name: string
   readonly path: string
   readonly streams: boolean
-  /** @throws where the bytes are no such message */
+  /** @throws where the bytes are not such a message */
   readonly read: (bytes: Uint8Array) => unknown
   readonly write: (json: unknown) => Buffer
 }

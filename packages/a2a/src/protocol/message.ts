@@ -6,7 +6,7 @@ import type { IncomingMessage } from './requests.js'
 export interface MessageFile {
   readonly filename?: string
   readonly media_type?: string
-  /** Its content in base64; or else `url`, where it is. Nothing is fetched from there. */
+  /** Its content in base64; without it, `url` is its address, which is not fetched. */
   readonly bytes?: string
   readonly url?: string
 }
@@ -18,7 +18,7 @@ interface ProtocolMessage<Part> extends Omit<IncomingMessage, 'id' | 'parts'> {
   readonly parts: readonly Part[]
 }
 
-/** What a caller says. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
+/** The message of a caller. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
 export function readMessage<Part> (message: ProtocolMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): IncomingMessage {
   const { messageId: id, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   if (message.role !== role) refuseField('message.role', `a client speaks as ${role}`)

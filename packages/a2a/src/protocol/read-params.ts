@@ -8,7 +8,7 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 /**
  * Params of a request under the names of their schema, and checked against it. ProtoJSON: names come in camelCase or
  * snake_case, null is as good as absent, and what the schema does not know is passed over. What callers name
- * themselves, such as the keys of metadata, stays as it is.
+ * themselves, such as the keys of metadata, stays unchanged.
  * @throws A2A_INVALID_PARAMS with each problem by its field
  */
 export function readParams<T extends TObject> (schema: T, params: unknown): Static<T> {

@@ -17,7 +17,7 @@ export interface AddressGuardOptions {
   /**
    * Receivers the operator vouches for: `receiver.internal`, `127.0.0.1:9000`, `10.0.0.0/8`. Such a host may be
    * private, speak plain http and listen on any port, or on the one port given. A range also vouches for what names
-   * resolve to. Empty by default: whoever may set a push URL could otherwise reach all that this machine reaches.
+   * resolve to. Empty by default: a caller who may set a push URL could otherwise reach all that this machine reaches.
    */
   readonly allow?: readonly string[] | undefined
   /**
@@ -47,12 +47,12 @@ export class AddressGuard {
     this.#lookup = lookup
   }
 
-  /** All that can be told without the network. Throws PUSH_URL_REFUSED (400). */
+  /** The checks that need no network. Throws PUSH_URL_REFUSED (400). */
   checkUrl (url: string): URL {
     if (typeof url === 'string' && url.length > MAX_URL_LENGTH) {
       throw new PushUrlRefusedError(`it is longer than ${MAX_URL_LENGTH} characters`, 'give a shorter one')
     }
-    if (!URL.canParse(url)) throw new PushUrlRefusedError('it is no URL', 'give one like https://receiver.example/notifications')
+    if (!URL.canParse(url)) throw new PushUrlRefusedError('it is not a URL', 'give one like https://receiver.example/notifications')
     const parsed = new URL(url)
     if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') throw new PushUrlRefusedError('it is not https', 'give one that begins with https://')
     if (parsed.username !== '' || parsed.password !== '') {
@@ -109,7 +109,7 @@ export class AddressGuard {
     if (!this.#ports.includes(port)) throw new PushUrlRefusedError(`port ${port} is none of ${this.#ports.join(', ')}`, `use one of them, ${remedy}`)
   }
 
-  // the address found is not told: it would let callers read the names of the network behind
+  // the error leaves out the address found: it would let callers read the names of the network behind
   #checkAddress (host: string, port: number, address: string): void {
     if (isPublicAddress(address) || this.#allow.has(host, port) || this.#allow.has(address, port)) return
     throw new PushUrlRefusedError(`'${host}' has an address that is not public`, 'give a host that the internet reaches, or have the operator allow it')

@@ -25,7 +25,7 @@ export const PushClosedError = createError('PUSH_CLOSED', 'notifications are no 
 
 /** A received notification is not signed. Argument: what is missing. */
 export const NotificationUnsignedError = createError<[string]>('NOTIFICATION_UNSIGNED',
-  'the notification has no %s, so nobody can tell where it comes from', 401)
+  'the notification has no %s, so its sender is unknown', 401)
 
 /** A received notification is not what the sender signed, or is not for this receiver. Argument: reason. */
 export const NotificationForgedError = createError<[string]>('NOTIFICATION_FORGED', 'the notification is not genuine: %s', 401)

@@ -7,7 +7,7 @@ import { SigningKeys } from './signing-keys.js'
 
 /**
  * The keys in the file at `path`; a new key in a new file, for its owner alone, where there is none. Processes that
- * start at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used is left as it is.
+ * start at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used stays unchanged.
  */
 export async function openSigningKeys (path: string): Promise<SigningKeys> {
   const source = `'${path}'`

@@ -6,7 +6,7 @@ const MAX_CREDENTIALS_LENGTH = 8_192
 const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,64}$/
 /**
  * What a header carries unchanged: visible ASCII with spaces between. No CR or LF, with which a caller could add
- * headers of its own.
+ * other headers.
  */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 

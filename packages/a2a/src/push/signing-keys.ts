@@ -42,7 +42,7 @@ export class SigningKeys {
 
   /**
    * Keys as `privateJwks` gave them. To rotate, put a new one first and keep the old ones. Rejects with
-   * PUSH_SIGNING_KEYS, which says that the keys are of `source` and never what they are.
+   * PUSH_SIGNING_KEYS, which names `source` and never a key.
    */
   static async from (jwks: { readonly keys: readonly JWK[] }, source = 'this set'): Promise<SigningKeys> {
     const unusable = (reason: string): Error => new PushSigningKeysError(source, reason)
@@ -50,7 +50,7 @@ export class SigningKeys {
     const keys: JWK[] = []
     for (const [index, key] of jwks.keys.entries()) {
       const whole = await complete(key)
-      if (whole === undefined) throw unusable(`number ${index + 1} is no ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      if (whole === undefined) throw unusable(`number ${index + 1} is not an ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
       keys.push(whole)
     }
     const [first] = keys
@@ -99,7 +99,7 @@ export function bodyHash (body: string | Uint8Array): string {
 }
 
 /**
- * The members that count, so that nothing else a stored key carries is published; undefined for what is no such key.
+ * The members that count, so that nothing else a stored key carries is published; undefined for another value.
  */
 async function complete (key: JWK): Promise<JWK | undefined> {
   const { kty, crv, x, y, d, kid } = key ?? {}

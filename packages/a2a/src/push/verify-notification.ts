@@ -17,7 +17,7 @@ export interface NotificationToVerify {
   readonly jwksUrl?: string | undefined
   /** Origin of the receiver's own URL, such as `https://receiver.example`. */
   readonly audience: string
-  /** Who must have sent it. Default: whoever owns the keys. */
+  /** The sender that it must come from. Default: the owner of the keys. */
   readonly issuer?: string | undefined
 }
 
@@ -57,7 +57,7 @@ export async function verifyNotification (notification: NotificationToVerify): P
   return { id, taskId: String(taskId), issuer: String(iss), issuedAt: Number(iat) * 1_000 }
 }
 
-/** One value, or none: a header sent twice cannot be told apart. */
+/** One value, or none: of a header sent twice, neither value can be trusted. */
 function header (headers: NotificationToVerify['headers'], name: string): string | undefined {
   if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined
   const value = (headers as Record<string, string | readonly string[] | undefined>)[Object.keys(headers).find(key => key.toLowerCase() === name) ?? name]
@@ -71,7 +71,7 @@ function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {
   if (jwksUrl === undefined) throw new NotificationKeysError('', 'neither `jwks` nor `jwksUrl` was given')
   const known = remotes.get(jwksUrl)
   if (known !== undefined) return known
-  if (!URL.canParse(jwksUrl)) throw new NotificationKeysError(jwksUrl, 'it is no URL')
+  if (!URL.canParse(jwksUrl)) throw new NotificationKeysError(jwksUrl, 'it is not a URL')
   const remote = createRemoteJWKSet(new URL(jwksUrl))
   const keys: JWTVerifyGetKey = (protectedHeader, token) => remote(protectedHeader, token).catch(error => {
     throw isTokenError(error) ? error : new NotificationKeysError(jwksUrl, (error as Error).message)
