@@ -135,8 +135,8 @@ test('an address that may not get notifications is refused with its reason and w
     ['ftp://receiver.example/', /not https/], ['javascript:hunter2', /not https/], ['blob:https://receiver.example/hunter2', /not https/], ['http://receiver.example/', /not https/],
     ['https://receiver.example:22/', /port 22 is none of 443, 8443/], ['https://receiver.example:80/', /port 80/], ['http://127.0.0.1:9001/', /not https/],
     ['https://[fd00::1]/', /not a public address/],
-    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /no URL/], ['', /no URL/], ['//receiver.example', /no URL/],
-    [undefined, /no URL/], [{}, /no URL/], ['https://', /no URL/]
+    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /not a URL/], ['', /not a URL/], ['//receiver.example', /not a URL/],
+    [undefined, /not a URL/], [{}, /not a URL/], ['https://', /not a URL/]
   ] as const) {
     const error = await guard.check(url as string, never).then(() => undefined, (error: Error) => error)
     t.match(error, { ...refused, message: reason }, String(url).slice(0, 60))

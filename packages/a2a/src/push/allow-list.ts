@@ -39,7 +39,9 @@ function readEntry (entry: string): Entry {
 function readRange (entry: string): Range {
   if (!ipaddr.isValidCIDR(entry)) throw new PushAllowEntryError(entry, 'is not a range')
   const range = ipaddr.parseCIDR(entry)
-  if (range[0].kind() !== ipaddr.process(range[0].toString()).kind()) throw new PushAllowEntryError(entry, 'is an IPv4 range written as IPv6')
+  if (range[0].kind() !== ipaddr.process(range[0].toString()).kind()) {
+    throw new PushAllowEntryError(entry, 'is an IPv4 range written as IPv6')
+  }
   return range
 }
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose'
+import {
+  calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK
+} from 'jose'
 import { PushSigningKeysError } from './errors.js'
 
 export const SIGNATURE_ALGORITHM = 'ES256'
@@ -22,6 +24,9 @@ export interface NotificationClaims {
 /**
  * ES256 keys that sign notifications. The first one signs; all are published, so that receivers know the next and the
  * last one.
+ * @example
+ * const keys = await SigningKeys.from(JSON.parse(process.env.SIGNING_KEYS))
+ * await app.register(a2aPlugin, { vacs, tasks, push: { keys } })
  */
 export class SigningKeys {
   readonly #keys: readonly JWK[]
@@ -50,12 +55,18 @@ export class SigningKeys {
     const keys: JWK[] = []
     for (const [index, key] of jwks.keys.entries()) {
       const whole = await complete(key)
-      if (whole === undefined) throw unusable(`number ${index + 1} is not an ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      if (whole === undefined) {
+        throw unusable(`number ${index + 1} is not an ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      }
       keys.push(whole)
     }
     const [first] = keys
-    if (first?.kid === undefined || first.d === undefined) throw unusable('the first one has no private half `d` to sign with')
-    if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw unusable('two have the same `kid`; each needs its own')
+    if (first?.kid === undefined || first.d === undefined) {
+      throw unusable('the first one has no private half `d` to sign with')
+    }
+    if (new Set(keys.map(({ kid }) => kid)).size < keys.length) {
+      throw unusable('two have the same `kid`; each needs its own')
+    }
     return new SigningKeys(keys, await importJWK(first, SIGNATURE_ALGORITHM) as CryptoKey, first.kid)
   }
 
