@@ -125,9 +125,9 @@ function readQuery (query: Record<string, unknown>): Record<string, unknown> {
   }))
 }
 
-/** The media type of the request's body or, without a body, of Accept; every client reads application/json. */
+/** The first of both media types in Accept, or that of the request's body; every client reads application/json. */
 function mediaTypeOf ({ headers }: FastifyRequest): string {
-  const { 'content-type': type, accept = '' } = headers
-  const isA2a = type === undefined ? accept.includes(A2A_TYPE) : essenceOf(type) === A2A_TYPE
-  return `${isA2a ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
+  const { 'content-type': type = JSON_TYPE, accept = '' } = headers
+  const chosen = accept.split(',').map(essenceOf).find(type => type === A2A_TYPE || type === JSON_TYPE) ?? essenceOf(type)
+  return `${chosen === A2A_TYPE ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
 }
