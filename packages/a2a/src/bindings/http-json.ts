@@ -125,9 +125,12 @@ function readQuery (query: Record<string, unknown>): Record<string, unknown> {
   }))
 }
 
-/** The first of both media types in Accept, or that of the request's body; every client reads application/json. */
+/** The one of both media types that Accept names. If it names both or none, that of the request's body. */
 function mediaTypeOf ({ headers }: FastifyRequest): string {
-  const { 'content-type': type = JSON_TYPE, accept = '' } = headers
-  const chosen = accept.split(',').map(essenceOf).find(type => type === A2A_TYPE || type === JSON_TYPE) ?? essenceOf(type)
-  return `${chosen === A2A_TYPE ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
+  const { 'content-type': type, accept = '' } = headers
+  const accepted = accept.split(',').map(essenceOf)
+  const acceptsA2a = accepted.includes(A2A_TYPE)
+  const isOpen = acceptsA2a === accepted.includes(JSON_TYPE) && type !== undefined
+  const isA2a = isOpen ? essenceOf(type) === A2A_TYPE : acceptsA2a
+  return `${isA2a ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
 }
