@@ -8,9 +8,10 @@ import type { Arguments } from './arguments.js'
 const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
 /**
- * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the file of a named folder, or, where it has
- * none, that folder as the documents of one VAC; otherwise `VAC_CONFIG_FOLDER`, or the working directory. It first
- * loads a `.env` beside the file, which does not overwrite variables that are set.
+ * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the
+ * file of a named folder, or, where it has none, that folder as the documents of one VAC; otherwise
+ * `VAC_CONFIG_FOLDER`, or the working directory. It first loads a `.env` beside the file, which does not overwrite
+ * variables that are set.
  * @throws CONFIG_INVALID
  */
 export async function loadConfig ({ config, target, serverCommand }: Pick<Arguments, 'config' | 'target'> & Partial<Arguments>,
