@@ -214,7 +214,7 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
+  'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

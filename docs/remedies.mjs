@@ -10,6 +10,7 @@ export const remedies = {
   BAD_HTTP: { seen: 'caller', status: 400, means: 'The request cannot be read as HTTP, or names two hosts. The status is 408 for one that arrived too slowly, and 431 for one with too large headers.', remedy: 'Use an HTTP client.' },
   BODY_TOO_DEEP: { seen: 'caller', means: 'The body is nested too deep.', remedy: 'Send a flatter body.' },
   REQUEST_REFUSED: { seen: 'caller', status: '4xx', means: 'A hook of the application refused the request without naming a code.', remedy: 'Read `message` and the status.' },
+  SERVICE_UNAVAILABLE: { seen: 'caller', status: 503, means: 'A hook of the application refuses requests for the moment, such as `@fastify/under-pressure`.', remedy: 'Wait for the seconds of `Retry-After`; the log has the cause.' },
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
-import { openGateway, serversOf, toolCaller } from './gateway.js'
+import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
@@ -91,7 +91,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   })
   try {
     const opened = gateway = await openGateway(settings, config?.variables ?? [], log)
-    const withTools = (options: VacsOptions): VacsOptions => ({ ...options, callTool: toolCaller(opened) })
+    const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
     // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })

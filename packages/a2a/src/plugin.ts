@@ -1,5 +1,6 @@
 import {
-  authenticateCallers, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams
+  authenticateCallers, errorHandler, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams,
+  setRetryAfter
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -82,10 +83,11 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     })
 
   await registerStreams(app)
-  app.setErrorHandler((err, request, reply) => {
+  app.setErrorHandler(errorHandler((err, request, reply) => {
     const { status, body } = failureOf(err, request)
+    setRetryAfter(reply, status)
     reply.code(status).send(body)
-  })
+  }))
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const runSkill = skillRunner({ vacs: exposed, tasks, timeoutMs, log })

@@ -129,7 +129,7 @@ test('client 0.3.14: send, stream, get, cancel, resubscribe and push', async t =
   t.match(await served.task('tasks/get', { taskId: begun.id }), { state: 'canceled' })
 })
 
-test('client 0.2.5 sends to the root, where the card says the agent is', async t => {
+test('client 0.2.5 sends to the root, which the card names as the address of the agent', async t => {
   const { base } = await agent(t)
   const client = new Client02(base)
   const sent = await client.sendMessage({ message: message03('echo') as never })

@@ -60,7 +60,7 @@ test('the card has the fields of the description, and the skills of every VAC', 
   t.strictSame(byName.get('vac_query_my_vac_stream_x')?.metadata, { vac_name: 'my_vac_stream_x', model: null, agent_type: null, memory_enabled: false })
 })
 
-test('the card tells the address that the caller came by, and is never that of an earlier caller', async t => {
+test('the card has the address that the caller used, and never that of an earlier caller', async t => {
   const url = async (plugin: object, server: object, url: string, headers: Record<string, string>): Promise<string> => {
     const { app } = await serve(t, echo, { plugin, server })
     await app.inject({ url, headers: { host: 'first.example' } })
@@ -75,7 +75,7 @@ test('the card tells the address that the caller came by, and is never that of a
   t.equal(await url({ prefix: '/agents' }, {}, `/agents${path}`, { host: 'inner:8080' }), 'http://inner:8080/agents')
 })
 
-test('a name of its own, or that of the only VAC', async t => {
+test('the agent has the name of the option, or that of the only VAC', async t => {
   const card = async (vacs: object, plugin: object): Promise<AgentCard> => (await (await serve(t, echo, { vacs, plugin })).app.inject('/.well-known/agent.json')).json()
   t.match(await card({ vacs: { docs: config } }, {}), { name: 'The docs', description: 'Knows fruit.' })
   t.match(await card({ vacs: ['a', 'b'] }, {}), { name: 'Polyvac agent', description: /a, b/ })
@@ -158,7 +158,7 @@ test('a memory search has the defaults of the description, and hits within its l
   t.match(await search({ search_query: 'fruit', limit: 100, similarity_threshold: 1 }), { artifacts: [{ content: { results: [], total_results: 0 } }] })
 })
 
-test('a memory that fails in any way fails its task, and tells callers nothing of why', async t => {
+test('a memory that fails in any way fails its task, and the reason stays hidden from callers', async t => {
   const search = async (search: Memory['search'], plugin = {}): Promise<Task> => {
     const served = await serve(t, echo, { vacs: { parts: { docs: { memory: { search } } } }, plugin })
     return await served.task('tasks/send', { skillName: 'vac_memory_search_docs', input: { search_query: 'x' } })
@@ -221,7 +221,7 @@ test('every frame of sendSubscribe is a task_update with the whole task, from su
   }
 })
 
-test('resubscribe tells the task as it stands, or what came after Last-Event-ID, and ends', async t => {
+test('resubscribe sends the present task, or what came after Last-Event-ID, and ends', async t => {
   const served = await serve(t, echo)
   const sent = await served.frames('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'x' } })
   const { taskId } = sent[0] ?? { taskId: '' }
@@ -296,7 +296,7 @@ test('a task that asks for input waits, and the next tasks/send with its id goes
   }
 })
 
-test('a followed stream stays open while the task waits for input, and tells the rest', async t => {
+test('a followed stream stays open while the task waits for input, and sends the rest', async t => {
   const served = await serve(t, async function * (question) { yield question; return question === 'yes' ? { answer: 'done' } : { input_required: 'Sure?' } })
   const stream = await follow(served, 'tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'go' } })
   const { taskId, data } = await stream.first(({ data }) => data.state === 'input-required')
@@ -375,7 +375,7 @@ test('a query goes to the vac interpreter where there is one, a stream never', a
   t.equal(deltas(await served.frames('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'x' } })), 'stream')
 })
 
-test('an interpreter that fails in any way fails its task, and tells callers nothing of why', async t => {
+test('an interpreter that fails in any way fails its task, and the reason stays hidden from callers', async t => {
   const bad: Record<string, Interpreter> = {
     throws: () => { throw new Error('SECRET') },
     rejects: async () => { throw new Error('SECRET') },
@@ -553,7 +553,7 @@ test('what a caller may not choose is not chosen by params', async t => {
   t.ok(Date.parse(task.createdAt) > 1e12)
 })
 
-test('a cancel is final: the interpreter is told at once, and nothing that it does later counts', async t => {
+test('a cancel is final: the signal of the interpreter aborts, and nothing that it does later counts', async t => {
   const { opened, open } = gate()
   const seen = { started: 0, abortedAt: 0 }
   const told = gate()

@@ -111,7 +111,7 @@ test('a client sends, reads, lists, streams, subscribes and cancels over gRPC, o
   t.equal(told.at(-1).statusUpdate.status.state, 'TASK_STATE_CANCELED')
 })
 
-test('files, data and metadata pass both ways as they are', async t => {
+test('files, data and metadata pass both ways unchanged', async t => {
   const { caller } = await agent(t)
   const data = { deep: [1, 'two', null, { three: true }], none: null, empty: {} }
   const parts = [{ text: 'Look' }, { data }, { raw: Buffer.from('bytes').toString('base64'), filename: 'a.txt', mediaType: 'text/plain' }]
@@ -152,7 +152,7 @@ test('errors carry the status, the reason and the fields of A2A 1.0', async t =>
   t.equal(wordy?.details.length, MAX_MESSAGE_CHARS, 'and so does the message')
 })
 
-test('bytes that are no message are the mistake of their sender', async t => {
+test('bytes that are not a message are refused with INVALID_ARGUMENT', async t => {
   const { caller, served } = await agent(t)
   const err = await new Promise<ServiceError | null>(resolve => { caller.client.makeUnaryRequest('/lf.a2a.v1.A2AService/GetTask', (bytes: Buffer) => bytes, bytes => bytes, Buffer.from([0x7f]), metadata({}), err => { resolve(err) }) })
   t.match(err, { code: status.INVALID_ARGUMENT, details: /cannot be read/ })
@@ -230,7 +230,7 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   t.ok(taken < 3_000_000, `${taken} bytes of 6.5 million were sent before`)
 })
 
-test('open streams do not hold up `app.close()`, and tell their readers that the task goes on', async t => {
+test('open streams do not hold up `app.close()`, and report to their readers that the task goes on', async t => {
   const { caller, served } = await agent(t)
   const streams = [['SendStreamingMessage', 'slow'], ['SendStreamingMessage', 'authorize']].map(([name = '', work = '']) => caller.stream(name, { message: message(work) }))
   await Promise.all(streams.map(async call => await once(call, 'data')))
@@ -239,7 +239,7 @@ test('open streams do not hold up `app.close()`, and tell their readers that the
   for (const err of await Promise.all(ended)) t.match(err, { code: status.UNAVAILABLE, details: /read the task, or subscribe to it again/ })
 })
 
-test('a stream that has told the end of its task, a message or a question ends without an error', async t => {
+test('a stream that has sent the end of its task, a message or a question ends without an error', async t => {
   const { caller } = await agent(t)
   for (const work of ['echo', 'message', 'fail', 'reject', 'ask']) t.ok((await all(caller.stream('SendStreamingMessage', { message: message(work) }))).length > 0, work)
 })
@@ -256,7 +256,7 @@ test('`close` ends the calls there are and takes no more', async t => {
   await t.rejects(caller.call('ListTasks', {}), { code: status.UNAVAILABLE })
 })
 
-test('what is missing is told by name: the package, the plugin', async t => {
+test('a missing package or plugin is named', async t => {
   await t.rejects(loadPeers(async () => { throw new Error('not there') }), { code: 'A2A_GRPC_MISSING', message: /@grpc\/grpc-js/ })
   const { app } = await serve(t, steered)
   await a2aGrpc(app, { prefix: '/elsewhere' })

@@ -22,7 +22,7 @@ const reported = ({ artifacts }: Json): Json => JSON.parse(artifacts[0].parts[0]
 const send = async (served: Served, more: Json = {}, params: Json = {}): Promise<Json> => (await result(served, 'SendMessage', { message: message('report', more), ...params })).task
 const names = ({ tasks }: Json): string[] => tasks.map(({ id }: Json) => id)
 
-test('names come in camelCase and in snake_case, and what callers name themselves stays as it is', async t => {
+test('names come in camelCase and in snake_case, and what callers name themselves stays unchanged', async t => {
   const served = await agent(t)
   const task = (await result(served, 'SendMessage', {
     message: { message_id: 'a', role: 'ROLE_USER', parts: [{ data: { snake_key: 1, nested: { other_key: null } }, media_type: 'application/json' }], metadata: { work: 'report', my_key: { its_key: 1 } }, context_id: 'c', unknown_field: 1 },
@@ -248,7 +248,7 @@ test('an answer brings at most so many artifacts, and none of another shape', as
   for (const odd of ['more', 'two', 'none', 'odd']) t.match((await sent(odd)).status, { state: 'TASK_STATE_FAILED', message: { metadata: { code: 'VAC_INVALID_RESULT' } } }, odd)
 })
 
-test('a webhook in a message is told of every event, and its secrets are never read back', async t => {
+test('a webhook in a message gets every event, and its secrets are never read back', async t => {
   const { receiver } = await import('./push/receiver.js')
   const hook = await receiver(t)
   const served = await agent(t)

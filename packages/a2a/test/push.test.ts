@@ -127,7 +127,7 @@ test('a connection goes to an address of its one lookup, under the name of the U
   t.equal(serverName, 'secure.example')
 })
 
-test('what is no address for notifications is refused with its reason and without its secrets, and the process lives', async t => {
+test('an address that may not get notifications is refused with its reason and without its secrets, and the process lives', async t => {
   const guard = new AddressGuard({ allow: ['receiver.internal', '10.1.0.0/16', '127.0.0.1:9000', '[fd00::1]:8080', 'fd01::/16', '::1', 'BÜCHER.example'] })
   for (const [url, reason] of [
     ['https://user:hunter2@receiver.example/', /user name or password/], ['https://hunter2@receiver.example/', /user name or password/],
@@ -135,8 +135,8 @@ test('what is no address for notifications is refused with its reason and withou
     ['ftp://receiver.example/', /not https/], ['javascript:hunter2', /not https/], ['blob:https://receiver.example/hunter2', /not https/], ['http://receiver.example/', /not https/],
     ['https://receiver.example:22/', /port 22 is none of 443, 8443/], ['https://receiver.example:80/', /port 80/], ['http://127.0.0.1:9001/', /not https/],
     ['https://[fd00::1]/', /not a public address/],
-    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /no URL/], ['', /no URL/], ['//receiver.example', /no URL/],
-    [undefined, /no URL/], [{}, /no URL/], ['https://', /no URL/]
+    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /not a URL/], ['', /not a URL/], ['//receiver.example', /not a URL/],
+    [undefined, /not a URL/], [{}, /not a URL/], ['https://', /not a URL/]
   ] as const) {
     const error = await guard.check(url as string, never).then(() => undefined, (error: Error) => error)
     t.match(error, { ...refused, message: reason }, String(url).slice(0, 60))
@@ -184,7 +184,7 @@ test('a notification carries its id, its secrets and a signature that the receiv
   t.equal(target.received.length, 2)
 })
 
-test('a status says what becomes of a delivery', async t => {
+test('the status of the receiver decides what becomes of a delivery', async t => {
   const hits: number[] = []
   const canary = await receiver(t)
   const answers: Array<[number, Record<string, string>]> = []

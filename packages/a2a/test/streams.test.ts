@@ -86,7 +86,7 @@ test('twenty subscribers, whenever they come, see the same', async t => {
   t.equal(late.frames[0]?.data.delta, undefined, 'and its first frame is the task as it stood')
 })
 
-test('who comes without a number is told the task as it stands, and from then on what is new', async t => {
+test('a reader without Last-Event-ID gets the present task, and then what is new', async t => {
   const { opened, open: release } = gate()
   const served = await serve(t, async function * () { yield 'before '; await opened; yield 'after' })
   const { taskId } = await served.task('tasks/send', ask)
@@ -132,7 +132,7 @@ test('keep-alive comments come by wait_time, and none where it is 0', async t =>
   }
 })
 
-test('a stream tells no cache and no proxy to keep it', async t => {
+test('the headers of a stream keep it out of caches', async t => {
   const served = await serve(t, () => 'x')
   const { response, ended } = await follow(served, 'tasks/sendSubscribe', ask)
   await ended
@@ -155,7 +155,7 @@ test('ten thousand tiny chunks make few events, and progress only rises', async 
   t.equal(frames.at(-1)?.data.progress, 1)
 })
 
-test('a text longer than a record shows is streamed whole, and the record says that it is not', async t => {
+test('a text longer than a record shows is streamed whole, and the record is marked as truncated', async t => {
   const piece = 'x'.repeat(9_999) + '😀'
   const served = await serve(t, async function * () { for (let i = 0; i < 40; i++) yield piece })
   const frames = await served.frames('tasks/sendSubscribe', ask)
@@ -238,7 +238,7 @@ test('a new attempt makes void what the one before had said', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-a2a-'))
   t.teardown(async () => { await rm(folder, { recursive: true, force: true }) })
   const path = join(folder, 'tasks.db')
-  // an executor of another process, which says something and is not heard of again
+  // an executor of another process, which writes two events and stalls
   const lost = sqliteTaskStore({ path })
   await lost.open()
   t.teardown(() => lost.close())
@@ -270,7 +270,7 @@ test('a new attempt makes void what the one before had said', async t => {
   equal(stream.frames.filter(({ data }) => data.state === 'completed').length, 1)
 })
 
-test('a hundred streams at once each tell their own', async t => {
+test('each of a hundred streams at once gets the text of one task alone', async t => {
   const served = await serve(t, async function * (question) { yield question; await delay(10); yield '!' })
   const all = await Promise.all(Array.from({ length: 100 }, async (_, i) => await served.frames('tasks/sendSubscribe', { ...ask, input: { query: `q${i}` } })))
   t.strictSame(all.map(frames => deltas(frames)), all.map((_, i) => `q${i}!`))

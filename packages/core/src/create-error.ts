@@ -21,3 +21,10 @@ export function createError<Args extends unknown[] = []> (code: string, message:
 export function isExposed (err: unknown): err is Error & { readonly expose: true, readonly code?: unknown } {
   return err instanceof Error && (err as { expose?: unknown }).expose === true
 }
+
+/** The status of an error for a response: its `statusCode` or `status`, if that is from 400 to 599. */
+export function statusOf (err: unknown): number | undefined {
+  if (typeof err !== 'object' || err === null) return undefined
+  const { statusCode, status } = err as { statusCode?: unknown, status?: unknown }
+  return [statusCode, status].find(value => Number.isInteger(value) && (value as number) >= 400 && (value as number) < 600) as number | undefined
+}

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyRequest } from 'fastify'
-import { isExposed } from './create-error.js'
+import { isExposed, statusOf } from './create-error.js'
 import { InvalidRequestError } from './validation.js'
 import type { ErrorBody } from './schemas.js'
 
@@ -22,34 +22,38 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
 
 /**
  * The status and the body for a failed request. Callers read the text of an error with `expose: true` or with a status
- * below 500, since such texts are written for callers; of any other error they learn only that the request failed. The
- * caller of this function logs 5xx errors.
+ * below 500, since such texts are written for callers; of any other error they learn the status, such as the 503 of
+ * @fastify/under-pressure. The caller of this function logs 5xx errors.
  */
 export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'headers'>): Failure {
   const requestId = request.id
-  const { code, statusCode, message } = (err ?? {}) as Partial<FastifyError>
   if (err instanceof InvalidRequestError) {
-    const { message, details } = err
-    return { status: 400, body: { error: { code: err.code, message, requestId, details: [...details] } } }
+    const { code, message, details } = err
+    return { status: 400, body: { error: { code, message, requestId, details: [...details] } } }
   }
+  const status = statusOf(err) ?? 500
+  const { code, message = REQUEST_REFUSED.message } = (err ?? {}) as Partial<FastifyError>
   const encoding = request.headers['content-encoding']
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' && encoding !== undefined) {
     const text = `the body is compressed (Content-Encoding: ${encoding}); send it uncompressed`
     return failure(415, { code: 'UNSUPPORTED_MEDIA_TYPE', message: text }, requestId)
   }
   const own = code === undefined ? undefined : FASTIFY_CODES[code]
-  if (own !== undefined) return failure(statusCode ?? 400, own, requestId)
-  if (statusCode !== undefined && code !== undefined && message !== undefined && (statusCode < 500 || isExposed(err))) {
-    return failure(statusCode, { code, message }, requestId)
+  if (own !== undefined) return failure(statusOf(err) ?? 400, own, requestId)
+  if (status < 500 || isExposed(err)) {
+    const unnamed = status < 500 ? REQUEST_REFUSED : INTERNAL_ERROR
+    return failure(status, { code: typeof code === 'string' ? code : unnamed.code, message }, requestId)
   }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return failure(statusCode, { code: 'REQUEST_REFUSED', message: message ?? 'the request was refused' }, requestId)
-  }
-  return failure(500, INTERNAL_ERROR, requestId)
+  return failure(status, status === 503 ? SERVICE_UNAVAILABLE : INTERNAL_ERROR, requestId)
 }
 
 const INTERNAL_ERROR = {
   code: 'INTERNAL_ERROR', message: 'the request failed; the log has the cause under the request id'
+}
+
+const REQUEST_REFUSED = { code: 'REQUEST_REFUSED', message: 'the request was refused' }
+const SERVICE_UNAVAILABLE = {
+  code: 'SERVICE_UNAVAILABLE', message: 'the service refuses requests for the moment; try again later'
 }
 
 function failure (status: number, error: { readonly code: string, readonly message: string }, requestId: string): Failure {

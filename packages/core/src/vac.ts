@@ -19,10 +19,6 @@ export interface Principal {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** Calls a tool of an external MCP server; present when the application has a gateway. */
-export type CallTool = (server: string, tool: string, args: Record<string, unknown>,
-  options?: { signal?: AbortSignal | undefined }) => Promise<unknown>
-
 /** The progress of the work, from 0 to 1, with a text for people. */
 export interface Progress {
   readonly progress: number

@@ -43,6 +43,17 @@ test('a caller reads the text of an error that is exposed, and of no other with 
   t.match(failureOf(Object.assign(new Error('the mail server is down'), { code: 'MAIL', statusCode: 502, expose: true }), request), { status: 502, body: { error: { code: 'MAIL', message: 'the mail server is down' } } })
 })
 
+test('an error without an exposed text keeps its status, also where that is named `status`', async t => {
+  const request = { id: 'r1', headers: {} }
+  const failed = (properties: object) => failureOf(Object.assign(new Error('SECRET'), properties), request)
+  t.match(failed({ statusCode: 503, code: 'FST_UNDER_PRESSURE' }), { status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE', message: /try again later/ } } })
+  t.match(failed({ status: 502 }), { status: 502, body: { error: { code: 'INTERNAL_ERROR' } } })
+  t.match(failed({ status: 429, message: 'too many' }), { status: 429, body: { error: { code: 'REQUEST_REFUSED', message: 'too many' } } })
+  t.match(failed({ statusCode: '404' }), { status: 500 })
+  t.match(failed({ statusCode: 200, code: 'FINE' }), { status: 500 })
+  t.match(failed({ expose: true, message: 'for the caller' }), { status: 500, body: { error: { message: 'for the caller' } } })
+})
+
 test('a promise is awaited for a time, and then left', async t => {
   t.equal(await within(Promise.resolve(1), 10_000), 1)
   const never = new Promise<number>(() => {})

@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, Disconnects, OpenCalls, ownTime, schemaValidator } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, errorHandler, OpenCalls, ownTime, schemaValidator } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -39,7 +39,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const interactive = new InteractiveCalls(gateway)
 
   app.setValidatorCompiler(schemaValidator)
-  app.setErrorHandler(sendFailure)
+  app.setErrorHandler(errorHandler(sendFailure))
   // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
   const principalOf = authenticateCallers(host, authenticate)

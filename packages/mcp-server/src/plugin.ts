@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, retryAfter,
+  authenticateCallers, errorHandler, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, setRetryAfter,
   type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -25,12 +25,12 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
 
   await app.register(async scope => {
-    scope.setErrorHandler((err, request, reply) => {
+    scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
       const isUnauthorized = statusCode === 401 || (statusCode === 403 && authenticate !== undefined)
       if (isUnauthorized) addChallenge(app, request, reply, statusCode, protectedResource)
       sendFailure(err, request, reply)
-    })
+    }))
     // browsers send forms and plain text to other sites without a preflight request, but not JSON
     parseJson(scope)
     const guard = originGuard(scope, others)
@@ -131,8 +131,7 @@ function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply
 function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
   const { status = 200 } = err
   if (status === 405) reply.header('allow', 'POST')
-  const seconds = retryAfter(status)
-  if (seconds !== undefined) reply.header('retry-after', seconds)
+  setRetryAfter(reply, status)
   const text = errorText(typeof id === 'string' || isNumberId(id) ? id : null, err)
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text)
 }

@@ -1,5 +1,5 @@
-import { failureOf, retryAfter, type Failure } from '@polyvac/core/plugin'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorHandler, failureOf, setRetryAfter, type Failure } from '@polyvac/core/plugin'
+import type { FastifyRequest } from 'fastify'
 
 /** The failure as the caller reads it. A 5xx error is logged with its cause. */
 export function logFailure (err: unknown, request: FastifyRequest): Failure {
@@ -17,11 +17,10 @@ export function logFailure (err: unknown, request: FastifyRequest): Failure {
 }
 
 /** An error handler that sends failures in the format of one protocol. */
-export function failureHandler (shape: (failure: Failure) => object) {
-  return (err: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+export function failureHandler (shape: (failure: Failure) => object): ReturnType<typeof errorHandler> {
+  return errorHandler((err, request, reply) => {
     const failure = logFailure(err, request)
-    const wait = retryAfter(failure.status)
-    if (wait !== undefined) reply.header('retry-after', wait)
+    setRetryAfter(reply, failure.status)
     reply.code(failure.status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(shape(failure))
-  }
+  })
 }

@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo
+  authenticateCallers, jsonSerializer, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -23,6 +23,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   await registerStreams(app)
   app.setValidatorCompiler(schemaValidator)
+  app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))
   const principalOf = authenticateCallers(host, authenticate)
   app.addHook('preClose', () => streams.end())

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
 import { fastifySSE } from '@fastify/sse'
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply } from 'fastify'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Answer, createVacs, ErrorBody } from '@polyvac/core'
 import { ChatCompletionRequest, ModelList, vacPlugin, VacList, VacStreamQuery } from '../src/index.js'
@@ -109,4 +109,37 @@ test('answers match the published schemas', async t => {
     [VacList, await app.inject('/vac')],
     [ModelList, await app.inject('/openai/v1/models')]
   ] as const) t.ok(TypeCompiler.Compile(schema).Check(response.json()), String(schema.$id))
+})
+
+test('what a hook of the application sends leaves every route as it was sent', async t => {
+  const app = Fastify()
+  const builtBody = { statusCode: 429, wait: 5 }
+  const refusal = { statusCode: 401, error: 'Unauthorized', message: 'no' }
+  const replies: Record<string, (reply: FastifyReply) => unknown> = {
+    refused: reply => reply.code(401).send(refusal),
+    maintenance: reply => reply.send({ maintenance: true }),
+    error: reply => reply.code(401).send(new Error('no')),
+    thrown: reply => { reply.header('retry-after', 30); throw Object.assign(new Error('SECRET'), { statusCode: 503, code: 'APP_BUSY' }) },
+    body: () => { throw builtBody }
+  }
+  app.addHook('onRequest', async (request, reply) => { await replies[String(request.headers['x-reply'])]?.(reply) })
+  await app.register(vacPlugin, { vacs })
+  t.teardown(() => app.close())
+  const chat = { model: 'docs', messages: [{ role: 'user', content: 'hello' }] }
+  for (const [method, url, payload] of [
+    ['GET', '/vac', undefined], ['POST', '/vac/docs', { user_input: 'hello' }], ['POST', '/vac/streaming/docs', { user_input: 'hello' }],
+    ['GET', '/openai/v1/models', undefined], ['POST', '/openai/v1/chat/completions', chat]
+  ] as const) {
+    const reply = async (name: string) => {
+      const { statusCode, headers, body } = await app.inject({ method, url, ...payload !== undefined && { payload }, headers: { 'x-reply': name } })
+      return { statusCode, wait: headers['retry-after'], body: JSON.parse(body) as object }
+    }
+    t.strictSame(await reply('refused'), { statusCode: 401, wait: undefined, body: refusal }, url)
+    t.strictSame(await reply('maintenance'), { statusCode: 200, wait: undefined, body: { maintenance: true } }, url)
+    t.match(await reply('error'), { statusCode: 401, body: { error: { message: 'no' } } }, url)
+    const busy = await reply('thrown')
+    t.match(busy, { statusCode: 503, wait: '30', body: { error: { code: /service_unavailable/i } } }, url)
+    t.notMatch(JSON.stringify(busy), /SECRET/)
+    t.strictSame(await reply('body'), { statusCode: 429, wait: undefined, body: builtBody }, url)
+  }
 })

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { errorHandler, eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -40,7 +40,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   // `paramsOf` validates instead: JSON-RPC has separate errors for a broken envelope, a wrong method and wrong params
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  app.setErrorHandler(refuse)
+  app.setErrorHandler(errorHandler(refuse))
   parseJson(app)
 
   answer('tasks/send', async (params, request, reply) => {

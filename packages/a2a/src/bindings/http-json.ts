@@ -1,4 +1,4 @@
-import { BodyTooDeepError, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
+import { BodyTooDeepError, errorHandler, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'
@@ -38,7 +38,7 @@ export async function restRoutes (app: FastifyInstance, options: RestOptions): P
   const { operations, dialect, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  app.setErrorHandler(refuse)
+  app.setErrorHandler(errorHandler(refuse))
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
   parsePublicJson(app)
 

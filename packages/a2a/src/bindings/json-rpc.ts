@@ -1,4 +1,4 @@
-import { isRecord, streamRoute } from '@polyvac/core/plugin'
+import { errorHandler, isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES, type CodedFailure } from '../protocol/failure.js'
@@ -31,7 +31,7 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
   const { operations, dialects, atRoot, bodyLimit } = options
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  app.setErrorHandler(refuse)
+  app.setErrorHandler(errorHandler(refuse))
   parsePublicJson(app)
 
   const response = { 200: ResponseBody }

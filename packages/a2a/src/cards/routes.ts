@@ -1,4 +1,4 @@
-import { matchesEtag, type ExposedVacs } from '@polyvac/core/plugin'
+import { errorHandler, matchesEtag, setRetryAfter, type ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Cards, CardKind, RenderedCard } from './cards.js'
@@ -58,10 +58,11 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
   const { cards, exposed, baseUrl, isFixed, unnamed, title } = options
   const caching = isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
   app.setSerializerCompiler(() => JSON.stringify)
-  app.setErrorHandler((err, request, reply) => {
+  app.setErrorHandler(errorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
+    setRetryAfter(reply, failure.http)
     reply.code(failure.http).send(toHttpBody(failure))
-  })
+  }))
 
   const schemaOf = (summary: string): object => ({ schema: { summary, tags: ['a2a'], response: { 200: Card } } })
   app.get('/.well-known/agent-card.json', schemaOf('Agent card of A2A 1.0 and 0.3, by A2A-Version'),

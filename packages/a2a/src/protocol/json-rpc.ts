@@ -21,10 +21,15 @@ export function idOf (body: unknown): RpcId {
 export function readEnvelope (body: unknown): RpcRequest {
   if (isTooDeep(body)) throw new BodyTooDeepError(MAX_BODY_DEPTH)
   if (Array.isArray(body)) throw new InvalidEnvelopeError('a batch is not taken here; send one request at a time')
-  if (!isRecord(body)) throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: an object with jsonrpc, method, params and id, sent as application/json')
+  if (!isRecord(body)) {
+    throw new InvalidEnvelopeError('the body must be a JSON-RPC 2.0 request: ' +
+      'an object with jsonrpc, method, params and id, sent as application/json')
+  }
   const { jsonrpc, method, params = {}, id } = body
   if (jsonrpc !== '2.0') throw new InvalidEnvelopeError("`jsonrpc` must be '2.0'")
-  if (!('id' in body)) throw new InvalidEnvelopeError('`id` is missing; give a string or a number, it comes back with the answer')
+  if (!('id' in body)) {
+    throw new InvalidEnvelopeError('`id` is missing; give a string or a number, it comes back with the answer')
+  }
   if (!isId(id)) throw new InvalidEnvelopeError('`id` must be a string, a number that JSON keeps exactly, or null')
   if (typeof method !== 'string') throw new InvalidEnvelopeError('`method` must be a string')
   return { id, method, params }

@@ -40,7 +40,12 @@ export interface TaskView {
 /** One event of a stream. */
 export type EventView =
   | { readonly kind: 'status', readonly status: StatusView, readonly metadata: Metadata | undefined }
-  | { readonly kind: 'artifact', readonly artifact: ArtifactView, readonly append: boolean, readonly lastChunk: boolean }
+  | {
+    readonly kind: 'artifact'
+    readonly artifact: ArtifactView
+    readonly append: boolean
+    readonly lastChunk: boolean
+  }
 
 /** The conversation of a task; a task that was created without one starts its own. */
 export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
@@ -92,7 +97,8 @@ export function viewStep ({ task, event }: TaskStep): EventView[] {
   if (delta !== undefined) {
     const text = task.messages.at(-1)?.parts[0]?.text ?? ''
     const append = text.length > delta.length
-    events.push({ kind: 'artifact', artifact: streamingArtifact([{ type: 'text', text: delta }]), append, lastChunk: false })
+    const artifact = streamingArtifact([{ type: 'text', text: delta }])
+    events.push({ kind: 'artifact', artifact, append, lastChunk: false })
   }
   if (artifact !== undefined) {
     const complete = artifactsOf(task).at(-1) as ArtifactView
@@ -117,7 +123,8 @@ function remainingParts (task: TaskRecord, { name, parts }: ArtifactView): reado
 }
 
 /** The text that was streamed in this turn and is not a message, and whether its artifact is complete already. */
-function streamedText (task: TaskRecord): { readonly parts: readonly TaskPart[], readonly isComplete: boolean } | undefined {
+function streamedText (task: TaskRecord):
+{ readonly parts: readonly TaskPart[], readonly isComplete: boolean } | undefined {
   const last = task.messages.at(-1)
   if (!isStreamed(last)) return undefined
   const artifact = task.artifacts.findLast(({ name }) => name === ARTIFACTS.stream)

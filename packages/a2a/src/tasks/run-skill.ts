@@ -64,8 +64,8 @@ export function skillRunner (options: SkillOptions): TaskHandler {
     } finally {
       const ms = Math.round(performance.now() - started)
       const { vac, kind } = skill
-      const facts = { vac: vac.name, protocol: 'a2a', skill: kind, taskId: task.id, attempt: context.attempt, ms, outcome }
-      log.info(facts, 'task run')
+      const { attempt } = context
+      log.info({ vac: vac.name, protocol: 'a2a', skill: kind, taskId: task.id, attempt, ms, outcome }, 'task run')
     }
   }
 }

@@ -1,4 +1,4 @@
-import { failureOf as failureOfRequest, retryAfter } from '@polyvac/core/plugin'
+import { failureOf as failureOfRequest, setRetryAfter } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { contextOf } from '../errors.js'
 import type { GatewayError } from '../schemas.js'
@@ -23,7 +23,6 @@ export function sendFailure (err: unknown, request: FastifyRequest, reply: Fasti
     if (body.code === 'INTERNAL_ERROR') request.log.error({ err, mcpServer: server, tool }, body.error)
     else request.log.warn({ code: body.code, mcpServer: server, tool }, body.error)
   }
-  const seconds = retryAfter(status)
-  if (seconds !== undefined) reply.header('retry-after', seconds)
+  setRetryAfter(reply, status)
   reply.code(status).send(body)
 }
