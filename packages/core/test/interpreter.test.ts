@@ -126,6 +126,24 @@ test('an interpreter that throws fails with a code; its error is the cause', asy
   }
 })
 
+test('an error that an interpreter made for its caller is passed on, and any other stays hidden', async t => {
+  const thrown = (properties: object): Error => Object.assign(new Error('a text'), properties)
+  for (const properties of [
+    { expose: true }, { expose: true, statusCode: 502 }, { statusCode: 429, code: 'TOO_MANY' }, { status: 404, code: 'NO_SUCH_ORDER' }
+  ]) {
+    const err = thrown(properties)
+    t.equal(await make(async () => { throw err }).ask(call()).catch((err: unknown) => err), err, JSON.stringify(properties))
+  }
+  for (const properties of [
+    {}, { statusCode: 429 }, { code: 'ENOENT' }, { statusCode: 500, code: 'OWN' }, { statusCode: 401, code: 'OWN', expose: false },
+    { status: 401, code: 'invalid_api_key', headers: {} }, { status: 404, code: 'ERR_BAD_REQUEST', response: {} },
+    { statusCode: 404, code: 'MCP_TOOL_NOT_FOUND' }, { expose: true, code: 'MCP_TOOL_FAILED' }
+  ]) {
+    const err = await make(async () => { throw thrown(properties) }).ask(call()).catch((err: unknown) => err as Error)
+    t.match(err, { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'a text' } }, JSON.stringify(properties))
+  }
+})
+
 test('a timeout, a signal and a reader that leaves abort the interpreter, also one that ignores it', async t => {
   const stuck = (seen: { aborted: boolean }): Interpreter => async function * (_q, _v, _h, { signal }) {
     signal.addEventListener('abort', () => { seen.aborted = true })
