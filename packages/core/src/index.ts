@@ -7,7 +7,7 @@ export type {
 } from './interpreter.js'
 export { isAnswer } from './interpreter-chunk.js'
 export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, CallTool } from './vac.js'
-export type { Log } from './log.js'
+export type { InterpreterLog, Log, LogMethod } from './log.js'
 export { collect } from './run-interpreter.js'
 export type { RunLimits } from './run-interpreter.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'

@@ -107,7 +107,7 @@ function remoteLog (port: MessagePort): Log {
   const level = (name: keyof Log) => (obj: object, message?: string): void => {
     port.postMessage({ log: name, obj: JSON.parse(JSON.stringify(obj)) as object, message } satisfies FromWorker)
   }
-  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+  return { trace: level('trace'), debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
 function toolCaller (port: MessagePort): CallTool {

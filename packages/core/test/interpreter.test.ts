@@ -109,6 +109,28 @@ test('the interpreter is called with the question, the VAC, the history and the 
   t.type((extra.log as { info: unknown }).info, 'function')
 })
 
+test('extra.log takes what pino takes, also over a log with fewer methods', async t => {
+  const lines: unknown[] = []
+  const line = (level: string) => (obj: object, message?: string): void => { lines.push([level, obj, message]) }
+  const plain = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  const use: Interpreter = async (_q, _v, _h, { log }) => {
+    log.info('asked %s times', 2)
+    log.trace({ a: 1 }, 'traced')
+    log.child({ order: 7 }).child({ line: 2 }).warn({ a: 1 }, 'late')
+    log.error(new Error('broken'))
+    return 'yes'
+  }
+  await make(use).ask({ question: 'q', log: plain })
+  t.match(lines, [
+    ['info', {}, 'asked 2 times'], ['debug', { a: 1 }, 'traced'], ['warn', { order: 7, line: 2, a: 1 }, 'late'], ['error', { err: { message: 'broken' } }, undefined]
+  ])
+  const full = { ...plain, trace: line('trace'), child: () => full }
+  lines.length = 0
+  await make(use).ask({ question: 'q', log: full })
+  t.match(lines, [['info', 'asked %s times', 2], ['trace', { a: 1 }, 'traced'], ['warn', { a: 1 }, 'late'], ['error']])
+  t.equal((await make(use).ask({ question: 'q' })).answer, 'yes', 'without a log')
+})
+
 test('an interpreter that throws fails with a code; its error is the cause', async t => {
   const failing: Array<[string, Interpreter]> = [
     ['throws', () => { throw new Error('secret') }],
