@@ -46,8 +46,15 @@ const parts = {
   'packages: arrows': packagesPicture,
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
+  'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/host/templates/model/interpreter.mjs'),
+  'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/host/templates/model/vac_config.yaml'),
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
   routes: routesTable
+}
+
+/** A file as a block of code. */
+function fileBlock (info, path) {
+  return `\`\`\`${info}\n${read(path).trimEnd()}\n\`\`\``
 }
 
 /** A TypeBox object as a table: key, type, meaning. */

@@ -1,6 +1,6 @@
 import { parseConfig } from '@polyvac/core'
 import { openDatabase } from '@polyvac/sqlite'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
 import t, { test } from 'tap'
@@ -8,7 +8,8 @@ import { parse as parseYaml } from 'yaml'
 import { migrate } from '../packages/tasks/src/sqlite/tables.js'
 import { differs } from './fixtures/compare.js'
 import { allPages, readPage, root, testedPages, type Block, type Page } from './fixtures/pages.js'
-import { freePort, run, startHost, startProgram, type Service } from './fixtures/service.js'
+import { startModel } from './fixtures/model-server.js'
+import { freePort, readersEnvironment, run, startHost, startProgram, type Service } from './fixtures/service.js'
 import { toJavaScript, typeErrors } from './fixtures/types.js'
 
 // the servers and programs of all pages run in this test; on a busy machine they are slow to start
@@ -82,6 +83,9 @@ function checkYaml (page: Page, text: string): void {
 test('the commands of the pages do what the pages show', { timeout: 470_000 }, async t => {
   let ran = 0
   let left = 0
+  // the page on agents with tools names it as its language model
+  const model = await startModel()
+  Object.assign(readersEnvironment, { MODEL_URL: model.url })
   const host = await startHost(root)
   try {
     await Promise.all(pages.filter(page => page.blocks.some(block => isRun(block) || block.words.has('serve'))).map(async page => {
@@ -114,6 +118,7 @@ test('the commands of the pages do what the pages show', { timeout: 470_000 }, a
     }))
     left = pages.flatMap(page => page.blocks).filter(({ norun }) => norun !== undefined).length
   } finally {
+    model.close()
     await host.close()
   }
   t.ok(ran > (PAGES === undefined ? 60 : 0), `${ran} blocks ran; ${left} give a reason not to`)
@@ -188,6 +193,15 @@ test('the page on the task store names every column and index of its tables', as
 test('the generated parts are those of the code', async t => {
   const { code, stdout, stderr } = await run(root, process.execPath, ['docs/generate.mjs', '--check'])
   t.equal(code, 0, `node docs/generate.mjs ${stdout}${stderr}`)
+})
+
+test('the reference has an example of each route', t => {
+  const reference = readdirSync(join(root, 'docs/reference')).map(name => readPage(`docs/reference/${name}`))
+  const headings = new Set(reference.flatMap(({ lines }) => lines.filter(line => line.startsWith('#')).map(line => line.replace(/^#+ /, ''))))
+  const routes = readPage('docs/reference/http.md').lines.flatMap(line => /^\| ([A-Z]+ )`(\/[^`]*)` \|/.exec(line)?.slice(1).join('') ?? [])
+  t.ok(routes.length > 30)
+  t.strictSame(routes.filter(route => !headings.has(route)), [])
+  t.end()
 })
 
 test('callers get the codes and statuses that the reference lists', async t => {

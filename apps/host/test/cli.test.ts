@@ -126,8 +126,14 @@ test('init writes a service that starts, and keeps existing files', async t => {
   await writeFile(join(folder, 'new', 'README.md'), 'mine')
   t.match(await run(['init', 'new'], folder).ended, { code: 0 })
   t.equal(await readFile(join(folder, 'new', 'README.md'), 'utf8'), 'mine')
-  t.match(await readdir(join(folder, 'new')), ['Dockerfile', 'README.md', 'docs', 'interpreter.mjs', 'package.json', 'vac_config.yaml'])
+  t.match(await readdir(join(folder, 'new')), ['.dockerignore', 'Dockerfile', 'README.md', 'docs', 'interpreter.mjs', 'package.json', 'packages', 'vac_config.yaml'])
   t.match(await run(['check', 'new'], folder).ended, { code: 0 })
+  const { dependencies } = JSON.parse(await readFile(join(folder, 'new', 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
+  t.ok('@polyvac/host' in dependencies)
+  for (const [name, where] of Object.entries(dependencies)) {
+    t.match(where, /^file:packages\//, `${name} needs no registry`)
+    await t.resolves(readFile(join(folder, 'new', where.slice('file:'.length))), where)
+  }
 })
 
 test('openapi prints the document', async t => {

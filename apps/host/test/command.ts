@@ -4,8 +4,10 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
+
+/** A test, or the root of a test file. */
+type Teardown = { teardown: (end: () => unknown) => void }
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 // the built command line, as people run it; `npm test` builds first
@@ -18,7 +20,7 @@ export const published = (name: string, ...args: string[]): [string, ...string[]
   [process.execPath, join(require.resolve(`@modelcontextprotocol/server-${name}/package.json`), '..', 'dist', 'index.js'), ...args]
 
 /** `polyvac` with these arguments, on a free port; it is ended with the test. */
-export function polyvac (t: Test, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+export function polyvac (t: Teardown, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
   const { NODE_OPTIONS, ...rest } = process.env
   const child = spawn(process.execPath, ['--import', endWithParent, cli, ...args], {
     cwd, env: { ...rest, PORT: '0', ...env }, stdio: ['pipe', 'pipe', 'pipe']
@@ -33,7 +35,7 @@ export function polyvac (t: Test, args: readonly string[], cwd: string, env: Rec
 }
 
 /** An empty folder, removed after the test. */
-export async function emptyFolder (t: Test): Promise<string> {
+export async function emptyFolder (t: Teardown): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-'))
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
