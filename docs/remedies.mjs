@@ -14,6 +14,7 @@ export const remedies = {
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
+  METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path does not have the method of the request.', remedy: 'Use a method that `Allow` names.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'The host has no such route.', remedy: '`GET /openapi.json` lists the routes.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound.', remedy: 'Send less, or raise `bodyLimit`.' },

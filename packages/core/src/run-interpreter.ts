@@ -11,7 +11,7 @@ import {
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { ToolAccess } from './tools.js'
-import type { Answer, Chunk, VacCall } from './vac.js'
+import type { Answer, Chunk, Progress, VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
@@ -299,6 +299,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
       if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
+    else if (typeof chunk !== 'string') this.#call.onProgress?.(chunk as Progress)
   }
 
   /** Joins chunks block by block: a string that grows by `+=` keeps an object for every chunk until it is read. */
