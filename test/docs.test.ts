@@ -1,6 +1,6 @@
 import { parseConfig } from '@polyvac/core'
 import { openDatabase } from '@polyvac/sqlite'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { request } from 'node:http'
 import t, { test } from 'tap'
@@ -193,6 +193,15 @@ test('the page on the task store names every column and index of its tables', as
 test('the generated parts are those of the code', async t => {
   const { code, stdout, stderr } = await run(root, process.execPath, ['docs/generate.mjs', '--check'])
   t.equal(code, 0, `node docs/generate.mjs ${stdout}${stderr}`)
+})
+
+test('the reference has an example of each route', t => {
+  const reference = readdirSync(join(root, 'docs/reference')).map(name => readPage(`docs/reference/${name}`))
+  const headings = new Set(reference.flatMap(({ lines }) => lines.filter(line => line.startsWith('#')).map(line => line.replace(/^#+ /, ''))))
+  const routes = readPage('docs/reference/http.md').lines.flatMap(line => /^\| ([A-Z]+ )`(\/[^`]*)` \|/.exec(line)?.slice(1).join('') ?? [])
+  t.ok(routes.length > 30)
+  t.strictSame(routes.filter(route => !headings.has(route)), [])
+  t.end()
 })
 
 test('callers get the codes and statuses that the reference lists', async t => {

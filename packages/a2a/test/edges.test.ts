@@ -1,7 +1,7 @@
 import { test, type Test } from 'tap'
 import type { HTTPMethods } from 'fastify'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { IDEMPOTENT_SEND } from '../src/protocol/extensions.js'
 import type { A2aOptions } from '../src/index.js'
@@ -161,7 +161,7 @@ test('a stream ends with a new question of its task; of a task that asks already
   const id = await begin()
   await served.reached(id, ['working'])
   const readers = [follow('1.0', id), follow('0.3', id)]
-  await delay(50)
+  await until(() => served.readers() === 2, 'both read the events of the task')
   ask()
   const [newer, older] = await Promise.all(readers) as [Json[], Json[]]
   t.match(newer.at(-1), { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } })
@@ -170,7 +170,7 @@ test('a stream ends with a new question of its task; of a task that asks already
 
   const { seq } = await served.tasks.get('anyone', id) ?? { seq: 0 }
   const patient = [follow('1.0', id), follow('1.0', id, { 'last-event-id': String(seq) }), follow('0.3', id)]
-  await delay(50)
+  await until(() => served.readers() === 3, 'all three read the events of the task')
   await result(served, 'SendMessage', { message: message('x', { taskId: id, parts: [{ text: 'large' }] }) })
   for (const told of await Promise.all(patient)) t.match(told.at(-1)?.statusUpdate?.status ?? told.at(-1)?.status, { state: /COMPLETED|completed/ })
   t.match((await follow('0.3', id, { 'last-event-id': '1' })).filter(({ final }) => final === true), [{ status: { state: 'completed' } }], 'a question that was answered ends no replay')

@@ -5,12 +5,13 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { a2aGrpc, CLOSE_GRACE_MS, MAX_CALLS, MAX_DETAIL_BYTES, MAX_MESSAGE_CHARS, type A2aGrpc, type A2aGrpcOptions } from '../src/grpc/index.js'
 import { loadPeers } from '../src/grpc/peers.js'
 import { fromJson, toJson } from '../src/grpc/proto-json.js'
 import { serve, type ServeOptions, type Served } from './fixtures/app.js'
-import { message, result, type Json } from './fixtures/public.js'
+import { message, result, rpc, type Json } from './fixtures/public.js'
 import { receiver } from './push/receiver.js'
 
 const root = new protobuf.Root()
@@ -199,13 +200,12 @@ test('a client that leaves ends its stream and not its task', async t => {
   const call = caller.stream('SendStreamingMessage', { message: message('slow') })
   const [first] = await once(call, 'data')
   call.on('error', () => {}).cancel()
-  for (;;) {
+  await until(async () => {
     const again = caller.stream('SubscribeToTask', { id: first.task.id })
-    const outcome = await Promise.race([once(again, 'data').then(() => 'open'), once(again, 'error').then(() => 'refused')]).catch(() => 'refused')
+    const isOpen = await Promise.race([once(again, 'data').then(() => true), once(again, 'error').then(() => false)]).catch(() => false)
     again.on('error', () => {}).cancel()
-    if (outcome === 'open') break
-    await delay(5)
-  }
+    return isOpen
+  }, 'its place is free')
   t.match(await caller.call('GetTask', { id: first.task.id }), { status: { state: 'TASK_STATE_WORKING' } }, 'its place is free again, and the task goes on')
   await result(served, 'CancelTask', { id: first.task.id })
 })
@@ -213,7 +213,7 @@ test('a client that leaves ends its stream and not its task', async t => {
 test('a reader that takes nothing holds its stream up, and is cut off in the end', async t => {
   const served = await serve(t, async function * () {
     for (let made = 0; made < 400; made++) yield 'x'.repeat(16_384)
-  }, { plugin: { stallMs: 200 } })
+  }, { plugin: { stallMs: 200, maxStreams: 1 } })
   const grpc = await a2aGrpc(served.app)
   await served.app.ready()
   const session = connect(`http://127.0.0.1:${grpc.port}`)
@@ -222,7 +222,9 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   const bytes = Buffer.from(type.encode(fromJson(type, { message: message('any') })).finish())
   const call = session.request({ ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/SendStreamingMessage', 'content-type': 'application/grpc', te: 'trailers', 'a2a-version': '1.0' })
   call.end(Buffer.concat([Buffer.from([0, 0, 0, bytes.length >> 8, bytes.length & 255]), bytes]))
-  await delay(1500)
+  const isFull = async (): Promise<boolean> => (await rpc(served, 'SubscribeToTask', { id: 'none' })).statusCode === 429
+  await until(isFull, 'the stream has begun')
+  await until(async () => !await isFull(), 'the reader is cut off')
   let taken = 0
   call.on('data', (piece: Buffer) => { taken += piece.length })
   const [trailers] = await once(call, 'trailers')

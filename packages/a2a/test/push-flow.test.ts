@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { RequestListener } from 'node:http'
 import { test, type Test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { until } from '../../../test/fixtures/until.js'
 import { SigningKeys, StoredPushConfig, Task, verifyNotification } from '../src/index.js'
 import { ENDED, gate, listen, serve, type Frame, type Served, type ServeOptions } from './fixtures/app.js'
 import { receiver, type Received, type Receiver } from './push/receiver.js'
@@ -25,12 +25,12 @@ async function withReceiver (t: Test, interpreter: Interpreter, answer?: Request
 
 /** Resolves once the receiver has got so many notifications. */
 async function told ({ received }: Receiver, count: number): Promise<void> {
-  while (received.length < count) await delay(10)
+  await until(() => received.length >= count, `${count} notifications have come`)
 }
 
 /** Resolves once the receiver has got the end of a task. */
 async function toldEnd (hook: Receiver): Promise<void> {
-  while (!states(hook).some(state => (ENDED as readonly string[]).includes(state))) await delay(10)
+  await until(() => states(hook).some(state => (ENDED as readonly string[]).includes(state)), 'the end of the task has come')
 }
 
 const gated = (opened: Promise<void>): Interpreter => async function * () { yield 'partial '; await opened; yield 'text'; return { answer: 'partial text' } }
@@ -115,7 +115,7 @@ test('a receiver that answers 410 gets no more, and the config names the reason'
   const { served, hook } = await withReceiver(t, gated(opened), (_request, response) => { response.writeHead(410).end() })
   const { taskId } = await served.task('tasks/send', { ...ask, pushNotificationConfig: { url: hook.url } })
   const read = async (): Promise<StoredPushConfig> => (await served.rpc('tasks/pushNotification/get', { taskId })).body.result as StoredPushConfig
-  while ((await read()).pushNotificationConfig.disabled === undefined) await delay(10)
+  await until(async () => (await read()).pushNotificationConfig.disabled, 'the config is disabled')
   open()
   await served.reached(taskId, ['completed'])
   t.match((await read()).pushNotificationConfig.disabled, /410/)

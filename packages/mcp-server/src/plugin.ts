@@ -28,7 +28,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
       const isUnauthorized = statusCode === 401 || (statusCode === 403 && authenticate !== undefined)
-      if (isUnauthorized) addChallenge(app, request, reply, statusCode, protectedResource)
+      // a challenge of the application, such as that of basic-auth, stays
+      const isChallenged = protectedResource === undefined && reply.hasHeader('www-authenticate')
+      if (isUnauthorized && !isChallenged) addChallenge(app, request, reply, statusCode, protectedResource)
       sendFailure(err, request, reply)
     }))
     // browsers send forms and plain text to other sites without a preflight request, but not JSON
@@ -56,8 +58,8 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
     const route = { ...ownTime(app), exposeHeadRoute: false }
 
-    const onRequest = async (request: FastifyRequest): Promise<void> => { checkAccept(request) }
-    scope.post('/mcp', { ...route, bodyLimit, onRequest }, (request, reply) => {
+    const preParsing = async (request: FastifyRequest): Promise<void> => { checkAccept(request) }
+    scope.post('/mcp', { ...route, bodyLimit, preParsing }, (request, reply) => {
       const { body } = request
       try {
         if (isTooDeep(body)) throw refusal(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`)
@@ -82,7 +84,8 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     scope.route({
       method: ['PUT', 'PATCH'],
       url: '/mcp',
-      onRequest: async () => { throw refusal('send a POST', 405) },
+      // after the hooks of the application, before the body is read
+      preParsing: async () => { throw refusal('send a POST', 405) },
       handler: () => {}
     })
 

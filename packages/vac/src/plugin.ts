@@ -58,6 +58,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   }
   app.post('/vac/streaming/:vector_name', {
     ...streamRoute,
+    ...uncompressed,
     bodyLimit,
     schema: { ...streamSchema, summary: 'Ask a VAC, answer as a stream in the form that Accept names' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, formFor(request.headers.accept)))
@@ -83,6 +84,9 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     })
   }
 }
+
+/** For @fastify/compress, which buffers text; it leaves event streams alone. */
+const uncompressed = { compress: false } as const
 
 function framesOf (form: StreamForm, streamOnly: boolean): Frames {
   return { sse: eventFrames, ndjson: lineFrames, text: textFrames(streamOnly) }[form]

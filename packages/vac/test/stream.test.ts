@@ -2,9 +2,11 @@ import { test } from 'tap'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { setTimeout as delay } from 'node:timers/promises'
+import compress from '@fastify/compress'
 import fc from 'fast-check'
 import { equal } from 'node:assert'
 import { createParser } from 'eventsource-parser'
+import type { FastifyInstance } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { until } from '../../../test/fixtures/until.js'
 import { makeApp, open, text } from './fixtures/app.js'
@@ -27,15 +29,20 @@ function once (): { readonly promise: Promise<void>, readonly resolve: () => voi
   return { promise, resolve: () => { arrived() } }
 }
 
+const compressAll = async (app: FastifyInstance): Promise<void> => { await app.register(compress, { threshold: 0 }) }
+
 test('chunks reach the client as the interpreter yields them', async t => {
-  for (const accept of FORMS) {
+  // an application that compresses buffers text, but not streams
+  for (const [accept, before] of FORMS.flatMap(form => [[form, undefined], [form, compressAll]] as const)) {
     let release = (): void => {}
     const gate = new Promise<void>(resolve => { release = resolve })
-    const app = await makeApp(async function * () { yield 'first'; await gate; yield 'second' })
-    t.teardown(() => app.close())
-    const { response } = await open(app, '/vac/streaming/docs', { user_input: 'x' }, { accept })
+    const app = await makeApp(async function * () { yield 'first'; await gate; yield 'second' }, { before })
+    t.teardown(() => { release(); return app.close() })
+    const { response } = await open(app, '/vac/streaming/docs', { user_input: 'x' }, { accept, 'accept-encoding': 'gzip' })
     const stream = (await response).setEncoding('utf8')
-    const [piece] = await new Promise<string[]>(resolve => { stream.once('data', (piece: string) => { resolve([piece]) }) })
+    let piece = ''
+    stream.once('data', (text: string) => { piece = text })
+    await until(() => piece, `${accept}: the first chunk has come`)
     t.match(piece, /first/, `${accept}: the first chunk came while the second is not made`)
     t.notMatch(piece, /second/)
     release()

@@ -1,5 +1,5 @@
 import {
-  isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
+  isTerminal, isWaiting, MAX_PARTIAL_CHARS, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
 } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 
@@ -118,8 +118,11 @@ function remainingParts (task: TaskRecord, { name, parts }: ArtifactView): reado
   const last = task.messages.at(-1)
   const [first, ...rest] = parts
   if (name !== ARTIFACTS.stream || !isStreamed(last) || !hasSameText(last, first)) return undefined
+  const streamed = last.parts[0]?.text ?? ''
+  // a text of this length may be the beginning of the one that was streamed
+  const text = streamed.length < MAX_PARTIAL_CHARS - 1 ? first?.text?.slice(streamed.length) ?? '' : ''
   // the last chunk must have a part
-  return rest.length > 0 ? rest : [{ type: 'text', text: '' }]
+  return text === '' && rest.length > 0 ? rest : [{ type: 'text', text }, ...rest]
 }
 
 /** The text that was streamed in this turn and is not a message, and whether its artifact is complete already. */
