@@ -13,6 +13,7 @@ export { toolName, serverToolName, hashedName, MAX_TOOL_NAME } from './tool-name
 export { isModulePath } from './vac-config.js'
 export { mcpServerProblems, type McpServerProblem } from './mcp-server-problems.js'
 export { moduleUrl } from './interpreter-module.js'
+export { moduleProblem } from './module-problem.js'
 export { sendEvents, sendText, eventText, ownTime, registerStreams, streamRoute } from './send-stream.js'
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { LightAbort, type AbortSignalLike } from './light-abort.js'
@@ -43,5 +44,5 @@ export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
 export { SignedStates, type StateFault } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
-  BodyTooDeepError, UnauthenticatedError
+  BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'
