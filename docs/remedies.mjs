@@ -13,6 +13,8 @@ export const remedies = {
   SERVICE_UNAVAILABLE: { seen: 'caller', status: 503, means: 'A hook of the application refuses requests for the moment, such as `@fastify/under-pressure`.', remedy: 'Wait for the seconds of `Retry-After`; the log has the cause.' },
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
+  METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path has routes, but none of this method.', remedy: 'Send one of the methods that the header `Allow` names.' },
+  FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'The host has no such route.', remedy: '`GET /openapi.json` lists the routes.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
@@ -120,6 +122,7 @@ export const remedies = {
   PUSH_SIGNING_KEYS: { seen: 'start', means: 'The keys that sign notifications cannot be used.', remedy: 'The message names the file and the reason.' },
 
   DOCUMENTS_MODEL_NOT_FOUND: { seen: 'log', means: 'The `openai` interpreter has no model server.', remedy: 'Set `openai.base_url` and `model` in the VAC, or `OPENAI_BASE_URL`.' },
+  DOCUMENTS_MODEL_SDK_MISSING: { seen: 'log', means: 'A VAC has a model, and the optional packages that call it are not installed. `documents` answers without the model.', remedy: 'Run `npm install ai @ai-sdk/openai-compatible`.' },
   DOCUMENTS_MODEL_FAILED: { seen: 'log', means: 'The model server failed, or its stream was cut off.', remedy: 'The message names the server and the reason.' },
   DOCUMENTS_ECHO: { seen: 'log', means: 'The request made the `echo` interpreter fail.', remedy: 'Leave out `echo_error`.' },
   DOCUMENTS_INVALID_SEARCH: { seen: 'log', means: 'An argument of `memory.search()` is out of its range.', remedy: 'The message names the range.' },

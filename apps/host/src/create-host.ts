@@ -1,5 +1,5 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
+import { errorHandler, failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -8,12 +8,14 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { registerHome } from './home/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
+import { registerNotFound } from './not-found.js'
 import { openTasks, type HostTasks } from './task-store.js'
 
 declare module 'fastify' {
@@ -114,17 +116,15 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       reply.header('connection', 'close').header('retry-after', 1)
       throw new ShuttingDownError()
     })
-    app.setErrorHandler(sendFailure)
-    app.setNotFoundHandler((request, reply) => {
-      const message = `there is no route ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists the routes`
-      reply.code(404).send({ error: { code: 'NOT_FOUND', message, requestId: request.id } })
-    })
+    app.setErrorHandler(errorHandler(sendFailure))
+    registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
     await app.register(vacPlugin, { vacs, authenticate })
+    await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,
