@@ -10,6 +10,7 @@ import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-proto
 import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
+import { BUDGETS } from '../scripts/packed/sizes.mjs'
 import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
@@ -42,6 +43,8 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   decisions: decisionsTable,
+  'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
+    [`\`${name}\``, String(packages), String(megabytes), measured])),
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
   'tasks: transitions': transitionsTable,

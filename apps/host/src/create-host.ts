@@ -1,5 +1,5 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
+import { errorHandler, failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -114,7 +114,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       reply.header('connection', 'close').header('retry-after', 1)
       throw new ShuttingDownError()
     })
-    app.setErrorHandler(sendFailure)
+    app.setErrorHandler(errorHandler(sendFailure))
     app.setNotFoundHandler((request, reply) => {
       const message = `there is no route ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists the routes`
       reply.code(404).send({ error: { code: 'NOT_FOUND', message, requestId: request.id } })
