@@ -20,6 +20,8 @@ export const limits = {
   ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
+    ['Rest of a refused body that is read before the connection closes', `${core}/lingering-close.ts`, 'MAX_REST_BYTES', 'bytes', 'The connection is closed.'],
+    ['Time for the same', `${core}/lingering-close.ts`, 'MAX_REST_MS', 'ms', 'The connection is closed.'],
     ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],

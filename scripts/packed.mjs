@@ -8,11 +8,12 @@ import { consumer } from './packed/consumer.mjs'
 import { declarations } from './packed/declarations.mjs'
 import { examples } from './packed/examples.mjs'
 import { initialised } from './packed/initialised.mjs'
+import { sizes } from './packed/sizes.mjs'
 import { pack, tarballs } from './packed/tarballs.mjs'
 import { Report } from './packed/report.mjs'
 
 const names = process.argv.slice(2)
-const parts = [tarballs, consumer, declarations, examples, initialised].filter(({ name }) => names.length === 0 || names.includes(name))
+const parts = [tarballs, consumer, sizes, declarations, examples, initialised].filter(({ name }) => names.length === 0 || names.includes(name))
 const report = new Report()
 const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-packed-')))
 try {

@@ -1,5 +1,5 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
+import { errorHandler, failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -116,7 +116,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       reply.header('connection', 'close').header('retry-after', 1)
       throw new ShuttingDownError()
     })
-    app.setErrorHandler(sendFailure)
+    app.setErrorHandler(errorHandler(sendFailure))
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)

@@ -1,11 +1,10 @@
-import { createError, nearest, quoteName } from '@polyvac/core/plugin'
+import { createError, MethodNotAllowedError, nearest, quoteName } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 
 /** Longest path that is compared with the routes, in characters. */
 const MAX_COMPARED_CHARS = 200
 
 const NotFoundError = createError<[string, string]>('NOT_FOUND', 'there is no route %s; %s', 404)
-const MethodNotAllowedError = createError<[string, string]>('METHOD_NOT_ALLOWED', 'there is no route %s; send %s', 405)
 
 /**
  * Answers requests without a route: 405 with `Allow` where the path has routes of other methods, otherwise 404 with the
@@ -29,7 +28,7 @@ export function registerNotFound (app: FastifyInstance, names: () => readonly st
     const methods = methodsOf(path)
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
-      throw new MethodNotAllowedError(asked, methods.filter(name => name !== 'HEAD').join(' or '))
+      throw new MethodNotAllowedError(method, methods.join(', '))
     }
     const meant = hint(path)
     throw new NotFoundError(asked, meant === undefined ? 'GET /openapi.json lists the routes' : `did you mean ${quoteName(meant)}?`)

@@ -2,6 +2,7 @@ import { isNativeError } from 'node:util/types'
 import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify'
 import { statusOf } from './create-error.js'
 import { retryAfter } from './error-body.js'
+import { lingerOnClose } from './lingering-close.js'
 
 type SendFailure = (err: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
@@ -18,6 +19,8 @@ export const jsonSerializer: FastifySerializerCompiler<unknown> = () => JSON.str
  */
 export function errorHandler (send: SendFailure): SendFailure {
   return (err, request, reply) => {
+    // Fastify closes the connection after it refused a body, also one that the client still writes
+    if (reply.getHeader('connection') === 'close' && request.raw.complete === false) lingerOnClose(reply)
     const sent = reply.statusCode < 400 ? undefined : reply.statusCode
     const status = statusOf(err)
     const isError = err instanceof Error || isNativeError(err)

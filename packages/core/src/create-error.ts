@@ -28,3 +28,18 @@ export function statusOf (err: unknown): number | undefined {
   const { statusCode, status } = err as { statusCode?: unknown, status?: unknown }
   return [statusCode, status].find(value => Number.isInteger(value) && (value as number) >= 400 && (value as number) < 600) as number | undefined
 }
+
+/** Properties of the errors of HTTP clients: they describe a response that the application received. */
+const RESPONSE_KEYS = ['response', 'request', 'headers']
+
+/**
+ * Whether an interpreter made an error for its caller: `expose` is true, or it has a status below 500 and a code. The
+ * errors of HTTP clients and of tool calls have these as well and stay hidden: their text is about another server.
+ */
+export function isForCaller (err: unknown): boolean {
+  if (!(err instanceof Error)) return false
+  const { expose, code } = err as { expose?: unknown, code?: unknown }
+  if (typeof code === 'string' && code.startsWith('MCP_')) return false
+  if (expose !== undefined) return expose === true
+  return typeof code === 'string' && (statusOf(err) ?? 500) < 500 && !RESPONSE_KEYS.some(key => key in err)
+}

@@ -1,6 +1,6 @@
 import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import { silentLog } from './log.js'
+import { interpreterLog, silentLog } from './log.js'
 import type { ToolAccess } from './tools.js'
 import type { VacCall } from './vac.js'
 
@@ -21,7 +21,7 @@ const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { retu
 /** The last argument of an interpreter: the caller's fields, overwritten by the reserved names. */
 export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
-  extra.log = call.log ?? silentLog
+  extra.log = call.log === undefined ? silentLog : interpreterLog(call.log)
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal

@@ -1,5 +1,6 @@
 // Runs inside a worker thread of worker-interpreter.ts: one call at a time, its chunks sent out as they are made.
 import type { MessagePort } from 'node:worker_threads'
+import { isForCaller, statusOf } from './create-error.js'
 import { loadInterpreters, type Interpreters } from './interpreter-module.js'
 import { runInterpreter } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
@@ -33,7 +34,17 @@ export type FromWorker =
   | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
   | { readonly tool: number, readonly call: Parameters<CallTool> | undefined }
   | { readonly end: true }
-  | { readonly failed: { readonly code: string | undefined, readonly message: string, readonly stack: string | undefined } }
+  | { readonly failed: ThreadFailure }
+
+/** A failure as plain data: the values of an error may not be clonable. */
+export interface ThreadFailure {
+  readonly code?: string | undefined
+  readonly message: string
+  readonly stack?: string | undefined
+  readonly statusCode?: number | undefined
+  /** Set for an error that the caller may read. */
+  readonly expose?: true
+}
 
 /** Messages of the main thread: the outcome of a tool call, or of a request for the list of tools. */
 export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
@@ -80,14 +91,16 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
   }
 }
 
-/** An error as plain data, since its values may not be clonable. Of VAC_INTERPRETER_FAILED the log needs the cause. */
-function describe (err: unknown): { code: string | undefined, message: string, stack: string | undefined } {
+/** Of VAC_INTERPRETER_FAILED the log needs the cause. */
+function describe (err: unknown): ThreadFailure {
   try {
     const { code, cause } = err as { code?: string, cause?: unknown }
     const { message, stack } = (code === 'VAC_INTERPRETER_FAILED' ? cause : err) as Partial<Error> ?? {}
-    return { code, message: String(message ?? cause), stack: stack === undefined ? undefined : String(stack) }
+    const text = { message: String(message ?? cause), stack: stack === undefined ? undefined : String(stack) }
+    const isExposed = code !== 'VAC_INTERPRETER_FAILED' && isForCaller(err)
+    return isExposed ? { ...text, code, statusCode: statusOf(err), expose: true } : text
   } catch {
-    return { code: undefined, message: 'an error that cannot be read', stack: undefined }
+    return { message: 'an error that cannot be read' }
   }
 }
 
@@ -95,7 +108,7 @@ function remoteLog (port: MessagePort): Log {
   const level = (name: keyof Log) => (obj: object, message?: string): void => {
     port.postMessage({ log: name, obj: JSON.parse(JSON.stringify(obj)) as object, message } satisfies FromWorker)
   }
-  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
+  return { trace: level('trace'), debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
 function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['hasTools']): ToolAccess {

@@ -1,6 +1,6 @@
-import type { Log } from './log.js'
-import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
+import type { InterpreterLog } from './log.js'
 import type { CallTool, ListTools } from './tools.js'
+import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from './config-schema.js'
 import type { AnswerArtifact } from './schemas.js'
 
@@ -51,7 +51,7 @@ export interface InterpreterCallback {
 export interface InterpreterExtra {
   /** Fires when the caller disconnects or cancels, at the timeout, and when the service closes. */
   readonly signal: AbortSignal
-  readonly log: Log
+  readonly log: InterpreterLog
   /** The VAC's entry of the configuration, unknown keys included. */
   readonly vac: VacConfig
   readonly protocol: Protocol

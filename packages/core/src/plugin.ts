@@ -23,12 +23,13 @@ export { LinkedSet, type LinkedNode } from './linked-set.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, problemsOf, InvalidRequestError, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, type Failure } from './error-body.js'
+export { openApiSchema, pluginRoutes } from './plugin-routes.js'
 export { errorHandler, jsonSerializer, setRetryAfter } from './app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
 export { nearest, quoteName, suggestion } from './names.js'
 export { isRecord } from './is-record.js'
 export { packageVersion } from './package-version.js'
-export { createError, isExposed, statusOf, type CodedErrorConstructor } from './create-error.js'
+export { createError, isExposed, isForCaller, statusOf, type CodedErrorConstructor } from './create-error.js'
 export { within, unlessAborted } from './within.js'
 export { matchesEtag } from './etag.js'
 export { silentLog } from './log.js'
@@ -43,5 +44,5 @@ export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
 export { SignedStates, type StateFault } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
-  BodyTooDeepError, UnauthenticatedError
+  BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'

@@ -1,16 +1,17 @@
 import { normaliseAnswer } from './answer.js'
+import { isForCaller } from './create-error.js'
 import { Deadline } from './deadline.js'
 import { isAnswer, isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
 import {
-  CallAbortedError, VacBufferFullError, VacBusyError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
+  CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { ToolAccess } from './tools.js'
-import type { Answer, Chunk, VacCall } from './vac.js'
+import type { Answer, Chunk, Progress, VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
@@ -298,6 +299,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
       if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
+    else if (typeof chunk !== 'string') this.#call.onProgress?.(chunk as Progress)
   }
 
   /** Joins chunks block by block: a string that grows by `+=` keeps an object for every chunk until it is read. */
@@ -357,7 +359,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
 
   #failureOf (err: unknown): unknown {
     if (this.#failure !== undefined && err === this.#failure.err) return err
-    if (err instanceof VacInvalidResultError || err instanceof VacBusyError) return err
+    // the failure of another VAC names that VAC
+    if (isForCaller(err) && !(err instanceof VacInterpreterFailedError)) return err
     return Object.assign(new VacInterpreterFailedError(JSON.stringify(this.#run.vac)), { cause: err })
   }
 

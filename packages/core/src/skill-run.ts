@@ -1,6 +1,6 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox'
-import { isExposed } from './create-error.js'
+import { isForCaller } from './create-error.js'
 import { VacTimeoutError } from './errors.js'
 import { normaliseHistory } from './history.js'
 import { MEMORY_DEFAULTS, type Hit } from './memory.js'
@@ -73,7 +73,7 @@ export function skillFailure (err: unknown, vac: string, where: string):
 { readonly code?: string, readonly message: string } {
   // anything can be thrown, undefined too
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
-  const own = typeof code === 'string' && isExposed(err)
+  const own = typeof code === 'string' && isForCaller(err)
   if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
   return { ...own && { code }, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

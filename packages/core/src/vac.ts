@@ -41,6 +41,8 @@ export interface VacCall {
   readonly signal?: AbortSignalLike | undefined
   /** Total time for the interpreter in ms; then it is aborted with VAC_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number | undefined
+  /** Receives the progress of `ask`, which a stream has among its chunks. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly log?: Log | undefined
   readonly principal?: Principal | undefined
   readonly protocol?: Protocol | undefined

@@ -1,9 +1,9 @@
 import { on } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
-import { InterpreterModuleError, VacBusyError, VacInvalidResultError, WorkerOptionsError } from './errors.js'
+import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from './errors.js'
 import { RESERVED_EXTRA } from './interpreter.js'
-import type { FromWorker, ToWorker, WorkerJob } from './interpreter-worker.js'
+import type { FromWorker, ThreadFailure, ToWorker, WorkerJob } from './interpreter-worker.js'
 import type { Interpreters } from './interpreter-module.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
@@ -119,7 +119,6 @@ export async function workerInterpreter (module: string, folder: string,
 }
 
 /** The error of a thread as an error of this one. */
-function revive ({ code, message, stack }: Extract<FromWorker, { failed: unknown }>['failed']): Error {
-  const err = code === 'VAC_INVALID_RESULT' ? new VacInvalidResultError('', '') : new Error(message)
-  return Object.assign(err, { message }, stack === undefined ? {} : { stack })
+function revive ({ message, stack, ...exposed }: ThreadFailure): Error {
+  return Object.assign(new Error(message), exposed, stack === undefined ? {} : { stack })
 }

@@ -111,6 +111,28 @@ test('the interpreter is called with the question, the VAC, the history and the 
   t.type((extra.log as { info: unknown }).info, 'function')
 })
 
+test('extra.log takes what pino takes, also over a log with fewer methods', async t => {
+  const lines: unknown[] = []
+  const line = (level: string) => (obj: object, message?: string): void => { lines.push([level, obj, message]) }
+  const plain = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  const use: Interpreter = async (_q, _v, _h, { log }) => {
+    log.info('asked %s times', 2)
+    log.trace({ a: 1 }, 'traced')
+    log.child({ order: 7 }).child({ line: 2 }).warn({ a: 1 }, 'late')
+    log.error(new Error('broken'))
+    return 'yes'
+  }
+  await make(use).ask({ question: 'q', log: plain })
+  t.match(lines, [
+    ['info', {}, 'asked 2 times'], ['debug', { a: 1 }, 'traced'], ['warn', { order: 7, line: 2, a: 1 }, 'late'], ['error', { err: { message: 'broken' } }, undefined]
+  ])
+  const full = { ...plain, trace: line('trace'), child: () => full }
+  lines.length = 0
+  await make(use).ask({ question: 'q', log: full })
+  t.match(lines, [['info', 'asked %s times', 2], ['trace', { a: 1 }, 'traced'], ['warn', { a: 1 }, 'late'], ['error']])
+  t.equal((await make(use).ask({ question: 'q' })).answer, 'yes', 'without a log')
+})
+
 test('an interpreter that throws fails with a code; its error is the cause', async t => {
   const failing: Array<[string, Interpreter]> = [
     ['throws', () => { throw new Error('secret') }],
@@ -125,6 +147,24 @@ test('an interpreter that throws fails with a code; its error is the cause', asy
     t.match(err, { code: 'VAC_INTERPRETER_FAILED', statusCode: 500 }, name)
     t.notMatch((err as Error).message, /secret/, name)
     if (name !== 'throws nothing') t.match((err as Error).cause, { message: 'secret' }, name)
+  }
+})
+
+test('an error that an interpreter made for its caller is passed on, and any other stays hidden', async t => {
+  const thrown = (properties: object): Error => Object.assign(new Error('a text'), properties)
+  for (const properties of [
+    { expose: true }, { expose: true, statusCode: 502 }, { statusCode: 429, code: 'TOO_MANY' }, { status: 404, code: 'NO_SUCH_ORDER' }
+  ]) {
+    const err = thrown(properties)
+    t.equal(await make(async () => { throw err }).ask(call()).catch((err: unknown) => err), err, JSON.stringify(properties))
+  }
+  for (const properties of [
+    {}, { statusCode: 429 }, { code: 'ENOENT' }, { statusCode: 500, code: 'OWN' }, { statusCode: 401, code: 'OWN', expose: false },
+    { status: 401, code: 'invalid_api_key', headers: {} }, { status: 404, code: 'ERR_BAD_REQUEST', response: {} },
+    { statusCode: 404, code: 'MCP_TOOL_NOT_FOUND' }, { expose: true, code: 'MCP_TOOL_FAILED' }
+  ]) {
+    const err = await make(async () => { throw thrown(properties) }).ask(call()).catch((err: unknown) => err as Error)
+    t.match(err, { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'a text' } }, JSON.stringify(properties))
   }
 })
 

@@ -57,6 +57,7 @@ test('a blocking interpreter module runs in a thread', async t => {
 
   await t.test('its errors have the same codes as on the main thread', async t => {
     await t.rejects(vac.ask({ question: 'fail' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'failed inside the thread' } })
+    await t.rejects(vac.ask({ question: 'refuse' }), { code: 'TOO_MANY', statusCode: 429, message: 'too many' })
     await t.rejects(vac.ask({ question: 'circular' }), { code: 'VAC_INTERPRETER_FAILED', cause: { message: 'its own cause' } })
     await t.rejects(vac.ask({ question: 'number' }), { code: 'VAC_INVALID_RESULT' })
     await t.rejects(vac.ask({ question: 'exit' }), { code: 'VAC_INTERPRETER_FAILED' })

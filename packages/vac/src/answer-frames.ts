@@ -14,11 +14,12 @@ export interface Frames {
 
 const DONE = eventText({ data: '[DONE]' })
 
-/** `{chunk}` events as text comes, the result object, then `[DONE]`; a failure is an `error` event. */
+/** `{chunk}` events as text comes, `progress` events, the result object, `[DONE]`; a failure is an `error` event. */
 export const eventFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
-    return isAnswer(chunk) ? eventText({ data: chunk }) : ''
+    // a named event does not reach the onmessage handler of clients that expect chunks
+    return eventText(isAnswer(chunk) ? { data: chunk } : { event: 'progress', data: chunk })
   },
   end: DONE,
   failure: failure => eventText({ event: 'error', data: failure }) + DONE
@@ -28,13 +29,13 @@ export const eventFrames: Frames = {
 export const lineFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}}\n`
-    return isAnswer(chunk) ? `${JSON.stringify(chunk)}\n` : ''
+    return `${JSON.stringify(chunk)}\n`
   },
   end: '',
   failure: failure => `${JSON.stringify(failure)}\n`
 }
 
-/** The text as it comes, then the result object on a separate line; a failure takes its place. */
+/** The text as it comes, without progress, then the result object on a separate line; a failure takes its place. */
 export function textFrames (streamOnly: boolean): Frames {
   return {
     chunk: chunk => {

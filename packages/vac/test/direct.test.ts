@@ -213,3 +213,28 @@ test('a caller without a principal or without an owner is refused', async t => {
     t.strictSame(asked, [])
   }
 })
+
+test('an interpreter refuses its caller with a status and a text, in the format of each route', async t => {
+  const app = await makeApp(async function * (question) {
+    if (question === 'late') yield 'begun'
+    throw Object.assign(new Error('too many orders today'), { statusCode: 429, code: 'TOO_MANY' })
+  })
+  t.teardown(() => app.close())
+  const ask = async (url: string, payload: object, headers: Record<string, string> = {}) => await app.inject({ method: 'POST', url, payload, headers })
+  const chat = { model: 'docs', messages: [{ role: 'user', content: 'hello' }] }
+  for (const url of ['/vac/docs', '/vac/streaming/docs', '/vac/streaming/docs/sse']) {
+    const response = await ask(url, { user_input: 'hello' })
+    t.equal(response.statusCode, 429, url)
+    t.match(response.json(), { error: { code: 'TOO_MANY', message: 'too many orders today' } }, url)
+  }
+  for (const stream of [false, true]) {
+    const response = await ask('/openai/v1/chat/completions', { ...chat, stream })
+    t.equal(response.statusCode, 429)
+    t.strictSame(response.json(), { error: { message: 'too many orders today', type: 'rate_limit_error', param: null, code: 'too_many' } })
+  }
+  for (const accept of ['text/plain', 'text/event-stream', 'application/x-ndjson']) {
+    const { statusCode, body } = await ask('/vac/streaming/docs', { user_input: 'late' }, { accept })
+    t.equal(statusCode, 200)
+    t.match(body, /"code":"TOO_MANY","message":"too many orders today"/, accept)
+  }
+})

@@ -50,6 +50,18 @@ test('chunks reach the client as the interpreter yields them', async t => {
   }
 })
 
+test('progress reaches readers of events and of lines, and no other reader', async t => {
+  const app = await makeApp(async function * () { yield { progress: 0.5, message: 'half' }; yield 'text' })
+  t.teardown(() => app.close())
+  const ask = async (accept: string) => (await app.inject({ method: 'POST', url: '/vac/streaming/docs', payload: { user_input: 'x' }, headers: { accept } })).body
+  const answer = '{"answer":"text","source_documents":[]}'
+  t.equal(await ask('text/event-stream'), `event: progress\ndata: {"progress":0.5,"message":"half"}\n\ndata: {"chunk":"text"}\n\ndata: ${answer}\n\ndata: [DONE]\n\n`)
+  t.equal(await ask('application/x-ndjson'), `{"progress":0.5,"message":"half"}\n{"chunk":"text"}\n${answer}\n`)
+  t.equal(await ask('text/plain'), `text\n${answer}\n`)
+  const chat = { model: 'docs', stream: true, messages: [{ role: 'user', content: 'x' }] }
+  t.notMatch((await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: chat })).body, /progress|half/)
+})
+
 test('a client that disconnects aborts the interpreter at once, on every route', async t => {
   for (const [path, headers] of [
     ...FORMS.map(accept => ['/vac/streaming/docs', { accept }] as const), ['/vac/docs', {}] as const, ['/openai/v1/chat/completions/docs', {}] as const

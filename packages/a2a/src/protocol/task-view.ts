@@ -73,12 +73,19 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
   }
 }
 
-/** The state with the message that explains it: the question, the reason, or an answer that is only a message. */
+/**
+ * The state with the message that explains it: the question, the reason, the progress, or an answer that is only a
+ * message.
+ */
 export function viewStatus (task: TaskRecord): StatusView {
-  const { id, state, statusAt: at, error, messages, artifacts } = task
+  const { id, state, statusAt: at, error, messages, artifacts, progressMessage, seq } = task
   if (error !== null && isTerminal(state)) {
     const parts = [{ type: 'text' as const, text: error.message }]
     return { state, at, message: { id: `${id}-status`, role: 'agent', parts, metadata: { code: error.code } } }
+  }
+  if (progressMessage !== undefined) {
+    const parts = [{ type: 'text' as const, text: progressMessage }]
+    return { state, at, message: { id: `${id}-progress-${seq}`, role: 'agent', parts } }
   }
   const last = messages.at(-1)
   const explains = last?.role === 'agent' && (isWaiting(state) || (state === 'completed' && artifacts.length === 0))
