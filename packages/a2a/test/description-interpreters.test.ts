@@ -50,7 +50,7 @@ test('an interpreter that fails in any way fails its task, and the reason stays 
     'throws after the first chunk': async function * () { yield 'begun'; throw new Error('SECRET') },
     'throws an error of the task engine': async function * () { yield 'begun'; throw Object.assign(new Error('SECRET'), { code: 'TASK_FENCED' }) },
     'throws an error that names a VAC': () => { throw Object.assign(new Error('SECRET'), { code: 'VAC_TIMEOUT' }) },
-    'has a status': () => { throw Object.assign(new Error('SECRET'), { statusCode: 400, code: 'X' }) }
+    'has a status': () => { throw Object.assign(new Error('SECRET'), { statusCode: 500, code: 'X' }) }
   }
   const wrong: Record<string, Interpreter> = {
     'returns nothing': () => undefined,
