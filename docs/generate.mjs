@@ -10,6 +10,7 @@ import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-proto
 import { transitions } from '@polyvac/tasks'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
+import { BUDGETS } from '../scripts/packed/sizes.mjs'
 import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
@@ -42,12 +43,25 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   decisions: decisionsTable,
+  'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
+    [`\`${name}\``, String(packages), String(megabytes), measured])),
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
+  'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/host/templates/model/interpreter.mjs'),
+  'template: vac_config.yaml': () => fileBlock('yaml serve', 'apps/host/templates/model/vac_config.yaml'),
   help: () => `\`\`\`text\n${execFileSync(process.execPath, [fileURLToPath(new URL('apps/host/dist/cli.js', root)), '--help'], { encoding: 'utf8' }).trimEnd()}\n\`\`\``,
-  routes: routesTable
+  'routes: host': () => routesTable('host'),
+  'routes: vac': () => routesTable('vac', 'openai'),
+  'routes: a2a': () => routesTable('a2a'),
+  'routes: mcp-server': () => routesTable('mcp-server'),
+  'routes: mcp-gateway': () => routesTable('mcp-gateway')
+}
+
+/** A file as a block of code. */
+function fileBlock (info, path) {
+  return `\`\`\`${info}\n${read(path).trimEnd()}\n\`\`\``
 }
 
 /** A TypeBox object as a table: key, type, meaning. */
@@ -178,13 +192,32 @@ function shown (value, unit) {
   return `${value.toLocaleString('en')}${unit === '' ? '' : ` ${unit}`}`
 }
 
-async function routesTable () {
-  const app = await createHost({ vacs: ['docs'], stream_interpreter: 'echo', enable_a2a_agent: true, tasks: { store: 'memory' }, server: { logger: false } })
+/** The routes of one plugin, by the first tag of each. */
+async function routesTable (...tags) {
+  hostPaths ??= pathsOfHost()
+  const routes = Object.entries(await hostPaths).flatMap(([path, methods]) => Object.entries(methods)
+    .filter(([, { tags: [tag] = [] }]) => tags.includes(tag))
+    .map(([method, { summary }]) => [`${method.toUpperCase()} \`${path.replace(/\{(\w+)\}/g, '<$1>')}\``, sentence(summary)]))
+  if (routes.length === 0) throw new Error(`no route has the tag ${tags.join(' or ')}`)
+  return table(['Route', 'What it does'], routes)
+}
+
+/** The paths of a host with every plugin. */
+async function pathsOfHost () {
+  const app = await createHost({
+    vacs: ['docs'],
+    stream_interpreter: 'echo',
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    protectedResource: { authorizationServers: ['https://auth.example'] },
+    mcp_servers: { none: { url: 'http://127.0.0.1:9/mcp' } },
+    tasks: { store: 'memory' },
+    server: { logger: false }
+  })
   await app.ready()
   const { paths } = openApiOf(app)
   await app.close()
-  return table(['Route', 'What it does'], Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { summary }]) => [`${method.toUpperCase()} \`${path.replace(/\{(\w+)\}/g, '<$1>')}\``, sentence(summary)])))
+  return paths
 }
 
 const lower = text => text.charAt(0).toLowerCase() + text.slice(1)
@@ -209,12 +242,13 @@ function filled (text, file) {
   return out
 }
 
+let hostPaths
 const made = new Map()
 for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'README.md', 'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
+  'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
 ]
 let stale = 0
 for (const page of pages) {

@@ -1,12 +1,12 @@
 // `npm run conformance`: the public MCP conformance suites against the fixture of packages/mcp-server, which is this
-// plugin with the tools that the suites call by name, and against a gateway in front of that fixture. Ends with a line
-// per run and `conformance: N passed, N failed`. `--direct` and `--gateway` run one of the two; with a folder as
-// argument, the suites are kept there.
+// plugin with the tools that the suites call by name, and against a gateway in front of that fixture; then the client
+// scenarios with a gateway as the client. Ends with a line per run and `conformance: N passed, N failed`. `--direct`,
+// `--gateway` and `--client` run one of the three; with a folder as argument, the suites are kept there.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -21,8 +21,17 @@ const RUNS = [
 ]
 const LONGEST_RUN_MS = 180_000
 
+/** The suite that has the client scenarios, and those that a gateway can take part in: the others sign a person in. */
+const CLIENT_SUITE = '0.2.0-alpha.12'
+const CLIENT_SCENARIOS = [
+  'initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry', 'request-metadata', 'sep-2322-client-request-state',
+  'http-standard-headers', 'http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref', 'json-schema-2020-12-preservation',
+  'auth/client-credentials-basic'
+]
+
 const given = process.argv.slice(2)
-const servers = given.includes('--gateway') ? ['gateway.mjs'] : given.includes('--direct') ? ['server.mjs'] : ['server.mjs', 'gateway.mjs']
+const wants = part => given.includes(part) || !['--direct', '--gateway', '--client'].some(other => given.includes(other))
+const servers = [...wants('--direct') ? ['server.mjs'] : [], ...wants('--gateway') ? ['gateway.mjs'] : []]
 const kept = given.find(argument => !argument.startsWith('--'))
 const folder = kept === undefined ? await mkdtemp(join(tmpdir(), 'polyvac-conformance-')) : resolve(kept)
 const totals = { passed: 0, failed: 0 }
@@ -30,6 +39,7 @@ try {
   const suites = new Map()
   for (const { version } of RUNS) if (!suites.has(version)) suites.set(version, await install(version))
   for (const server of servers) await against(server, suites)
+  if (wants('--client')) await asClient(suites.get(CLIENT_SUITE))
 } finally {
   if (kept === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
@@ -50,7 +60,7 @@ async function install (version) {
 }
 
 async function against (server, suites) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`../packages/mcp-server/test/conformance-fixture/${server}`, import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [fixture(server)], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const [url] = await once(createInterface({ input: child.stdout }), 'line')
     for (const { version, arguments: words, title } of RUNS) {
@@ -68,9 +78,31 @@ async function against (server, suites) {
   }
 }
 
-async function checksIn (out) {
+/** Runs each client scenario against a server of the suite. */
+async function asClient (suite) {
   const checks = []
-  for (const scenario of await readdir(out)) {
+  for (const scenario of CLIENT_SCENARIOS) {
+    const out = await mkdtemp(join(folder, 'out-'))
+    try {
+      await run(process.execPath, [suite, 'client', '--command', `"${process.execPath}" "${fixture('client.mjs')}"`, '--scenario', scenario, '-o', out], { timeout: LONGEST_RUN_MS })
+    } catch {
+      // as above
+    }
+    const [found] = (await readdir(out, { recursive: true })).filter(name => name.endsWith('checks.json'))
+    const inScenario = await checksIn(out, [found === undefined ? scenario : dirname(found)])
+    checks.push(...inScenario.map(check => ({ ...check, scenario })))
+    await rm(out, { recursive: true, force: true })
+  }
+  report(`as a client, ${CLIENT_SUITE}`, checks)
+}
+
+function fixture (name) {
+  return fileURLToPath(new URL(`../packages/mcp-server/test/conformance-fixture/${name}`, import.meta.url))
+}
+
+async function checksIn (out, scenarios) {
+  const checks = []
+  for (const scenario of scenarios ?? await readdir(out)) {
     try {
       for (const check of JSON.parse(await readFile(join(out, scenario, 'checks.json'), 'utf8'))) checks.push({ ...check, scenario })
     } catch (err) {

@@ -1,6 +1,6 @@
 // Tests what users install: packs every package, then installs and uses the tarballs in temporary folders outside the
 // workspace, where no file of the checkout is found. Ends with a line per part and `packed: N passed, N failed`.
-// Needs a build (scripts/ready.mjs) before it.
+// Needs a build (scripts/ready.mjs) before it. Arguments are names of parts; default: all.
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,17 @@ import { consumer } from './packed/consumer.mjs'
 import { declarations } from './packed/declarations.mjs'
 import { examples } from './packed/examples.mjs'
 import { initialised } from './packed/initialised.mjs'
+import { sizes } from './packed/sizes.mjs'
 import { pack, tarballs } from './packed/tarballs.mjs'
 import { Report } from './packed/report.mjs'
 
+const names = process.argv.slice(2)
+const parts = [tarballs, consumer, sizes, declarations, examples, initialised].filter(({ name }) => names.length === 0 || names.includes(name))
 const report = new Report()
 const temporary = await realpath(await mkdtemp(join(tmpdir(), 'polyvac-packed-')))
 try {
   const packed = await pack(temporary)
-  for (const part of [tarballs, consumer, declarations, examples, initialised]) {
+  for (const part of parts) {
     await report.part(part.name, check => part(packed, temporary, check))
   }
 } catch (err) {

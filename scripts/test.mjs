@@ -1,4 +1,4 @@
-// The whole check of the repository: types, lint, imports, tap; ends with one line `N passed, N failed`.
+// The whole check of the repository: types, lint, imports, words, tap; ends with one line `N passed, N failed`.
 // Arguments are test files; without any, all of .taprc. With files or --grep, tap runs alone.
 //   --grep <words>  runs the tests whose name contains the words, in upper or lower case
 //   --watch         runs again after each change of a source, a test or a page, until Ctrl-C
@@ -22,7 +22,8 @@ if (files.length === 0 && grep === undefined) {
   for (const [what, ...command] of [
     ['types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
     ['lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],
-    ['imports', 'scripts/imports.mjs']
+    ['imports', 'scripts/imports.mjs'],
+    ['words', 'scripts/words.mjs']
   ]) {
     process.stdout.write(`${what} … `)
     const lines = []

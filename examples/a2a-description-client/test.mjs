@@ -24,7 +24,7 @@ try {
     'cancel again: A2A_TASK_NOT_CANCELABLE | the task is canceled already and cannot be canceled',
     'asked back: input-required | Who is the story about?',
     `answered: ${STORY.replace('Ada', 'Grace')}`,
-    'refused: the notification has no signature in x-a2a-notification-signature or authorization, so nobody can tell where it comes from',
+    'refused: the notification has no signature in x-a2a-notification-signature or authorization, so its sender is unknown',
     'webhook: submitted',
     'webhook: working',
     'webhook: completed'

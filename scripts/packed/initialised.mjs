@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { install, withInstallScript } from './project.mjs'
-import { run, start } from './run.mjs'
+import { install, installUnchanged, withInstallScript } from './project.mjs'
+import { root, run, start } from './run.mjs'
 import { ask, stop, urlOf } from './service.mjs'
 
 /** Longest time in ms for a service without answers in progress to exit. */
 const STOP_MS = 2_000
 
-/** The files of `polyvac init` install, start, answer and stop; only the source of the packages is changed. */
+/** The files of `polyvac init`, from tarballs and from a clone, install unchanged, start, answer and stop. */
 export async function initialised (packed, temporary, check) {
   const folder = join(temporary, 'service')
   const tool = join(temporary, 'tool')
@@ -22,11 +22,11 @@ export async function initialised (packed, temporary, check) {
     assert.deepEqual((await withInstallScript(tool)).filter(name => name !== 'better-sqlite3'), []))
   await check('polyvac init fills an empty folder', async () => {
     await run(process.execPath, [cli(tool), 'init', folder])
-    for (const name of ['vac_config.yaml', 'interpreter.mjs', 'package.json', 'README.md', 'Dockerfile', join('docs', 'welcome.md')]) {
+    for (const name of ['vac_config.yaml', 'interpreter.mjs', 'package.json', 'README.md', 'Dockerfile', '.dockerignore', join('docs', 'welcome.md')]) {
       assert.ok(existsSync(join(folder, name)), `${name} is missing`)
     }
   })
-  await check('its npm install works', () => install(folder, packed))
+  await check('its npm install works unchanged, with the tarballs that the host came from', () => installUnchanged(folder))
   await check('editors find the schema that vac_config.yaml names', async () => {
     const [, schema] = /\$schema=(\S+)/.exec(await readFile(join(folder, 'vac_config.yaml'), 'utf8'))
     JSON.parse(await readFile(join(folder, schema), 'utf8'))
@@ -49,6 +49,14 @@ export async function initialised (packed, temporary, check) {
     await writeFile(config, text.replace(/ {2}# assistant:[^]*/, lines => lines.replace(/^ {2}# /gm, '  ')))
     await run(process.execPath, [cli(folder), 'check'], { cwd: folder })
     assert.match(await run(process.execPath, [cli(folder), 'ask', 'assistant', 'Is it on?'], { cwd: folder }), /Is it on\?/)
+  })
+
+  const agent = join(temporary, 'agent')
+  await check('polyvac init --template model of a clone installs unchanged, and lists its tools', async () => {
+    await run(process.execPath, [join(root, 'apps', 'host', 'dist', 'cli.js'), 'init', '--template', 'model', agent])
+    await installUnchanged(agent)
+    await run(process.execPath, [cli(agent), 'check'], { cwd: agent })
+    assert.match(await run('npm', ['run', '--silent', 'tools'], { cwd: agent }), /files read_text_file/)
   })
 }
 

@@ -28,6 +28,11 @@ export async function install (folder, packed) {
   const file = join(folder, 'package.json')
   const manifest = JSON.parse(await readFile(file, 'utf8'))
   await writeFile(file, JSON.stringify(withTarballs(manifest, packed), null, 2))
+  await installUnchanged(folder)
+}
+
+/** Installs a folder's package.json without install scripts. */
+export async function installUnchanged (folder) {
   await npm(['install', '--ignore-scripts'], folder)
   await addSqliteDriver(folder)
 }

@@ -1,3 +1,5 @@
+import { nearest } from '@polyvac/core/plugin'
+import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
@@ -5,6 +7,12 @@ export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'too
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
 const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
+
+/** Commands that take the command of an MCP server after `--`. */
+const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
+
+export const TEMPLATES = ['default', 'model'] as const
+export type Template = typeof TEMPLATES[number]
 export type Command = typeof COMMANDS[number]
 
 /** The command line, with the defaults of the environment. */
@@ -15,6 +23,10 @@ export interface Arguments {
   /** The folder or configuration file named by position. */
   readonly target: string | undefined
   readonly config: string | undefined
+  /** The command after `--`, which starts the one MCP server to serve. */
+  readonly serverCommand: readonly string[] | undefined
+  /** What `init` copies. */
+  readonly template: Template
   readonly port: number
   readonly host: string
   readonly publicUrl: string | undefined
@@ -29,6 +41,7 @@ export interface Arguments {
 
 const OPTIONS = {
   config: { type: 'string', short: 'c' },
+  template: { type: 'string', short: 't' },
   port: { type: 'string', short: 'p' },
   host: { type: 'string' },
   'public-url': { type: 'string' },
@@ -48,7 +61,10 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API, A2A and MCP
 
-  polyvac [start] [folder | config]     serve a folder of documents, or the VACs of a configuration file
+  polyvac [start] [folder | config]     serve a folder of documents, the VACs of a configuration file, or the MCP servers
+                                        of an MCP client's configuration file
+  polyvac [start] -- command [argument…]
+                                        serve the tools of the MCP server that this command starts
   polyvac mcp [folder | config]         the same agents as an MCP server on standard input and output, for desktop clients
   polyvac ask [folder | config] [vac] "question"
                                         ask once, without a server
@@ -59,8 +75,10 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac check [folder | config]       read the configuration and print all problems
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
+  polyvac help                          print this text
 
   -c, --config file           configuration file (default: vac_config.yaml, then config/vac_config.yaml)
+  -t, --template name         with init: ${TEMPLATES.join(', ')} (a language model with tools)
   -p, --port number           port, 0 for a free one (default: PORT, then ${DEFAULTS.port})
       --host address          address to bind (default: HOST, then ${DEFAULTS.host})
       --public-url url        address under which callers reach the service (default: PUBLIC_URL)
@@ -73,25 +91,34 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
 
 /** @throws USAGE naming the invalid argument */
 export function readArguments (argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Arguments {
-  const { values, positionals } = parse(argv)
-  const named = (COMMANDS as readonly string[]).includes(positionals[0] ?? '')
-  const command = named ? positionals[0] as Command : 'start'
+  const end = argv.indexOf('--')
+  const serverCommand = end === -1 ? undefined : argv.slice(end + 1)
+  const { values, positionals } = parse(end === -1 ? argv : argv.slice(0, end))
+  const [first = ''] = positionals
+  const named = (COMMANDS as readonly string[]).includes(first)
+  if (!named && first !== '' && first !== 'help') refuseTypingError(first)
+  const command = named ? first as Command : 'start'
   const rest = named ? positionals.slice(1) : positionals
   const { [command]: maxWords = 0 } = WITH_WORDS
+  if (serverCommand !== undefined) checkServerCommand(serverCommand, command, values.config)
   // after `ask` a single word is the question, even if it looks like a path
-  const target = maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)) ? rest[0] : undefined
+  const isTarget = serverCommand === undefined && (maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)))
+  const target = isTarget ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
-  if (words.length > maxWords) throw new UsageError(`${JSON.stringify(words[maxWords])} is one word too many for polyvac ${command}`)
+  const isHelp = values.help === true || first === 'help'
+  if (words.length > maxWords && !isHelp) throw new UsageError(`${JSON.stringify(words[maxWords])} is one word too many for polyvac ${command}`)
   const { 'log-level': logLevel = env.LOG_LEVEL, 'public-url': publicUrl = env.PUBLIC_URL } = values
   if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) {
     throw new UsageError(`--log-level ${logLevel} is not one of ${LOG_LEVELS.join(', ')}`)
   }
   if (publicUrl && !/^https?:\/\/./.test(publicUrl)) throw new UsageError(`--public-url ${publicUrl} is not an http(s) URL`)
   return {
-    command: values.help === true ? 'help' : values.version === true ? 'version' : command,
+    command: isHelp ? 'help' : values.version === true ? 'version' : command,
     words,
     target,
     config: values.config,
+    serverCommand,
+    template: templateOf(values.template),
     port: wholeNumber('--port', values.port ?? env.PORT, DEFAULTS.port, 65_535),
     host: values.host ?? (env.HOST === '' ? undefined : env.HOST) ?? DEFAULTS.host,
     publicUrl: publicUrl === '' ? undefined : publicUrl,
@@ -110,6 +137,26 @@ function parse (argv: readonly string[]) {
   } catch (err) {
     throw new UsageError((err as Error).message.split('. ')[0] ?? 'the arguments are invalid')
   }
+}
+
+/** @throws USAGE naming the command that a first word is close to; a word that names a file or folder is one */
+function refuseTypingError (word: string): void {
+  const near = nearest(word, [...COMMANDS, 'help'])
+  if (near !== undefined && !isPath(word) && !existsSync(word)) {
+    throw new UsageError(`${JSON.stringify(word)} is not a command, a folder or a file; did you mean \`polyvac ${near}\`?`)
+  }
+}
+
+function checkServerCommand (serverCommand: readonly string[], command: Command, config: string | undefined): void {
+  if (serverCommand.length === 0) throw new UsageError('there is no command after --; polyvac -- npx -y @modelcontextprotocol/server-everything')
+  if (!WITH_SERVER.includes(command)) throw new UsageError(`polyvac ${command} does not take the command of an MCP server after --`)
+  if (config !== undefined) throw new UsageError('--config and the command of an MCP server after -- exclude each other')
+}
+
+function templateOf (name: string = TEMPLATES[0]): Template {
+  const template = TEMPLATES.find(template => template === name)
+  if (template === undefined) throw new UsageError(`--template ${name} is not one of ${TEMPLATES.join(', ')}`)
+  return template
 }
 
 function wholeNumber (name: string, text: string | undefined, fallback: number, max: number): number {

@@ -1,32 +1,49 @@
 import type { FastifyInstance } from 'fastify'
-import { existsSync } from 'node:fs'
-import { gatewayProblems } from './gateway.js'
 import type { Config } from '@polyvac/core'
+import type { Gateway } from '@polyvac/mcp-gateway'
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { COMMAND_LINE } from './command-config.js'
+import { gatewayProblems } from './gateway.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
   const { vacs, assembly, protocols, gateway } = app.polyvac
-  const first = vacs.names[0] ?? 'docs'
+  const [first] = vacs.names
   const body = '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
-  const lines: Array<[string, string]> = [existsSync(config.file) ? ['config', config.file] : ['folder', `${config.folder}   (no configuration file)`]]
+  const lines: Array<[string, string]> = []
+  if (existsSync(config.file)) lines.push(['config', config.file])
+  else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])
   }
-  lines.push(
-    ['ask', `curl -s ${url}/vac/${first} ${body}`],
-    ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`],
-    ['openai', `${url}/openai/v1   model "${first}"`],
-    ['api', `${url}/openapi.json`]
-  )
+  if (first !== undefined) {
+    lines.push(
+      ['ask', `curl -s ${url}/vac/${first} ${body}`],
+      ['stream', `curl -sN ${url}/vac/streaming/${first} ${body}`],
+      ['openai', `${url}/openai/v1   model "${first}"`]
+    )
+  }
+  lines.push(['api', `${url}/openapi.json`])
   if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
   if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])
   if (gateway !== undefined) {
     lines.push(['tools', `${url}/mcp/tools`])
-    const problems = new Map(gatewayProblems(gateway).map(({ server, reason }) => [server, reason]))
-    for (const name of gateway.names) lines.push(['server', `${name}  (${problems.get(name) ?? 'is ready'})`])
+    for (const line of serverStates(gateway)) lines.push(['server', line])
   }
   return `${lines.map(([label, text]) => `  ${label.padEnd(8)} ${text}`).join('\n')}\n`
+}
+
+/** The MCP servers and their states. */
+function serverStates (gateway: Gateway): string[] {
+  const problems = new Map(gatewayProblems(gateway).map(({ server, reason }) => [server, reason]))
+  return gateway.names.map(name => `${name}  (${problems.get(name) ?? 'is ready'})`)
+}
+
+/** The states again, for servers that were starting when the banner was printed. */
+export function serverLines (gateway: Gateway): string {
+  return serverStates(gateway).map(line => `  ${'server'.padEnd(8)} ${line}\n`).join('')
 }
 
 /** The indexed documents of each VAC. */

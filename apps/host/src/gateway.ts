@@ -1,4 +1,4 @@
-import type { CallTool, ServiceConfig } from '@polyvac/core'
+import type { ServiceConfig, ToolAccess } from '@polyvac/core'
 import type { Gateway, McpServerConfig } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from './host-options.js'
@@ -24,14 +24,19 @@ export function serversOf (servers: ServiceConfig['mcp_servers']): readonly McpS
   return servers ?? []
 }
 
-/** `extra.callTool` of interpreters. MCP servers start with the service, or at the first call where nothing listens. */
-export function toolCaller (gateway: Gateway | undefined): CallTool | undefined {
-  return gateway === undefined
-    ? undefined
-    : async (server, tool, args, options) => {
+/** The MCP tools of interpreters. Servers start with the service, or at the first use where nothing listens. */
+export function toolAccess (gateway: Gateway | undefined): ToolAccess {
+  if (gateway === undefined) return {}
+  return {
+    async callTool (server, tool, args, options) {
       gateway.start()
       return await gateway.call(server, tool, args, options)
+    },
+    async listTools () {
+      gateway.start()
+      return await gateway.listTools()
     }
+  }
 }
 
 const STATES = { starting: 'is starting', ready: 'is ready', waiting: 'waits for its next start', failed: 'has failed', stopped: 'is stopped' } as const

@@ -2,17 +2,21 @@ import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BUILT_IN } from './host-options.js'
+import { commandConfig } from './command-config.js'
 import type { Arguments } from './arguments.js'
 
 const FILE_NAMES = ['vac_config.yaml', 'vac_config.yml', 'vac_config.json', 'config/vac_config.yaml']
 
 /**
- * Finds and reads the configuration: `--config`; a file named by position; the file of a named folder, or, where it has
- * none, that folder as the documents of one VAC; otherwise `VAC_CONFIG_FOLDER`, or the working directory. It first
- * loads a `.env` beside the file, which does not overwrite variables that are set.
+ * Finds and reads the configuration: the command of an MCP server after `--`; `--config`; a file named by position; the
+ * file of a named folder, or, where it has none, that folder as the documents of one VAC; otherwise
+ * `VAC_CONFIG_FOLDER`, or the working directory. It first loads a `.env` beside the file, which does not overwrite
+ * variables that are set.
  * @throws CONFIG_INVALID
  */
-export async function loadConfig ({ config, target }: Pick<Arguments, 'config' | 'target'>, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+export async function loadConfig ({ config, target, serverCommand }: Pick<Arguments, 'config' | 'target'> & Partial<Arguments>,
+  env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  if (serverCommand !== undefined) return commandConfig(serverCommand)
   if (config !== undefined) return await read(resolve(config), env)
   if (target !== undefined) {
     const path = resolve(target)

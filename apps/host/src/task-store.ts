@@ -32,6 +32,8 @@ export async function openTasks (tasks: NonNullable<ServiceConfig['tasks']>, fol
     if (store === 'memory') log.info('tasks are kept in memory and end with this process; the option `tasks` names a file')
     return { store: opened, ttlMs, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
   } catch (err) {
+    // another file would not help
+    if ((err as NodeJS.ErrnoException).code === 'SQLITE_DRIVER_MISSING') throw err
     throw Object.assign(new TasksUnavailableError(file, (err as Error).message), { cause: err })
   }
 }

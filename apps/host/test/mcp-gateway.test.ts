@@ -27,9 +27,10 @@ async function host (t: Test, options: HostOptions) {
 test('mcp_servers offers the tools of the configured servers, and interpreters call them', async t => {
   const app = await host(t, {
     mcp_servers: [published('everything')],
-    async * stream_interpreter (question, name, history, { callTool }) {
-      const result = await callTool!('everything', 'echo', { message: question }) as { content: Array<{ text: string }> }
-      yield result.content[0]!.text
+    async * stream_interpreter (question, name, history, { callTool, listTools }) {
+      const echo = (await listTools!()).find(({ name }) => name === 'echo')!
+      const { content } = await callTool!(echo.server, echo.name, { message: question })
+      for (const block of content) if (block.type === 'text') yield block.text
     }
   })
   t.strictSame(app.polyvac.protocols, ['@polyvac/mcp-gateway'])

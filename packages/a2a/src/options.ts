@@ -7,6 +7,9 @@ import type { AgentExtension } from './protocol/extensions.js'
 import { PUSH_TIMEOUT_MS } from './push/deliver.js'
 import type { SigningKeys } from './push/signing-keys.js'
 
+type Card = Record<string, unknown>
+type ExtendCard = (card: Card, principal: Principal) => Card | undefined
+
 export interface A2aOptions {
   /** The VACs that answer. */
   readonly vacs: Vacs
@@ -60,8 +63,7 @@ export interface A2aOptions {
    * Makes the card of an authenticated caller from the public one; undefined: there is none for this caller. Needs
    * `authenticate`.
    */
-  readonly extendedCard?:
-    ((card: Record<string, unknown>, principal: Principal) => Record<string, unknown> | undefined) | undefined
+  readonly extendedCard?: ExtendCard | undefined
   /**
    * Whether the root of the scope takes JSON-RPC too: clients of A2A 0.2 send it to the card's `url`. Default: only
    * under a prefix, since the root of a host may be taken.

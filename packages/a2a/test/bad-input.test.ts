@@ -32,7 +32,7 @@ async function prepared (t: Parameters<typeof serve>[0]): Promise<Served & { tas
   }
 }
 
-test('a body that is no JSON-RPC 2.0 request is refused by every method, and makes no task', async t => {
+test('a body that is not a JSON-RPC 2.0 request is refused by every method, and makes no task', async t => {
   const { raw, listed } = await prepared(t)
   const before = await listed()
   const nested = '['.repeat(400_000) + ']'.repeat(400_000)
@@ -154,7 +154,7 @@ test('params that do not fit a method are refused by their path, and change noth
   t.strictSame((await rpc('tasks/pushNotification/get', { taskId })).body.error?.code, -32001)
 })
 
-test('an id that nobody gave is unknown, however it is written', async t => {
+test('an id that no task has is unknown, however it is written', async t => {
   const { rpc, taskId } = await prepared(t)
   for (const odd of [
     randomUUID(), taskId.toUpperCase(), ` ${taskId}`, `${taskId} `, `${taskId}\0`, `${taskId}%00`, `${taskId}/`, `../${taskId}`, "' OR 1=1 --", '%', '_'.repeat(36), '*', '0', '__proto__', 'constructor', '\ud800', '💥', 'ﬀ'.repeat(100), 'x'.repeat(256)
@@ -183,7 +183,7 @@ test('an Idempotency-Key or Last-Event-ID that is none makes no task', async t =
   t.equal(fresh.at(-1)?.data.state, 'completed')
 })
 
-test('a store that takes no more, or is closed, is told as such, and when to try again', async t => {
+test('a store that is full or closed is named as the reason, with the time to try again', async t => {
   const full = await serve(t, () => ({ input_required: 'What?' }), { store: { maxTasks: 2 } })
   for (let n = 0; n < 2; n++) await full.task('tasks/send', fine)
   for (const method of ['tasks/send', 'tasks/sendSubscribe'] as const) {

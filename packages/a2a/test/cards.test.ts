@@ -85,14 +85,14 @@ test('every VAC has a card, whose interfaces name it as their tenant', async t =
   t.equal((await hidden.app.inject(`/a2a/vacs/docs${PATH}`)).statusCode, 404)
 })
 
-test('an answer without a card tells caches by what it differs, too', async t => {
+test('an answer without a card has Vary for caches, too', async t => {
   const { app } = await agent(t)
   for (const [url, version, statusCode] of [[PATH, '7.0', 400], [`/a2a/vacs/nope${PATH}`, '1.0', 404]] as const) {
     t.match(await app.inject({ url, headers: { 'a2a-version': version } }), { statusCode, headers: { vary: 'A2A-Version' } }, url)
   }
 })
 
-test('a card lists the HTTP binding where the name of the VAC is no path of it', async t => {
+test('a card lists the HTTP binding where the name of the VAC is not a path of it', async t => {
   const names = ['docs', 'tasks', 'extendedAgentCard', 'message']
   const { app } = await serve(t, steered, { vacs: { vacs: names } })
   const headers = { 'a2a-version': '1.0' }
@@ -114,7 +114,7 @@ test('an extended card is for callers who say who they are', async t => {
   t.match((await served.app.inject(PATH)).json(), { securitySchemes: { bearer: { type: 'http', httpAuthSecurityScheme: {} } } }, 'the public card stays public')
 })
 
-test('under a prefix the root of the scope takes JSON-RPC, at the root of a host only if it is told to', async t => {
+test('under a prefix the root of the scope takes JSON-RPC, at the root of a host only with `rootRpc`', async t => {
   const call = { method: 'POST', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'x' } } } as const
   const prefixed = await agent(t, { prefix: '/agents' })
   t.match((await prefixed.app.inject({ ...call, url: '/agents' })).json(), { error: { code: -32001 } })
@@ -136,7 +136,7 @@ test('no more cards are kept than the bound', async t => {
 })
 
 test('canonical JSON is that of RFC 8785', t => {
-  // the example of its section 3.2.2 and 3.2.3, less what JSON.parse cannot tell
+  // the example of its section 3.2.2 and 3.2.3, less what JSON.parse cannot distinguish
   t.equal(canonicalJson({ numbers: [333333333.3333333, 1E30, 4.50, 2e-3, 0.000000000000000000000000001], string: '€$\u000f\nA\'B"\\\\"/', literals: [null, true, false] }),
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}')
   t.equal(canonicalJson({ '€': 1, '\r': 2, 1: 3, '😀': 4, ö: 5, b: undefined }), '{"\\r":2,"1":3,"ö":5,"€":1,"😀":4}')

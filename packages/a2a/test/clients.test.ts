@@ -1,11 +1,11 @@
 import { test, type Test } from 'tap'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
 import { Message, Role, TaskState, verifyAgentCardSignature, type StreamResponse, type Task } from '@a2a-js/sdk'
 import { A2AClient as Client02 } from 'a2a-js-0-2/client'
 import { ClientFactory as ClientFactory03 } from 'a2a-js-0-3/client'
 import type { Task as Task03 } from 'a2a-js-0-3'
 import { importJWK } from 'jose'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { SigningKeys, type A2aOptions } from '../src/index.js'
 import { listen, serve, type Served } from './fixtures/app.js'
@@ -69,15 +69,16 @@ for (const [binding, Transport] of [['JSON-RPC', JsonRpcTransportFactory], ['HTT
     t.equal(config.token, '', 'secrets are never read back')
     t.match(await client.getTaskPushNotificationConfig({ tenant: '', taskId: begun.id, id: config.id }), { id: config.id, url: hook.url })
     t.equal((await client.listTaskPushNotificationConfig({ tenant: '', taskId: begun.id, pageSize: 0, pageToken: '' })).configs.length, 1)
+    const readers = served.readers()
     const followed = all(client.resubscribeTask({ tenant: '', id: begun.id }))
-    await delay(30)
+    await until(() => served.readers() > readers, 'the subscriber reads the events')
     const canceled = await client.cancelTask({ tenant: '', id: begun.id, metadata: undefined })
     t.equal(canceled.status?.state, TaskState.TASK_STATE_CANCELED)
     const seen = await followed
     t.equal(told(seen[0] as StreamResponse), 'task', 'a subscriber gets the task as it stands first')
     const end = seen.at(-1)?.payload
     t.equal(end?.$case === 'statusUpdate' ? end.value.status?.state : undefined, TaskState.TASK_STATE_CANCELED)
-    while (hook.received.length === 0 || !hook.received.some(({ body }) => body.includes('TASK_STATE_CANCELED'))) await delay(10)
+    await until(() => hook.received.some(({ body }) => body.includes('TASK_STATE_CANCELED')), 'the webhook has the cancel')
     t.match(hook.received.at(-1)?.headers, { 'content-type': 'application/a2a+json', authorization: 'Bearer SECRET', 'x-a2a-notification-token': 'HUSH' })
     await client.deleteTaskPushNotificationConfig({ tenant: '', taskId: begun.id, id: config.id })
     await t.rejects(client.getTaskPushNotificationConfig({ tenant: '', taskId: begun.id, id: config.id }), /push notification config/)
@@ -92,6 +93,13 @@ for (const [binding, Transport] of [['JSON-RPC', JsonRpcTransportFactory], ['HTT
     t.match(await served.task('tasks/get', { taskId: sent.id }), { state: 'completed' }, 'the other dialect sees the same tasks')
   })
 }
+
+test('client 0.3.14 gets the error of a stream that does not begin', async t => {
+  const { base } = await agent(t)
+  const client = await new ClientFactory03().createFromUrl(base)
+  await t.rejects(all(client.resubscribeTask({ id: 'none' })), { message: /there is no task of this id/ })
+  await t.rejects(all(client.sendMessageStream({ message: { ...message03('echo'), parts: [] } as never })), { message: /message\.parts/ })
+})
 
 test('client 0.3.14: send, stream, get, cancel, resubscribe and push', async t => {
   const { base, hook, served } = await agent(t)
@@ -111,13 +119,14 @@ test('client 0.3.14: send, stream, get, cancel, resubscribe and push', async t =
   t.strictSame(await client.setTaskPushNotificationConfig(config), { taskId: begun.id, pushNotificationConfig: { id: 'hook', url: hook.url } })
   t.strictSame(await client.getTaskPushNotificationConfig({ id: begun.id, pushNotificationConfigId: 'hook' } as never), { taskId: begun.id, pushNotificationConfig: { id: 'hook', url: hook.url } })
   t.equal((await client.listTaskPushNotificationConfig({ id: begun.id })).length, 1)
+  const readers = served.readers()
   const followed = all(client.resubscribeTask({ id: begun.id }))
-  await delay(30)
+  await until(() => served.readers() > readers, 'the subscriber reads the events')
   t.match(await client.cancelTask({ id: begun.id }), { status: { state: 'canceled' } })
   const seen = await followed
   t.match(seen[0], { kind: 'task', id: begun.id })
   t.match(seen.at(-1), { kind: 'status-update', final: true, status: { state: 'canceled' } })
-  while (!hook.received.some(({ body }) => body.includes('canceled'))) await delay(10)
+  await until(() => hook.received.some(({ body }) => body.includes('canceled')), 'the webhook has the cancel')
   t.match(JSON.parse(hook.received.at(-1)?.body ?? '{}'), { kind: 'task', id: begun.id }, 'a config made in 0.3 gets the task as 0.3 has it')
   t.equal(hook.received.at(-1)?.headers['content-type'], 'application/json')
   await client.deleteTaskPushNotificationConfig({ id: begun.id, pushNotificationConfigId: 'hook' })
@@ -129,7 +138,7 @@ test('client 0.3.14: send, stream, get, cancel, resubscribe and push', async t =
   t.match(await served.task('tasks/get', { taskId: begun.id }), { state: 'canceled' })
 })
 
-test('client 0.2.5 sends to the root, where the card says the agent is', async t => {
+test('client 0.2.5 sends to the root, which the card names as the address of the agent', async t => {
   const { base } = await agent(t)
   const client = new Client02(base)
   const sent = await client.sendMessage({ message: message03('echo') as never })
@@ -147,16 +156,17 @@ test('a task that one client begins is read, followed and canceled by the others
   const newer = await new ClientFactory().createFromUrl(base)
   const older = await new ClientFactory03().createFromUrl(base)
   const begun = await served.task('tasks/send', { skillName: 'vac_stream_docs', input: { query: 'x' }, clientMetadata: { from: 'description' } })
-  while ((await served.task('tasks/get', { taskId: begun.taskId })).state !== 'completed') await delay(5)
+  await served.reached(begun.taskId, ['completed'])
   t.match(await newer.getTask({ tenant: '', id: begun.taskId, historyLength: undefined }), { metadata: { clientMetadata: { from: 'description' } } })
   t.match(await older.getTask({ id: begun.taskId }), { status: { state: 'completed' }, artifacts: [{ parts: [{ text: 'You said: x' }] }] })
 
   t.match(await new Client02(base).getTask({ id: begun.taskId }), { result: { status: { state: 'completed' } } })
 
   const slow = await older.sendMessage({ message: message03('slow') as never, configuration: { blocking: false } }) as Task03
+  const readers = served.readers()
   const frames = served.frames('tasks/resubscribe', { taskId: slow.id })
   const seen = all(newer.resubscribeTask({ tenant: '', id: slow.id }))
-  await delay(30)
+  await until(() => served.readers() === readers + 2, 'both subscribers read the events')
   t.match(await served.task('tasks/cancel', { taskId: slow.id }), { state: 'canceled' })
   t.equal((await frames).at(-1)?.data.state, 'canceled')
   const end = (await seen).at(-1)?.payload

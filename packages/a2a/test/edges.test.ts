@@ -1,7 +1,7 @@
 import { test, type Test } from 'tap'
 import type { HTTPMethods } from 'fastify'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { IDEMPOTENT_SEND } from '../src/protocol/extensions.js'
 import type { A2aOptions } from '../src/index.js'
@@ -23,7 +23,7 @@ function violated (field: string): object {
   return { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field, description: /./ }] }
 }
 
-test('a word after the colon that every object has is no operation', async t => {
+test('a word after the colon that every object has as a member is refused', async t => {
   const served = await agent(t)
   for (const word of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
     for (const method of ['GET', 'POST'] as const) {
@@ -68,7 +68,7 @@ test('a body of no media type at all is refused as one of a wrong type', async t
   }
 })
 
-test('bytes that are no text are no JSON', async t => {
+test('a body that is not UTF-8 is refused', async t => {
   const { app } = await agent(t)
   const payload = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: message('echo', { parts: [{ text: 'é' }] }) } }), 'latin1')
   for (const [url, told] of [['/a2a', { error: { code: -32700, message: /UTF-8/ } }], ['/a2a/v1/message:send', { error: { code: 400, message: /UTF-8/ } }]] as const) {
@@ -103,7 +103,7 @@ test('an application that takes a slash at the end of any path takes the plugin,
   }
 })
 
-test('an extended card is of a VAC that is here, and for nobody else to keep', async t => {
+test('an extended card is of a configured VAC, and no shared cache may keep it', async t => {
   const served = await agent(t, { authenticate: () => ({ owner: 'alice' }), extendedCard: card => card })
   t.match((await rpc(served, 'GetExtendedAgentCard', { tenant: 'nope' })).json(), { error: { code: -32602, data: [{}, violated('tenant')] } })
   t.match(await rest(served, 'GET', '/nope/extendedAgentCard'), { status: 400, body: { error: { details: [{}, violated('tenant')] } } })
@@ -135,7 +135,7 @@ test('what the engine refuses names the field of 1.0', async t => {
   t.match((await rpc(served, 'message/send', { message: message03('echo', { contextId: '\ud800' }) }, { version: '0.3' })).json(), { error: { code: -32602, data: { code: 'TASK_INVALID', violations: [{ field: 'message.contextId' }] } } })
 })
 
-test('a time that there is not is no filter', async t => {
+test('an invalid statusTimestampAfter is refused', async t => {
   const served = await agent(t)
   await result(served, 'SendMessage', { message: message('echo') })
   for (const statusTimestampAfter of ['2026', 'yesterday', '2026-02-30T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-01T00:00:00', '2026-01-01T00:00:00+99:00']) {
@@ -146,7 +146,7 @@ test('a time that there is not is no filter', async t => {
   }
 })
 
-test('who follows a task is told of a question that is new to it as the last thing; one that asks already is followed to its end', async t => {
+test('a stream ends with a new question of its task; of a task that asks already it goes on to the end', async t => {
   let ask = (): void => {}
   const served = await serve(t, async (question, _vac, _history, { taskId }) => {
     if (question === 'large') return { answer: `${String(taskId).length}` }
@@ -161,7 +161,7 @@ test('who follows a task is told of a question that is new to it as the last thi
   const id = await begin()
   await served.reached(id, ['working'])
   const readers = [follow('1.0', id), follow('0.3', id)]
-  await delay(50)
+  await until(() => served.readers() === 2, 'both read the events of the task')
   ask()
   const [newer, older] = await Promise.all(readers) as [Json[], Json[]]
   t.match(newer.at(-1), { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } })
@@ -170,7 +170,7 @@ test('who follows a task is told of a question that is new to it as the last thi
 
   const { seq } = await served.tasks.get('anyone', id) ?? { seq: 0 }
   const patient = [follow('1.0', id), follow('1.0', id, { 'last-event-id': String(seq) }), follow('0.3', id)]
-  await delay(50)
+  await until(() => served.readers() === 3, 'all three read the events of the task')
   await result(served, 'SendMessage', { message: message('x', { taskId: id, parts: [{ text: 'large' }] }) })
   for (const told of await Promise.all(patient)) t.match(told.at(-1)?.statusUpdate?.status ?? told.at(-1)?.status, { state: /COMPLETED|completed/ })
   t.match((await follow('0.3', id, { 'last-event-id': '1' })).filter(({ final }) => final === true), [{ status: { state: 'completed' } }], 'a question that was answered ends no replay')

@@ -5,12 +5,13 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { a2aGrpc, CLOSE_GRACE_MS, MAX_CALLS, MAX_DETAIL_BYTES, MAX_MESSAGE_CHARS, type A2aGrpc, type A2aGrpcOptions } from '../src/grpc/index.js'
 import { loadPeers } from '../src/grpc/peers.js'
 import { fromJson, toJson } from '../src/grpc/proto-json.js'
 import { serve, type ServeOptions, type Served } from './fixtures/app.js'
-import { message, result, type Json } from './fixtures/public.js'
+import { message, result, rpc, type Json } from './fixtures/public.js'
 import { receiver } from './push/receiver.js'
 
 const root = new protobuf.Root()
@@ -111,7 +112,7 @@ test('a client sends, reads, lists, streams, subscribes and cancels over gRPC, o
   t.equal(told.at(-1).statusUpdate.status.state, 'TASK_STATE_CANCELED')
 })
 
-test('files, data and metadata pass both ways as they are', async t => {
+test('files, data and metadata pass both ways unchanged', async t => {
   const { caller } = await agent(t)
   const data = { deep: [1, 'two', null, { three: true }], none: null, empty: {} }
   const parts = [{ text: 'Look' }, { data }, { raw: Buffer.from('bytes').toString('base64'), filename: 'a.txt', mediaType: 'text/plain' }]
@@ -152,7 +153,7 @@ test('errors carry the status, the reason and the fields of A2A 1.0', async t =>
   t.equal(wordy?.details.length, MAX_MESSAGE_CHARS, 'and so does the message')
 })
 
-test('bytes that are no message are the mistake of their sender', async t => {
+test('bytes that are not a message are refused with INVALID_ARGUMENT', async t => {
   const { caller, served } = await agent(t)
   const err = await new Promise<ServiceError | null>(resolve => { caller.client.makeUnaryRequest('/lf.a2a.v1.A2AService/GetTask', (bytes: Buffer) => bytes, bytes => bytes, Buffer.from([0x7f]), metadata({}), err => { resolve(err) }) })
   t.match(err, { code: status.INVALID_ARGUMENT, details: /cannot be read/ })
@@ -199,13 +200,12 @@ test('a client that leaves ends its stream and not its task', async t => {
   const call = caller.stream('SendStreamingMessage', { message: message('slow') })
   const [first] = await once(call, 'data')
   call.on('error', () => {}).cancel()
-  for (;;) {
+  await until(async () => {
     const again = caller.stream('SubscribeToTask', { id: first.task.id })
-    const outcome = await Promise.race([once(again, 'data').then(() => 'open'), once(again, 'error').then(() => 'refused')]).catch(() => 'refused')
+    const isOpen = await Promise.race([once(again, 'data').then(() => true), once(again, 'error').then(() => false)]).catch(() => false)
     again.on('error', () => {}).cancel()
-    if (outcome === 'open') break
-    await delay(5)
-  }
+    return isOpen
+  }, 'its place is free')
   t.match(await caller.call('GetTask', { id: first.task.id }), { status: { state: 'TASK_STATE_WORKING' } }, 'its place is free again, and the task goes on')
   await result(served, 'CancelTask', { id: first.task.id })
 })
@@ -213,7 +213,7 @@ test('a client that leaves ends its stream and not its task', async t => {
 test('a reader that takes nothing holds its stream up, and is cut off in the end', async t => {
   const served = await serve(t, async function * () {
     for (let made = 0; made < 400; made++) yield 'x'.repeat(16_384)
-  }, { plugin: { stallMs: 200 } })
+  }, { plugin: { stallMs: 200, maxStreams: 1 } })
   const grpc = await a2aGrpc(served.app)
   await served.app.ready()
   const session = connect(`http://127.0.0.1:${grpc.port}`)
@@ -222,7 +222,9 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   const bytes = Buffer.from(type.encode(fromJson(type, { message: message('any') })).finish())
   const call = session.request({ ':method': 'POST', ':path': '/lf.a2a.v1.A2AService/SendStreamingMessage', 'content-type': 'application/grpc', te: 'trailers', 'a2a-version': '1.0' })
   call.end(Buffer.concat([Buffer.from([0, 0, 0, bytes.length >> 8, bytes.length & 255]), bytes]))
-  await delay(1500)
+  const isFull = async (): Promise<boolean> => (await rpc(served, 'SubscribeToTask', { id: 'none' })).statusCode === 429
+  await until(isFull, 'the stream has begun')
+  await until(async () => !await isFull(), 'the reader is cut off')
   let taken = 0
   call.on('data', (piece: Buffer) => { taken += piece.length })
   const [trailers] = await once(call, 'trailers')
@@ -230,7 +232,7 @@ test('a reader that takes nothing holds its stream up, and is cut off in the end
   t.ok(taken < 3_000_000, `${taken} bytes of 6.5 million were sent before`)
 })
 
-test('open streams do not hold up `app.close()`, and tell their readers that the task goes on', async t => {
+test('open streams do not hold up `app.close()`, and report to their readers that the task goes on', async t => {
   const { caller, served } = await agent(t)
   const streams = [['SendStreamingMessage', 'slow'], ['SendStreamingMessage', 'authorize']].map(([name = '', work = '']) => caller.stream(name, { message: message(work) }))
   await Promise.all(streams.map(async call => await once(call, 'data')))
@@ -239,7 +241,7 @@ test('open streams do not hold up `app.close()`, and tell their readers that the
   for (const err of await Promise.all(ended)) t.match(err, { code: status.UNAVAILABLE, details: /read the task, or subscribe to it again/ })
 })
 
-test('a stream that has told the end of its task, a message or a question ends without an error', async t => {
+test('a stream that has sent the end of its task, a message or a question ends without an error', async t => {
   const { caller } = await agent(t)
   for (const work of ['echo', 'message', 'fail', 'reject', 'ask']) t.ok((await all(caller.stream('SendStreamingMessage', { message: message(work) }))).length > 0, work)
 })
@@ -256,7 +258,7 @@ test('`close` ends the calls there are and takes no more', async t => {
   await t.rejects(caller.call('ListTasks', {}), { code: status.UNAVAILABLE })
 })
 
-test('what is missing is told by name: the package, the plugin', async t => {
+test('a missing package or plugin is named', async t => {
   await t.rejects(loadPeers(async () => { throw new Error('not there') }), { code: 'A2A_GRPC_MISSING', message: /@grpc\/grpc-js/ })
   const { app } = await serve(t, steered)
   await a2aGrpc(app, { prefix: '/elsewhere' })

@@ -102,7 +102,7 @@ test('who is not known is refused before anything is read', async t => {
   for (const url of ['/.well-known/agent.json', '/.well-known/jwks.json']) t.equal((await served.app.inject(url)).statusCode, 200, `${url} is public`)
 })
 
-test('an authenticate that fails lets nobody in, and what it says stays in the log', async t => {
+test('an authenticate that fails refuses every caller, and its message stays in the log', async t => {
   for (const [name, failing, expected] of [
     ['throws', () => { throw new Error('SECRET') }, { status: 200, code: -32603 }],
     ['rejects', async () => { throw new Error('SECRET') }, { status: 200, code: -32603 }],
@@ -126,7 +126,7 @@ test('an authenticate that fails lets nobody in, and what it says stays in the l
   }
 })
 
-test('what the application refuses by hooks of its own is JSON-RPC as well, and keeps its headers', async t => {
+test('what a hook of the application throws is answered as JSON-RPC, and keeps its headers', async t => {
   for (const [statusCode, code, headers] of [
     [401, -32600, { 'www-authenticate': 'Digest realm="x"' }], [403, -32600, {}], [429, -32600, { 'retry-after': '30' }], [503, -32603, { 'retry-after': '60' }], [400, -32600, {}]
   ] as const) {
@@ -147,13 +147,13 @@ test('what the application refuses by hooks of its own is JSON-RPC as well, and 
   }
 })
 
-test('the interpreter is told who asks, with the scopes', async t => {
+test('the interpreter gets the caller, with the scopes', async t => {
   const served = await serve(t, (_question, _vac, _history, { principal }) => JSON.stringify(principal), { plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read'] }) } })
   const { artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
   t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read"]}' } }])
 })
 
-test('all callers are one owner where nobody is authenticated', async t => {
+test('all callers are one owner without `authenticate`', async t => {
   const served = await serve(t, (_question, _vac, _history, { principal }) => String(principal?.owner))
   const { taskId, artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }, as('alice'))
   t.match(artifacts, [{ content: { answer: 'undefined' } }], 'the interpreter is told of nobody')

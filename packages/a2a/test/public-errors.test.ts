@@ -55,7 +55,7 @@ test('every error of the protocol has its code, status and reason on both bindin
   t.strictSame(Object.keys(REASONS).filter(reason => !ROWS.some(row => row.reason === reason)), ['INVALID_AGENT_RESPONSE'])
 })
 
-test('a request that is no request has the code of JSON-RPC, and HTTP 200', async t => {
+test('an invalid JSON-RPC request is answered with the code of JSON-RPC, and HTTP 200', async t => {
   const served = await agent(t)
   const post = async (payload: string, type = 'application/json'): Promise<Json> => {
     const response = await served.app.inject({ method: 'POST', url: '/a2a', payload, headers: { ...V1, 'content-type': type } })
@@ -128,7 +128,7 @@ test('a task that has ended, or works, takes no message; a foreign one is answer
   t.match(await result(served, 'CancelTask', { id: slow.id }, as('alice')), { status: { state: 'TASK_STATE_CANCELED' } }, 'to cancel again is no error')
 })
 
-test('the version says what a method may be', async t => {
+test('the version decides which methods there are', async t => {
   const served = await agent(t)
   const code = async (version: string, method: string): Promise<number | undefined> => ((await rpc(served, method, { id: 'x' }, { version })).json() as Json).error?.code
   t.equal(await code('1.0', 'GetTask'), -32001)

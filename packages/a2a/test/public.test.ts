@@ -1,8 +1,7 @@
 import { test, type Test } from 'tap'
-import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import type { LightMyRequestResponse } from 'fastify'
-import type { TaskRecord } from '@polyvac/tasks'
 import { MAX_ARTIFACTS } from '../src/tasks/artifacts.js'
 import { MAX_EARLIER_CHARS, MAX_EARLIER_TASKS } from '../src/tasks/conversation.js'
 import { IDEMPOTENT_SEND } from '../src/protocol/extensions.js'
@@ -22,7 +21,7 @@ const reported = ({ artifacts }: Json): Json => JSON.parse(artifacts[0].parts[0]
 const send = async (served: Served, more: Json = {}, params: Json = {}): Promise<Json> => (await result(served, 'SendMessage', { message: message('report', more), ...params })).task
 const names = ({ tasks }: Json): string[] => tasks.map(({ id }: Json) => id)
 
-test('names come in camelCase and in snake_case, and what callers name themselves stays as it is', async t => {
+test('names come in camelCase and in snake_case, and what callers name themselves stays unchanged', async t => {
   const served = await agent(t)
   const task = (await result(served, 'SendMessage', {
     message: { message_id: 'a', role: 'ROLE_USER', parts: [{ data: { snake_key: 1, nested: { other_key: null } }, media_type: 'application/json' }], metadata: { work: 'report', my_key: { its_key: 1 } }, context_id: 'c', unknown_field: 1 },
@@ -118,11 +117,7 @@ test('a task waits for an authorization: its stream stays open meanwhile, whethe
     [() => rpc(served, 'message/stream', { message: message03('authorize') }, { version: '' }), 'auth-required', 'completed']
   ] as const) {
     const open = begin()
-    let waiting: TaskRecord | undefined
-    while (waiting === undefined) {
-      await delay(5)
-      waiting = (await served.tasks.list('anyone', { states: ['auth-required'] })).tasks[0]
-    }
+    const waiting = await until(async () => (await served.tasks.list('anyone', { states: ['auth-required'] })).tasks[0], 'a task asks for an authorization')
     t.equal((await served.tasks.provideInput('anyone', waiting.id, { parts: [{ type: 'text', text: 'signed in' }] })).outcome, 'accepted')
     const told = states((await open).payload)
     t.ok(told.includes(awaited))
@@ -149,7 +144,8 @@ test('a list has filters, pages and a total; artifacts only when they are asked 
   const ids: string[] = []
   for (let n = 0; n < 5; n++) {
     ids.unshift((await send(served, { contextId: n % 2 === 0 ? 'even' : 'odd' })).id)
-    await delay(2)
+    const now = Date.now()
+    await until(() => Date.now() > now, 'the next task is newer')
   }
   const { task: asked } = await result(served, 'SendMessage', { message: message('ask', { contextId: 'ask' }) })
   const seen: string[] = []
@@ -248,12 +244,12 @@ test('an answer brings at most so many artifacts, and none of another shape', as
   for (const odd of ['more', 'two', 'none', 'odd']) t.match((await sent(odd)).status, { state: 'TASK_STATE_FAILED', message: { metadata: { code: 'VAC_INVALID_RESULT' } } }, odd)
 })
 
-test('a webhook in a message is told of every event, and its secrets are never read back', async t => {
+test('a webhook in a message gets every event, and its secrets are never read back', async t => {
   const { receiver } = await import('./push/receiver.js')
   const hook = await receiver(t)
   const served = await agent(t)
   const { task } = await result(served, 'SendMessage', { message: message('echo'), configuration: { taskPushNotificationConfig: { url: hook.url, token: 'HUSH', authentication: { scheme: 'Bearer', credentials: 'SECRET' } } } })
-  while (!hook.received.some(({ body }) => body.includes('TASK_STATE_COMPLETED'))) await delay(10)
+  await until(() => hook.received.some(({ body }) => body.includes('TASK_STATE_COMPLETED')), 'the webhook has the end')
   for (const { body } of hook.received) t.equal(Object.keys(JSON.parse(body) as Json).length, 1, 'a StreamResponse has one member')
   const { configs, nextPageToken } = await result(served, 'ListTaskPushNotificationConfigs', { taskId: task.id })
   t.match([configs.length, nextPageToken], [1, ''])

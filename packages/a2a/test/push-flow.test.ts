@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { RequestListener } from 'node:http'
 import { test, type Test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { until } from '../../../test/fixtures/until.js'
 import { SigningKeys, StoredPushConfig, Task, verifyNotification } from '../src/index.js'
 import { ENDED, gate, listen, serve, type Frame, type Served, type ServeOptions } from './fixtures/app.js'
 import { receiver, type Received, type Receiver } from './push/receiver.js'
@@ -23,14 +23,14 @@ async function withReceiver (t: Test, interpreter: Interpreter, answer?: Request
   return { served, hook }
 }
 
-/** Resolves once the receiver has been told so many times. */
+/** Resolves once the receiver has got so many notifications. */
 async function told ({ received }: Receiver, count: number): Promise<void> {
-  while (received.length < count) await delay(10)
+  await until(() => received.length >= count, `${count} notifications have come`)
 }
 
-/** Resolves once the receiver has been told of an end. */
+/** Resolves once the receiver has got the end of a task. */
 async function toldEnd (hook: Receiver): Promise<void> {
-  while (!states(hook).some(state => (ENDED as readonly string[]).includes(state))) await delay(10)
+  await until(() => states(hook).some(state => (ENDED as readonly string[]).includes(state)), 'the end of the task has come')
 }
 
 const gated = (opened: Promise<void>): Interpreter => async function * () { yield 'partial '; await opened; yield 'text'; return { answer: 'partial text' } }
@@ -64,7 +64,7 @@ test('a config is set, read without its secrets, replaced, and deleted', async t
   open()
 })
 
-test('a receiver is told of every state in order, each as a task_update as of its event, and signed', async t => {
+test('a receiver gets every state in order, each as a signed task_update of its event', async t => {
   const { opened, open } = gate()
   const { served, hook } = await withReceiver(t, gated(opened))
   const base = `http://127.0.0.1:${await listen(served.app)}`
@@ -98,7 +98,7 @@ test('a receiver is told of every state in order, each as a task_update as of it
   t.match(payload(hook.received[0] as Received).data, { state: 'submitted', progress: 0, completedAt: null, messages: [{ role: 'user' }] })
 })
 
-test('a receiver that fails is tried again until it takes it, and is told the rest after it', async t => {
+test('a receiver that fails is tried again until it takes it, and gets the rest after it', async t => {
   const answers = [500, 500, 200]
   const { served, hook } = await withReceiver(t, () => 'x', (_request, response) => { response.writeHead(answers.shift() ?? 200).end() })
   await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' }, pushNotificationConfig: { url: hook.url } })
@@ -110,19 +110,19 @@ test('a receiver that fails is tried again until it takes it, and is told the re
   t.equal(new Set(hook.received.slice(0, 3).map(({ body }) => body)).size, 1, 'and says the same')
 })
 
-test('a receiver that answers 410 is told no more, and the config says so', async t => {
+test('a receiver that answers 410 gets no more, and the config names the reason', async t => {
   const { opened, open } = gate()
   const { served, hook } = await withReceiver(t, gated(opened), (_request, response) => { response.writeHead(410).end() })
   const { taskId } = await served.task('tasks/send', { ...ask, pushNotificationConfig: { url: hook.url } })
   const read = async (): Promise<StoredPushConfig> => (await served.rpc('tasks/pushNotification/get', { taskId })).body.result as StoredPushConfig
-  while ((await read()).pushNotificationConfig.disabled === undefined) await delay(10)
+  await until(async () => (await read()).pushNotificationConfig.disabled, 'the config is disabled')
   open()
   await served.reached(taskId, ['completed'])
   t.match((await read()).pushNotificationConfig.disabled, /410/)
   t.equal(hook.received.length, 1)
 })
 
-test('a config that is set once a task has ended is still told the end, and of no other event', async t => {
+test('a config that is set after its task has ended gets the end, and no other event', async t => {
   const { served, hook } = await withReceiver(t, () => 'x')
   for (const [query, state] of [['x', 'completed'], ['', 'failed']] as const) {
     hook.received.length = 0
@@ -211,7 +211,7 @@ test('keys and a public address of one\'s own are those that receivers verify by
   }
 })
 
-test('what a receiver has not had when the application ends, the next one tells it', async t => {
+test('what a receiver has not got when the application ends, the next application sends', async t => {
   const tasks = sqliteTaskStore({ path: ':memory:', claimMs: 50 })
   await tasks.open()
   t.teardown(() => tasks.close())

@@ -11,6 +11,7 @@ import { importJWK, SignJWT, UnsecuredJWT, type JWK } from 'jose'
 import { test } from 'tap'
 import { request } from 'undici'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { until } from '../../../test/fixtures/until.js'
 import { openSigningKeys, SigningKeys, verifyNotification } from '../src/index.js'
 import { AddressGuard } from '../src/push/address-guard.js'
 import { checkSecrets } from '../src/push/push-secrets.js'
@@ -127,7 +128,7 @@ test('a connection goes to an address of its one lookup, under the name of the U
   t.equal(serverName, 'secure.example')
 })
 
-test('what is no address for notifications is refused with its reason and without its secrets, and the process lives', async t => {
+test('an address that may not get notifications is refused with its reason and without its secrets, and the process lives', async t => {
   const guard = new AddressGuard({ allow: ['receiver.internal', '10.1.0.0/16', '127.0.0.1:9000', '[fd00::1]:8080', 'fd01::/16', '::1', 'BÜCHER.example'] })
   for (const [url, reason] of [
     ['https://user:hunter2@receiver.example/', /user name or password/], ['https://hunter2@receiver.example/', /user name or password/],
@@ -135,8 +136,8 @@ test('what is no address for notifications is refused with its reason and withou
     ['ftp://receiver.example/', /not https/], ['javascript:hunter2', /not https/], ['blob:https://receiver.example/hunter2', /not https/], ['http://receiver.example/', /not https/],
     ['https://receiver.example:22/', /port 22 is none of 443, 8443/], ['https://receiver.example:80/', /port 80/], ['http://127.0.0.1:9001/', /not https/],
     ['https://[fd00::1]/', /not a public address/],
-    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /no URL/], ['', /no URL/], ['//receiver.example', /no URL/],
-    [undefined, /no URL/], [{}, /no URL/], ['https://', /no URL/]
+    [`https://receiver.example/${'x'.repeat(65_536)}`, /longer than 2048/], ['receiver.example', /not a URL/], ['', /not a URL/], ['//receiver.example', /not a URL/],
+    [undefined, /not a URL/], [{}, /not a URL/], ['https://', /not a URL/]
   ] as const) {
     const error = await guard.check(url as string, never).then(() => undefined, (error: Error) => error)
     t.match(error, { ...refused, message: reason }, String(url).slice(0, 60))
@@ -184,7 +185,7 @@ test('a notification carries its id, its secrets and a signature that the receiv
   t.equal(target.received.length, 2)
 })
 
-test('a status says what becomes of a delivery', async t => {
+test('the status of the receiver decides what becomes of a delivery', async t => {
   const hits: number[] = []
   const canary = await receiver(t)
   const answers: Array<[number, Record<string, string>]> = []
@@ -232,12 +233,11 @@ test('a store gets 500, 500, 200 as one delivery in its place, and 410 as the en
   store.deliver(handler)
   store.work(async (record, { emit }) => { await emit({ message: { parts: [{ type: 'text', text: 'done' }] } } as never) })
   const read = async () => ({ hook: await store.getPush('alice', task.id, 'hook'), gone: await store.getPush('alice', task.id, 'gone'), record: await store.get('alice', task.id) })
-  let now = await read()
   const seqs = () => target.received.filter(({ url }) => url === '/hook').map(({ body }) => JSON.parse(body).seq as number)
-  for (let i = 0; i < 150 && !(now.gone?.disabled !== null && seqs().length >= 5); i++) {
-    await delay(50)
-    now = await read()
-  }
+  const now = await until(async () => {
+    const now = await read()
+    return now.gone?.disabled !== null && seqs().length >= 5 && now
+  }, 'one receiver has five deliveries, the other is disabled')
   const [first] = seqs()
   t.strictSame(seqs().slice(0, 3), [first, first, first], 'the same event until it arrives')
   t.strictSame(seqs().slice(2), [...new Set(seqs())].sort((a, b) => a - b), 'then the others in order, once each')
@@ -263,17 +263,14 @@ test('a receiver that hangs, drips or answers without end costs its own delivery
   })
   const half = await receiver(t, (request, response) => { response.write('half an answer') })
   const { handler, logged, close } = await sender(t, { allow: ['127.0.0.1'] }, { timeoutMs: 200 })
-  const started = Date.now()
   t.match(await handler(deliveryTo(hanging.url), never), { retryAt: Number })
   t.match(await handler(deliveryTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`), never), { retryAt: Number })
-  t.ok(Date.now() - started < 1_500, 'the limit holds')
   t.match(logged(), /"code":"PUSH_TIMEOUT"/)
   t.equal(await handler(deliveryTo(half.url), never), 'delivered', 'the status counts, the rest of the answer does not')
   const patient = await sender(t, { allow: ['127.0.0.1'] })
   t.equal(await patient.handler(deliveryTo(endless.url), never), 'delivered')
-  for (let i = 0; i < 100 && hanging.open() + half.open() + endless.open() > 0; i++) await delay(20)
+  await until(() => hanging.open() + half.open() + endless.open() === 0, 'the connections are gone')
   t.ok(written < 16 * 2 ** 20, `cut after ${written} bytes`)
-  t.strictSame([hanging.open(), half.open(), endless.open()], [0, 0, 0], 'the connections are gone')
 
   const stop = new AbortController()
   const stopped = handler(deliveryTo(hanging.url), stop.signal)
@@ -285,7 +282,7 @@ test('a receiver that hangs, drips or answers without end costs its own delivery
 
   const waiting = await sender(t, { allow: ['127.0.0.1'] })
   const many = Array.from({ length: 20 }, () => waiting.handler(deliveryTo(hanging.url), new AbortController().signal))
-  while (hanging.open() < 8) await delay(5)
+  await until(() => hanging.open() === 8, 'eight connections are open')
   await delay(50)
   t.equal(hanging.open(), 8, 'no host gets more than 8 connections')
   await Promise.all([waiting.close(), waiting.close()])

@@ -9,12 +9,18 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { until } from '../../../test/fixtures/until.js'
 import { a2aPlugin, type Task } from '../src/index.js'
-import { deltas, ENDED, follow, gate, open, readFrames, serve, type Frame } from './fixtures/app.js'
+import { deltas, ENDED, follow, gate, open, readFrames, serve, type Frame, type Served } from './fixtures/app.js'
 
 const ask = { skillName: 'vac_stream_docs', input: { query: 'x' } }
 const from = (id: number): Record<string, string> => ({ 'last-event-id': String(id) })
 const agentText = ({ messages }: Task): string => messages.filter(({ role }) => role === 'agent').map(({ parts }) => parts.map(({ text }) => text).join('')).join('')
+
+async function hasNoConnection ({ app: { server } }: Served): Promise<void> {
+  const isIdle = (): Promise<boolean> => new Promise(resolve => { server.getConnections((_err, count) => { resolve(count === 0) }) })
+  await until(isIdle, 'no connection is open')
+}
 
 /** Words, one by one, at a pace that leaves time to read some before the last is made. */
 const words = Array.from({ length: 120 }, (_, i) => `word ${i} `)
@@ -34,10 +40,10 @@ test('a client that leaves does not stop its task, be it followed or waited for'
   const { taskId } = await stream.first(({ data }) => data.delta === 'begun')
   stream.request.destroy()
   const sent = await open(served, 'tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
-  while (seen.started < 2) await delay(5)
+  await until(() => seen.started === 2, 'both interpreters have started')
   sent.request.destroy()
   await Promise.all([stream.ended, t.rejects(sent.response)])
-  while (await new Promise(resolve => { served.app.server.getConnections((_err, count) => { resolve(count > 0) }) })) await delay(5)
+  await hasNoConnection(served)
   release()
   t.match(await served.reached(taskId, ENDED), { state: 'completed', artifacts: [{ content: { final_answer: 'done' } }] })
   const { tasks } = (await served.rpc('tasks/list', {})).body.result as { tasks: Task[] }
@@ -71,10 +77,17 @@ test('a stream that is cut again and again goes on where it was, and lacks and d
 })
 
 test('twenty subscribers, whenever they come, see the same', async t => {
-  const served = await serve(t, slowly)
+  let made = 0
+  const served = await serve(t, async function * () {
+    for (const word of words) {
+      yield word
+      made++
+      await delay(4)
+    }
+  })
   const { taskId } = await served.task('tasks/send', ask)
   const streams = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
-    await delay(i * 30)
+    await until(() => made >= i * 5, `${i * 5} words are made`)
     return await follow(served, 'tasks/resubscribe', { taskId }, from(0))
   }))
   const late = await follow(served, 'tasks/resubscribe', { taskId })
@@ -86,7 +99,7 @@ test('twenty subscribers, whenever they come, see the same', async t => {
   t.equal(late.frames[0]?.data.delta, undefined, 'and its first frame is the task as it stood')
 })
 
-test('who comes without a number is told the task as it stands, and from then on what is new', async t => {
+test('a reader without Last-Event-ID gets the present task, and then what is new', async t => {
   const { opened, open: release } = gate()
   const served = await serve(t, async function * () { yield 'before '; await opened; yield 'after' })
   const { taskId } = await served.task('tasks/send', ask)
@@ -122,7 +135,7 @@ test('keep-alive comments come by wait_time, and none where it is 0', async t =>
   const served = await serve(t, async function * () { await opened; yield 'x' })
   const [often, never, byDefault] = await Promise.all([{ wait_time: 0.1 }, { wait_time: 0 }, undefined].map(async stream_settings =>
     await follow(served, 'tasks/sendSubscribe', { ...ask, input: { query: 'x', ...(stream_settings === undefined ? {} : { stream_settings }) } })))
-  while ((often?.comments.length ?? 0) < 3) await delay(10)
+  await until(() => (often?.comments.length ?? 0) >= 3, 'three comments have come')
   t.strictSame(never?.comments, [])
   t.strictSame(byDefault?.comments, [])
   release()
@@ -132,7 +145,7 @@ test('keep-alive comments come by wait_time, and none where it is 0', async t =>
   }
 })
 
-test('a stream tells no cache and no proxy to keep it', async t => {
+test('the headers of a stream keep it out of caches', async t => {
   const served = await serve(t, () => 'x')
   const { response, ended } = await follow(served, 'tasks/sendSubscribe', ask)
   await ended
@@ -155,7 +168,7 @@ test('ten thousand tiny chunks make few events, and progress only rises', async 
   t.equal(frames.at(-1)?.data.progress, 1)
 })
 
-test('a text longer than a record shows is streamed whole, and the record says that it is not', async t => {
+test('a text longer than a record shows is streamed whole, and the record is marked as truncated', async t => {
   const piece = 'x'.repeat(9_999) + '😀'
   const served = await serve(t, async function * () { for (let i = 0; i < 40; i++) yield piece })
   const frames = await served.frames('tasks/sendSubscribe', ask)
@@ -182,7 +195,7 @@ test('a reader that takes nothing for too long is disconnected; its task goes on
   const { taskId } = await stream.first(() => true)
   stream.response.pause()
   const { socket } = stream.response
-  while (await new Promise(resolve => { served.app.server.getConnections((_err, count) => { resolve(count > 0) }) })) await delay(20)
+  await hasNoConnection(served)
   t.match(await served.reached(taskId, ENDED), { state: 'completed' })
   stream.response.resume()
   await stream.ended
@@ -211,7 +224,7 @@ test('closing the application ends streams and waiting sends in time, and leaves
   const stream = await follow(served, 'tasks/sendSubscribe', ask)
   const { taskId } = await stream.first(({ data }) => data.delta !== undefined)
   const sends = await Promise.all(Array.from({ length: 5 }, async () => await open(served, 'tasks/send', params)))
-  while (attempts.length < 6) await delay(5)
+  await until(() => attempts.length === 6, 'six interpreters have started')
   await served.app.close()
   await stream.ended
   t.match(stream.frames.at(-1)?.data, { state: 'working' }, 'no end is made up')
@@ -238,7 +251,7 @@ test('a new attempt makes void what the one before had said', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-a2a-'))
   t.teardown(async () => { await rm(folder, { recursive: true, force: true }) })
   const path = join(folder, 'tasks.db')
-  // an executor of another process, which says something and is not heard of again
+  // an executor of another process, which writes two events and stalls
   const lost = sqliteTaskStore({ path })
   await lost.open()
   t.teardown(() => lost.close())
@@ -270,8 +283,15 @@ test('a new attempt makes void what the one before had said', async t => {
   equal(stream.frames.filter(({ data }) => data.state === 'completed').length, 1)
 })
 
-test('a hundred streams at once each tell their own', async t => {
-  const served = await serve(t, async function * (question) { yield question; await delay(10); yield '!' })
+test('each of a hundred streams at once gets the text of one task alone', async t => {
+  const { opened, open: release } = gate()
+  let started = 0
+  const served = await serve(t, async function * (question) {
+    yield question
+    if (++started === 100) release()
+    await opened
+    yield '!'
+  })
   const all = await Promise.all(Array.from({ length: 100 }, async (_, i) => await served.frames('tasks/sendSubscribe', { ...ask, input: { query: `q${i}` } })))
   t.strictSame(all.map(frames => deltas(frames)), all.map((_, i) => `q${i}!`))
   t.equal(new Set(all.map(([frame]) => frame?.taskId)).size, 100)

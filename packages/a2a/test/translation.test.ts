@@ -67,7 +67,7 @@ test('a task in 0.3 is, to the translator of the SDK, the task that 1.0 has', t 
   t.end()
 })
 
-test('what a client says in 1.0 or 0.3 comes back as it said it', t => {
+test('a message of 1.0 or 0.3 comes back as its client sent it', t => {
   fc.assert(fc.property(fc.record({
     messageId: word,
     parts: fc.array(fc.oneof(
@@ -98,7 +98,7 @@ test('what a client says in 1.0 or 0.3 comes back as it said it', t => {
   t.end()
 })
 
-test('the description has every text and artifact of a task, and no state of its own', t => {
+test('the description has every text and artifact of a task, and only states of the contract', t => {
   const STATES: readonly TaskState[] = ['submitted', 'working', 'input-required', 'completed', 'failed', 'canceled']
   fc.assert(fc.property(task, record => {
     const told = toDescription(record)
@@ -109,7 +109,7 @@ test('the description has every text and artifact of a task, and no state of its
   t.end()
 })
 
-test('what 0.3 has no word for is told as well as it can', t => {
+test('what 0.3 has no name for is answered with the nearest that it has', t => {
   const parts: TaskPart[] = [{ type: 'text', text: 'a', filename: 'a.md', mediaType: 'text/markdown' }, { type: 'data', data: [1, 2] }]
   const { history } = to03({ ...blank, messages: [{ role: 'user', parts, timestamp: 0, id: 'm' }] })
   t.match(history, [{ parts: [{ kind: 'text', text: 'a' }, { kind: 'data', data: { value: [1, 2] } }] }])

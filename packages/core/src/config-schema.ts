@@ -110,6 +110,6 @@ export const VacConfigFile = Type.Object({
   kind: Type.Literal('vacConfig', { description: 'what the file is' }),
   apiVersion: Type.Optional(Type.String({ description: 'as in older files; not read' })),
   service: Type.Optional(Type.Object(ServiceConfig.properties, { additionalProperties: false, description: 'the switches of the host' })),
-  vac: Type.Record(Type.String(), VacConfig, { minProperties: 1, description: 'the VACs by name' })
+  vac: Type.Optional(Type.Record(Type.String(), VacConfig, { description: 'the VACs by name; optional beside `mcp_servers`' }))
 }, { additionalProperties: false, title: 'Polyvac configuration' })
 export type VacConfigFile = Static<typeof VacConfigFile>

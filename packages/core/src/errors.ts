@@ -31,6 +31,8 @@ export const NotUtf8Error = createError('INVALID_JSON',
   'the body is not UTF-8; encode it as UTF-8', 400)
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',
   '%s; a turn is {role, content}, {name: Human|AI, content}, {human} and/or {ai}, or [human, ai]', 400)
+export const MethodNotAllowedError = createError<[string, string]>('METHOD_NOT_ALLOWED',
+  'this path does not have the method %s; use %s', 405)
 export const UnauthenticatedError = createError('UNAUTHENTICATED',
   'the caller is not authenticated; send credentials, such as Authorization: Bearer …', 401)
 export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',

@@ -6,7 +6,10 @@ export type {
   Interpreter, InterpreterExtra, InterpreterCallback, InterpreterChunk, InterpreterResult, FinalAnswer, InputRequired, AuthRequired
 } from './interpreter.js'
 export { isAnswer } from './interpreter-chunk.js'
-export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal, CallTool } from './vac.js'
+export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } from './vac.js'
+export type {
+  CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
+} from './tools.js'
 export type { InterpreterLog, Log, LogMethod } from './log.js'
 export { collect } from './run-interpreter.js'
 export type { RunLimits } from './run-interpreter.js'

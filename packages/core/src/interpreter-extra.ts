@@ -1,7 +1,8 @@
 import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import { interpreterLog, silentLog } from './log.js'
-import type { CallTool, VacCall } from './vac.js'
+import type { ToolAccess } from './tools.js'
+import type { VacCall } from './vac.js'
 
 /** What is created for an interpreter at first use. */
 export interface OnDemand {
@@ -18,13 +19,14 @@ const SIGNAL = { enumerable: true, configurable: true, get (this: Held) { return
 const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { return this[RUN].callback } }
 
 /** The last argument of an interpreter: the caller's fields, overwritten by the reserved names. */
-export function makeExtra (call: VacCall, vac: VacConfig, callTool: CallTool | undefined, run: OnDemand): InterpreterExtra {
+export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
   extra.log = call.log === undefined ? silentLog : interpreterLog(call.log)
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
-  extra.callTool = callTool
+  extra.callTool = tools.callTool
+  extra.listTools = tools.listTools
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)

@@ -5,7 +5,8 @@ import { loadInterpreters, type Interpreters } from './interpreter-module.js'
 import { runInterpreter } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Log } from './log.js'
-import type { CallTool, Chunk, ChatTurn, Principal, Protocol } from './vac.js'
+import type { CallTool, ListTools, ToolAccess } from './tools.js'
+import type { Chunk, ChatTurn, Principal, Protocol } from './vac.js'
 
 /** A job for the thread: a call, or, without `call`, the names of the module's exports. */
 export interface WorkerJob {
@@ -20,7 +21,7 @@ export interface WorkerJob {
     readonly extra: Record<string, unknown>
     readonly protocol: Protocol
     readonly principal: Principal | undefined
-    readonly hasTools: boolean
+    readonly hasTools: Readonly<Record<'callTool' | 'listTools', boolean>>
     readonly port: MessagePort
     /** Characters sent and not yet read: the thread waits on it for a slow reader, also in blocking code. */
     readonly unread: Int32Array
@@ -31,7 +32,7 @@ export interface WorkerJob {
 export type FromWorker =
   | { readonly chunk: Chunk, readonly size: number }
   | { readonly log: keyof Log, readonly obj: object, readonly message: string | undefined }
-  | { readonly tool: number, readonly server: string, readonly name: string, readonly args: Record<string, unknown> }
+  | { readonly tool: number, readonly call: Parameters<CallTool> | undefined }
   | { readonly end: true }
   | { readonly failed: ThreadFailure }
 
@@ -45,7 +46,7 @@ export interface ThreadFailure {
   readonly expose?: true
 }
 
-/** Messages of the main thread: the outcome of a tool call. */
+/** Messages of the main thread: the outcome of a tool call, or of a request for the list of tools. */
 export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
 
 /** The thread pauses while more than this many characters are on their way. */
@@ -61,7 +62,7 @@ export default async function work ({ module, folder, call }: WorkerJob): Promis
     vac: call.vac,
     config: call.config,
     interpreter,
-    callTool: call.hasTools ? toolCaller(port) : undefined
+    ...remoteTools(port, call.hasTools)
   }, {
     question: call.question,
     history: call.history,
@@ -110,7 +111,7 @@ function remoteLog (port: MessagePort): Log {
   return { trace: level('trace'), debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') }
 }
 
-function toolCaller (port: MessagePort): CallTool {
+function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['hasTools']): ToolAccess {
   const pending = new Map<number, { resolve: (value: unknown) => void, reject: (err: Error) => void }>()
   let count = 0
   port.on('message', ({ tool, result, failure }: ToWorker) => {
@@ -119,8 +120,13 @@ function toolCaller (port: MessagePort): CallTool {
     if (failure === undefined) waiting?.resolve(result)
     else waiting?.reject(new Error(failure))
   })
-  return (server, name, args) => new Promise((resolve, reject) => {
+  const send = (call: Parameters<CallTool> | undefined): Promise<unknown> => new Promise((resolve, reject) => {
     pending.set(++count, { resolve, reject })
-    port.postMessage({ tool: count, server, name, args } satisfies FromWorker)
+    port.postMessage({ tool: count, call } satisfies FromWorker)
   })
+  return {
+    // a signal cannot be sent to another thread; the main thread has that of the whole call
+    callTool: has.callTool ? (server, name, args) => send([server, name, args]) as ReturnType<CallTool> : undefined,
+    listTools: has.listTools ? () => send(undefined) as ReturnType<ListTools> : undefined
+  }
 }

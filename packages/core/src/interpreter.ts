@@ -1,5 +1,6 @@
 import type { InterpreterLog } from './log.js'
-import type { CallTool, ChatTurn, Principal, Progress, Protocol } from './vac.js'
+import type { CallTool, ListTools } from './tools.js'
+import type { ChatTurn, Principal, Progress, Protocol } from './vac.js'
 import type { VacConfig } from './config-schema.js'
 import type { AnswerArtifact } from './schemas.js'
 
@@ -55,7 +56,10 @@ export interface InterpreterExtra {
   readonly vac: VacConfig
   readonly protocol: Protocol
   readonly principal: Principal | undefined
+  /** Calls a tool of an external MCP server; undefined in an application without a gateway. */
   readonly callTool: CallTool | undefined
+  /** Lists the tools that `callTool` can call; undefined in an application without a gateway. */
+  readonly listTools: ListTools | undefined
   readonly callback: InterpreterCallback
   readonly [key: string]: unknown
 }
@@ -84,4 +88,4 @@ export interface Interpreter {
 }
 
 /** Keys of `extra` that the caller's further fields cannot overwrite. */
-export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'callback'] as const
+export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'callback'] as const

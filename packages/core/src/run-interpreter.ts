@@ -10,7 +10,8 @@ import {
 } from './errors.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import type { Answer, CallTool, Chunk, VacCall } from './vac.js'
+import type { ToolAccess } from './tools.js'
+import type { Answer, Chunk, Progress, VacCall } from './vac.js'
 
 /** Bounds of one run. */
 export interface RunLimits {
@@ -46,11 +47,10 @@ const CLOCK_EVERY = 16
 const BLOCK_CHARS = 16 * 1024
 
 /** What all runs of an interpreter for one VAC share. */
-export interface Run {
+export interface Run extends ToolAccess {
   readonly vac: string
   readonly config: VacConfig
   readonly interpreter: Interpreter
-  readonly callTool?: CallTool | undefined
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
@@ -184,7 +184,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     this.#state = 'running'
     this.#burstStart = performance.now()
     try {
-      const { vac, admit, interpreter, config, callTool } = this.#run
+      const { vac, admit, interpreter, config } = this.#run
       const call = this.#call
       this.#release = admit?.()
       const { signal, timeoutMs } = call
@@ -196,7 +196,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
       if (timeoutMs !== undefined) {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
-      const extra = makeExtra(call, config, callTool, this)
+      const extra = makeExtra(call, config, this.#run, this)
       this.#receive(interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra))
     } catch (err) {
       this.#hold({ err })
@@ -299,6 +299,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
       if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
+    else if (typeof chunk !== 'string') this.#call.onProgress?.(chunk as Progress)
   }
 
   /** Joins chunks block by block: a string that grows by `+=` keeps an object for every chunk until it is read. */

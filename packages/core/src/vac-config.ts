@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { type TObject, type TSchema } from '@sinclair/typebox'
+import type { TObject } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import { ConfigError, frameProblem, type ConfigProblem } from './config-problem.js'
-import { VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
+import { adoptClientFile } from './client-file.js'
+import { McpServerConfig, VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
 import { interpolate } from './interpolate.js'
 import { isRecord } from './is-record.js'
+import { mcpServerProblems, meantKey } from './mcp-server-problems.js'
 import { nearest } from './names.js'
+import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
 
 /** A checked configuration file. */
 export interface Config {
@@ -69,14 +72,13 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
   const value = check.toValue()
   check.shape(value)
   check.names(value, options)
+  check.servers(value)
   if (check.problems.length > 0) {
     throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings)
   }
-  const { service = {}, vac } = value as VacConfigFile
+  const { service = {}, vac = {} } = value as VacConfigFile
   return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
 }
-
-type Path = ReadonlyArray<string | number>
 
 /** One check of one file: its tree, its value, and their problems, each with its place. */
 class Check {
@@ -94,6 +96,9 @@ class Check {
       // eslint-disable-next-line no-template-curly-in-string
       const hint = /[{[].*\$\{/.test(line) ? 'a ${VAR} within { } or [ ] needs quotes: "${VAR}"' : undefined
       this.#report(this.problemAt(from, to - from, message, hint))
+    }
+    for (const { node, key, server } of adoptClientFile(this.#document) ?? []) {
+      this.warnings.push(this.#problemFor(node, `the key ${quote(key)} of the MCP server ${quote(server)} is not used`))
     }
   }
 
@@ -182,6 +187,31 @@ class Check {
     }
   }
 
+  /** Checks the MCP servers, and that there is something to serve. */
+  servers (value: unknown): void {
+    const { vac, service } = value as { vac?: unknown, service?: unknown }
+    const given = isRecord(service) ? service.mcp_servers : undefined
+    const entries = isRecord(given) || Array.isArray(given) ? Object.entries(given) : []
+    if (entries.length === 0 && (vac === undefined || (isRecord(vac) && Object.keys(vac).length === 0))) {
+      const message = vac === undefined ? 'the file has no "vac"' : 'vac: there is no VAC'
+      this.#report(this.#problemForKey(['vac'], message, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'))
+    }
+    const names = new Set<unknown>()
+    for (const [key, entry] of entries) {
+      if (!isRecord(entry)) continue
+      const path = ['service', 'mcp_servers', Array.isArray(given) ? Number(key) : key]
+      const where = path.join('.')
+      const name = entry.name ?? (Array.isArray(given) ? undefined : key)
+      if (name === undefined) this.#report(this.#problemForKey(path, `${where} has no "name"`, 'add "name:"'))
+      else if (names.has(name)) {
+        this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quote(String(name))}`))
+      } else names.add(name)
+      for (const { key, message, hint } of mcpServerProblems(entry, where)) {
+        this.#report(this.#problemFor(this.#document.getIn(key === undefined ? path : [...path, key], true) as Node | undefined, message, hint))
+      }
+    }
+  }
+
   #mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {
     if (typeof name !== 'string' || names === undefined || names.includes(name)) return
     if (orPath && isModulePath(name)) return
@@ -198,7 +228,9 @@ class Check {
     const key = String(path.at(-1) ?? '')
     if (error.type === ValueErrorType.ObjectAdditionalProperties) {
       const known = Object.keys((error.schema as TObject).properties)
-      const near = nearest(key, known.filter(name => !(name in (valueAt(value, path.slice(0, -1)) as object))))
+      const near = error.schema.properties === McpServerConfig.properties
+        ? meantKey(key)
+        : nearest(key, known.filter(name => !(name in (valueAt(value, path.slice(0, -1)) as object))))
       return this.#problemForKey(path, `unknown key ${quote(key)} in ${where}`,
         didYouMean(near) ?? `known: ${known.join(', ')}`)
     }
@@ -222,11 +254,14 @@ class Check {
   #report (problem: ConfigProblem): void {
     const { line, column, message } = problem
     if (this.problems.some(other => other.line === line && other.column === column && other.message === message)) return
-    const missing = / has no ("[^"]+")$/.exec(message)?.[1]
-    if (missing !== undefined && this.problems.some(other => other.hint === `did you mean ${missing}?`)) return
+    const [, where, missing] = /^(.*) has no ("[^"]+")$/.exec(message) ?? []
+    const explains = (other: ConfigProblem): boolean =>
+      other.hint === `did you mean ${missing}?` && other.message.endsWith(` in ${where}`)
+    if (missing !== undefined && this.problems.some(explains)) return
     this.problems.push(problem)
     const meant = /^did you mean ("[^"]+")\?$/.exec(problem.hint ?? '')?.[1]
-    const explained = meant === undefined ? -1 : this.problems.findIndex(other => other.message.endsWith(` has no ${meant}`))
+    const inside = message.slice(message.lastIndexOf(' in ') + 4)
+    const explained = meant === undefined ? -1 : this.problems.findIndex(other => other.message === `${inside} has no ${meant}`)
     if (explained !== -1) this.problems.splice(explained, 1)
   }
 
@@ -250,40 +285,6 @@ class Check {
     const { line, col } = this.#lines.linePos(offset)
     return frameProblem({ file: this.file, line: Math.max(1, line), column: Math.max(1, col) }, this.text, width, message, hint)
   }
-}
-
-/** The errors of the variant of a union that fits the value's type; the union's own error does not name the cause. */
-function explain (error: ValueError): ValueError[] {
-  if (error.type !== ValueErrorType.Union) return [error]
-  const variants = (error.schema as { anyOf?: TSchema[] }).anyOf ?? []
-  if (variants.every(variant => 'const' in variant)) {
-    return [{ ...error, message: `Expected one of ${variants.map(({ const: value }) => String(value)).join(', ')}` }]
-  }
-  const kind = Array.isArray(error.value) ? 'array' : error.value === null ? 'null' : typeof error.value
-  const meant = variants.findIndex(variant => variant.type === kind)
-  if (meant !== -1) return [...error.errors[meant] ?? []].flatMap(explain)
-  return [{ ...error, message: `Expected ${variants.map(({ type }) => String(type)).join(' or ')}` }]
-}
-
-/** Converts text from a variable to the number or boolean of the schema; false where it cannot. */
-function convert (root: unknown, path: Path, schema: TSchema): boolean {
-  const parent = valueAt(root, path.slice(0, -1)) as Record<string | number, unknown>
-  const key = path.at(-1) as string | number
-  const converted: unknown = Value.Convert(schema, parent[key])
-  if (!Value.Check(schema, converted)) return false
-  parent[key] = converted
-  return true
-}
-
-function valueAt (root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, key) => (value as Record<string | number, unknown>)[key], root)
-}
-
-function toPath (pointer: string): Array<string | number> {
-  return pointer.split('/').slice(1).map(part => {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    return /^\d+$/.test(key) ? Number(key) : key
-  })
 }
 
 /** Whether a name is the path of a module, such as `./x.mjs`, `/x.js`, `@scope/x` or `x.js`, not a built-in name. */

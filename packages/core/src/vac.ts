@@ -19,10 +19,6 @@ export interface Principal {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** Calls a tool of an external MCP server; present when the application has a gateway. */
-export type CallTool = (server: string, tool: string, args: Record<string, unknown>,
-  options?: { signal?: AbortSignal | undefined }) => Promise<unknown>
-
 /** The progress of the work, from 0 to 1, with a text for people. */
 export interface Progress {
   readonly progress: number
@@ -45,6 +41,8 @@ export interface VacCall {
   readonly signal?: AbortSignalLike | undefined
   /** Total time for the interpreter in ms; then it is aborted with VAC_TIMEOUT. Default: no limit. */
   readonly timeoutMs?: number | undefined
+  /** Receives the progress of `ask`, which a stream has among its chunks. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly log?: Log | undefined
   readonly principal?: Principal | undefined
   readonly protocol?: Protocol | undefined

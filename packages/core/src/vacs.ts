@@ -6,7 +6,8 @@ import { askInterpreter, RUN_LIMITS, runInterpreter, type Run, type RunLimits } 
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
 import type { Memory } from './memory.js'
-import type { CallTool, Vac } from './vac.js'
+import type { ToolAccess } from './tools.js'
+import type { Vac } from './vac.js'
 
 /** Interpreters and memory of one VAC, in place of the shared ones. */
 export interface VacParts {
@@ -24,8 +25,10 @@ export interface VacsOptions {
   readonly vacInterpreter?: Interpreter | undefined
   /** Interpreters and memory of single VACs, by name. */
   readonly parts?: Readonly<Record<string, VacParts>> | undefined
-  /** How interpreters reach external MCP tools, as `extra.callTool`. */
-  readonly callTool?: CallTool | undefined
+  /** How interpreters reach external MCP tools, as `extra.callTool`: `call` of a gateway, for example. */
+  readonly callTool?: ToolAccess['callTool']
+  /** How interpreters list those tools, as `extra.listTools`: `listTools` of a gateway, for example. */
+  readonly listTools?: ToolAccess['listTools']
   /**
    * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). It bounds the
    * memory that slow readers hold. Default 10,000.
@@ -60,6 +63,7 @@ export const VACS_OPTIONS = {
   vacInterpreter: callback(),
   parts: optional('an object, with the names of VACs as keys', isRecord),
   callTool: callback(),
+  listTools: callback(),
   maxConcurrent: integer(10_000),
   limits: optional('an object', isRecord)
 } satisfies OptionRules<VacsOptions>
@@ -119,7 +123,7 @@ class Generation {
 }
 
 function build (options: VacsOptions, busy: { now: number }, generation: Generation): Map<string, Vac> {
-  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, limits: runLimits = {} } =
+  const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, limits: runLimits = {} } =
     readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
   const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
   const entries: Array<[string, VacConfig]> = Array.isArray(vacs)
@@ -149,7 +153,7 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
     }
     // a VAC with its own stream interpreter does not answer with the shared static one
     const ask = own.vacInterpreter ?? (own.streamInterpreter === undefined ? vacInterpreter : undefined) ?? stream
-    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, limits, admit })
+    const run = (interpreter: Interpreter): Run => ({ vac: name, config, interpreter, callTool, listTools, limits, admit })
     const [streamed, asked] = [run(stream), run(ask)]
     built.set(name, {
       name,

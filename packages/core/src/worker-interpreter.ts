@@ -73,8 +73,8 @@ export async function workerInterpreter (module: string, folder: string,
     const fields = Object.fromEntries(Object.entries(extra).filter(([key]) => !reserved.includes(key)))
     const messages = on(port1, 'message', { signal })
     let failure: { err: unknown } | undefined
-    const { protocol, principal, vac: config, callTool, log } = extra
-    const caller = { protocol, principal, hasTools: callTool !== undefined }
+    const { protocol, principal, vac: config, callTool, listTools, log } = extra
+    const caller = { protocol, principal, hasTools: { callTool: callTool !== undefined, listTools: listTools !== undefined } }
     const call = { export: name, vac, config, question, history, extra: fields, ...caller, port: port2, unread }
     const done = pool.run({ module, folder, call }, { signal, transferList: [port2] }).catch((err: unknown) => {
       failure = { err }
@@ -89,9 +89,10 @@ export async function workerInterpreter (module: string, folder: string,
         } else if ('log' in message) {
           log[message.log](message.obj, message.message)
         } else if ('tool' in message) {
-          const { tool } = message
-          callTool?.(message.server, message.name, message.args, { signal }).then(
-            result => port1.postMessage({ tool, result } satisfies ToWorker),
+          const { tool, call } = message
+          const outcome = call === undefined ? listTools?.() : callTool?.(call[0], call[1], call[2], { signal })
+          outcome?.then(
+            (result: unknown) => port1.postMessage({ tool, result } satisfies ToWorker),
             (err: Error) => port1.postMessage({ tool, failure: err.message } satisfies ToWorker))
         } else if ('failed' in message) {
           await done

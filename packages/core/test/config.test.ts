@@ -79,7 +79,53 @@ vac:
 test('a missing key is named, unless a mistyped one explains it', async t => {
   t.strictSame(problems('kind: vacConfig\nvacs: { a: {} }\n'), ['2:1 unknown key "vacs" in the file | did you mean "vac"?'])
   t.strictSame(problems('vac: { a: {} }\n'), ['1:1 the file has no "kind" | add "kind:"'])
-  t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add "vac:"'])
+  t.strictSame(problems('').map(text => text.replace(/^\d+:\d+ /, '')).sort(), ['the file has no "kind" | add "kind:"', 'the file has no "vac" | add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'])
+  t.strictSame(problems('kind: vacConfig\nvac: {}\n'), ['2:1 vac: there is no VAC | add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'])
+})
+
+test('all problems of MCP servers are reported at once, each with its place and remedy', async t => {
+  const yaml = `kind: vacConfig
+service:
+  mcp_servers:
+    - { name: a, cmd: node }
+    - { name: b, command: node server.js --fast }
+    - { name: c, comand: x, args: "y" }
+    - { name: b, url: "ftp://x" }
+    - { command: ../x, timeout: -1 }
+    - { name: d }
+    - { name: e, command: x, url: "http://x" }
+    - { name: f, command: "C:\\\\Program Files\\\\node.exe" }
+    - { name: g, command: x, arguments: [y] }
+`
+  t.strictSame(problems(yaml), [
+    '4:18 unknown key "cmd" in service.mcp_servers.0 | did you mean "command"?',
+    '5:27 service.mcp_servers.1.command holds arguments | write command: node, args: [server.js, --fast]',
+    '6:18 unknown key "comand" in service.mcp_servers.2 | did you mean "command"?',
+    '6:35 service.mcp_servers.2.args: expected array, got "y"',
+    '7:9 two MCP servers are named "b"',
+    '7:23 service.mcp_servers.3.url: expected an http(s) address',
+    '8:7 service.mcp_servers.4 has no "name" | add "name:"',
+    '8:18 service.mcp_servers.4.command holds `..` | write its whole path',
+    '8:33 service.mcp_servers.4.timeout: expected number to be greater than 0, got -1',
+    '9:7 service.mcp_servers.5 has no "command" | add "command:", or "url:" for a server reached over HTTP',
+    '10:35 service.mcp_servers.6 has a command and a url | keep one of the two',
+    '12:30 unknown key "arguments" in service.mcp_servers.8 | did you mean "args"?'
+  ])
+})
+
+test('files of MCP clients are gateways without VACs', async t => {
+  for (const key of ['mcpServers', 'servers']) {
+    const { service, vac, warnings } = parse(JSON.stringify({
+      inputs: [], [key]: { a: { command: 'npx', args: ['x'], envFile: '.env' }, b: { serverUrl: 'http://127.0.0.1:1', type: 'http' }, c: { command: 'x', disabled: true } }
+    }))
+    t.strictSame(vac, {})
+    t.strictSame(service.mcp_servers, { a: { command: 'npx', args: ['x'] }, b: { url: 'http://127.0.0.1:1', type: 'http' } })
+    t.match(service, { enable_mcp_server: true, tasks: { store: 'memory' } })
+    t.match(warnings, [{ line: 1, message: 'the key "envFile" of the MCP server "a" is not used' }])
+  }
+  t.strictSame(problems('{\n "mcpServers": {\n  "a": { "comand": "x" }\n }\n}'), [
+    '3:10 unknown key "comand" in service.mcp_servers.a | did you mean "command"?'
+  ])
 })
 
 test('a mistyped key of a VAC is reported with the problems of the file', async t => {

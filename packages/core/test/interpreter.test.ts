@@ -89,22 +89,24 @@ test('an invalid result fails, and the error names the VAC and the type', async 
 })
 
 test('the interpreter is called with the question, the VAC, the history and the extra arguments, reserved names kept', async t => {
-  const callTool = async () => 'tool'
+  const callTool = async () => ({ content: [] })
+  const listTools = async () => []
   let seen: unknown[] = []
   const vacs = createVacs({
     vacs: { docs: { model: 'm', custom: 1 } },
     callTool,
+    listTools,
     streamInterpreter: (...args) => { seen = args; return 'ok' }
   })
   await vacs.get('docs').ask(call({
     history: [{ role: 'user', content: 'h' }],
-    extra: { temperature: 0.5, signal: 'forged', vac: 'forged', callback: 'forged' },
+    extra: { temperature: 0.5, signal: 'forged', vac: 'forged', callback: 'forged', listTools: 'forged' },
     protocol: 'a2a',
     principal: { owner: 'alice' }
   }))
   const [question, name, history, extra] = seen as [string, string, unknown, Record<string, unknown>]
   t.strictSame([question, name, history], ['q', 'docs', [{ role: 'user', content: 'h' }]])
-  t.match(extra, { temperature: 0.5, vac: { model: 'm', custom: 1 }, protocol: 'a2a', principal: { owner: 'alice' }, callTool })
+  t.match(extra, { temperature: 0.5, vac: { model: 'm', custom: 1 }, protocol: 'a2a', principal: { owner: 'alice' }, callTool, listTools })
   t.type(extra.signal, AbortSignal)
   t.type((extra.log as { info: unknown }).info, 'function')
 })

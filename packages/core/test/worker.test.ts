@@ -1,8 +1,13 @@
 import { test } from 'tap'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createVacs, loadInterpreters, workerInterpreter } from '../src/index.js'
+import { createVacs, loadInterpreters, workerInterpreter, type ToolCallResult } from '../src/index.js'
 
+const tools = {
+  callTool: async (server: string, tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolCallResult> =>
+    ({ content: [{ type: 'text', text: `${tool} of ${server} saw ${String(args.question)}` }] }),
+  listTools: async () => [{ server: 'server', name: 'tool', description: '', inputSchema: { type: 'object' } }]
+}
 const folder = fileURLToPath(new URL('fixtures', import.meta.url))
 
 test('a blocking interpreter module runs in a thread', async t => {
@@ -11,7 +16,7 @@ test('a blocking interpreter module runs in a thread', async t => {
   const logged: unknown[] = []
   const log = { debug () {}, info: (obj: object, message?: string) => { logged.push([obj, message]) }, warn () {}, error () {} }
   const vac = createVacs({
-    vacs: { docs: { model: 'm' } }, streamInterpreter: worker.stream_interpreter, callTool: async (_s, _t, args) => `tool saw ${String(args.question)}`
+    vacs: { docs: { model: 'm' } }, streamInterpreter: worker.stream_interpreter, ...tools
   }).get('docs')
 
   t.match(await vac.ask({ question: 'where', history: [{ role: 'user', content: 'h' }], extra: { fields: { a: 1 } }, protocol: 'direct' }),
@@ -61,9 +66,9 @@ test('a blocking interpreter module runs in a thread', async t => {
 
   await t.test('it can use the log and the tools of the main thread', async t => {
     const once = createVacs({
-      vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, callTool: async (_s, _t, args) => `tool saw ${String(args.question)}`
+      vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, ...tools
     }).get('docs')
-    t.match(await once.ask({ question: 'hello', log }), { answer: 'tool saw hello' })
+    t.match(await once.ask({ question: 'hello', log }), { answer: 'tool of server saw hello' })
     t.strictSame(logged, [[{ question: 'hello' }, 'asked']])
   })
 })

@@ -31,5 +31,9 @@ export const ModelNotFoundError = createError<[string]>('DOCUMENTS_MODEL_NOT_FOU
 export const ModelFailedError = createError<[string, string]>('DOCUMENTS_MODEL_FAILED',
   "the language model at '%s' failed: %s; see the log, and check that server", 502)
 
+/** A model is configured, and the optional packages that call it are not installed. No argument. */
+export const ModelSdkMissingError = createError('DOCUMENTS_MODEL_SDK_MISSING',
+  'a model is configured, and the packages that call it are not installed; run `npm install ai @ai-sdk/openai-compatible`', 502)
+
 /** The error of the caller's field `echo_error`. Argument: its text. */
 export const EchoError = createError<[string]>('DOCUMENTS_ECHO', 'echo was asked to fail: %s', 500)

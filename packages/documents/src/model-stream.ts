@@ -1,3 +1,4 @@
+import { ModelSdkMissingError } from './errors.js'
 import type { ModelServer } from './model-server.js'
 
 export interface ModelMessage {
@@ -36,8 +37,7 @@ export class ModelStreamError extends Error {
 export async function * streamModel ({ server, messages, signal, timeoutMs, retries }: ModelStreamOptions):
 AsyncGenerator<string, { finishReason: string }> {
   signal.throwIfAborted()
-  // loaded at first use: most installations answer without a model, and the two packages take 100 ms to load
-  const [{ streamText }, { createOpenAICompatible }] = await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
+  const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: server.baseUrl,
@@ -83,6 +83,17 @@ AsyncGenerator<string, { finishReason: string }> {
   }
   if (finishReason === undefined || !COMPLETE.has(finishReason)) throw new ModelStreamError('the stream ended before the answer did')
   return { finishReason }
+}
+
+/** Optional packages of 27 MB, loaded at first use: most installations answer without a model. */
+async function loadSdk () {
+  try {
+    return await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
+    throw new ModelStreamError(cause.message, { cause })
+  }
 }
 
 /** The kind of failure, without the server's text, which may contain keys or prompts. */

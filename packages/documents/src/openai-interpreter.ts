@@ -1,6 +1,6 @@
 import type { ChatTurn, Interpreter, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
 import { integer, milliseconds, readOptions, type OptionRules } from '@polyvac/core/plugin'
-import { InvalidOptionError, ModelFailedError, ModelNotFoundError } from './errors.js'
+import { InvalidOptionError, ModelFailedError, ModelNotFoundError, ModelSdkMissingError } from './errors.js'
 import { findModel, PORT } from './model-server.js'
 import { ModelStreamError, streamModel } from './model-stream.js'
 
@@ -49,6 +49,7 @@ export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Inte
       }
     } catch (error) {
       if (!(error instanceof ModelStreamError)) throw error
+      if (error.cause instanceof ModelSdkMissingError) throw error.cause
       throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
     }
   }

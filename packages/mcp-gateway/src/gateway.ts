@@ -1,9 +1,10 @@
-import type { Log } from '@polyvac/core'
+import type { ListTools, Log, ToolCallResult } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
-import type { CallOptions, ToolResult } from './protocol/call-options.js'
+import type { CallOptions } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
+import { listedTool } from './rest/bodies.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
 import { quoteName, suggestion, within } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
@@ -107,9 +108,18 @@ export class Gateway implements Servers {
   /**
    * Calls a tool and returns the server's whole result. Fails as `Upstream.call` does. Bound to the gateway:
    * interpreters get it as `extra.callTool`.
+   * @example createVacs({ vacs: ['demo'], streamInterpreter, callTool: gateway.call, listTools: gateway.listTools })
    */
-  readonly call = async (server: string, tool: string, args: unknown, options?: CallOptions): Promise<ToolResult> =>
-    await this.get(server).call(tool, args, options)
+  readonly call = async <Structured = Readonly<Record<string, unknown>>> (
+    server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions
+  ): Promise<ToolCallResult<Structured>> => {
+    const result = await this.get(server).call(tool, args, options)
+    return (Array.isArray(result.content) ? result : { ...result, content: [] }) as ToolCallResult<Structured>
+  }
+
+  /** The tools that `call` can call. Bound to the gateway: interpreters get it as `extra.listTools`. */
+  readonly listTools: ListTools = async () =>
+    (await this.list('tools')).items.map(listedTool)
 
   /**
    * Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter.

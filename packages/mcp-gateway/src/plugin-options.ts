@@ -1,5 +1,5 @@
 import type { Authenticate } from '@polyvac/core'
-import { callback, integer, readOptions, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
+import { callback, flag, integer, readOptions, withMethod, type OptionRules, type ReadOptions } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
 import type { Gateway } from './gateway.js'
 import { DEFAULTS, GATEWAY_RULES, SERVERS, type GatewayOptions } from './options.js'
@@ -14,6 +14,8 @@ export interface McpGatewayOptions extends Omit<GatewayOptions, 'servers'> {
    * Only the caller that began a call can resume it with `requestState`.
    */
   readonly authenticate?: Authenticate | undefined
+  /** Whether OpenAPI documents of the application, of @fastify/swagger for example, have the routes. Default true. */
+  readonly openapi?: boolean | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
 }
@@ -24,6 +26,7 @@ export const PLUGIN_RULES = {
   servers: SERVERS,
   gateway: withMethod('toolSource', 'a gateway made by createGateway()'),
   authenticate: callback(),
+  openapi: flag(true),
   bodyLimit: integer(DEFAULTS.bodyLimit)
 } satisfies OptionRules<McpGatewayOptions>
 

@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, Disconnects, errorHandler, OpenCalls, ownTime, schemaValidator } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, errorHandler, OpenCalls, ownTime, pluginRoutes, schemaValidator } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -28,7 +28,7 @@ const errors = { '4xx': GatewayError, '5xx': GatewayError }
 /** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
 const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: shared, authenticate, bodyLimit, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
+  const { servers, gateway: shared, authenticate, bodyLimit, openapi, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
@@ -38,6 +38,8 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
+  const refuseOthers = pluginRoutes(app, openapi)
+  const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(errorHandler(sendFailure))
   // bodies are built by this package; results of servers are passed on unchanged
@@ -52,15 +54,15 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   })
 
   app.get('/mcp/servers', {
-    schema: { summary: 'State of the MCP servers', tags: ['mcp'], response: { 200: ServerList } }
+    schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
   }, async () => ({ servers: gateway.status() }) as never)
 
   app.get('/mcp/tools', {
-    schema: { summary: 'Tools of all MCP servers', tags: ['mcp'], response: { 200: ToolList, ...errors } }
+    schema: { operationId: 'listMcpTools', summary: 'Tools of all MCP servers', tags, response: { 200: ToolList, ...errors } }
   }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools')))
 
   app.get('/mcp/tools/:server_name', {
-    schema: { summary: 'Tools of one MCP server', tags: ['mcp'], params: ServerName, response: { 200: ToolList, ...errors } }
+    schema: { operationId: 'listMcpToolsOfServer', summary: 'Tools of one MCP server', tags, params: ServerName, response: { 200: ToolList, ...errors } }
   }, async (request, reply) => {
     const { server_name: server } = request.params
     return bodies.send(request, reply, 'tools', server, await ofOne('tools', server))
@@ -69,7 +71,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.post('/mcp/call', {
     bodyLimit,
     ...ownTime(host),
-    schema: { summary: 'Call a tool', tags: ['mcp'], body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
+    schema: { operationId: 'callMcpTool', summary: 'Call a tool', tags, body: CallBody, response: { 200: CallResult, 202: InputRequired, ...errors } }
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
@@ -88,13 +90,13 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     }
   })
 
-  for (const [path, kind, schema, summary] of [
-    ['/mcp/resources', 'resources', ResourceList, 'Resources of the MCP servers'],
-    ['/mcp/resources/templates', 'templates', TemplateList, 'Resource templates of the MCP servers'],
-    ['/mcp/prompts', 'prompts', PromptList, 'Prompts of the MCP servers']
+  for (const [path, kind, schema, operationId, summary] of [
+    ['/mcp/resources', 'resources', ResourceList, 'listMcpResources', 'Resources of the MCP servers'],
+    ['/mcp/resources/templates', 'templates', TemplateList, 'listMcpTemplates', 'Resource templates of the MCP servers'],
+    ['/mcp/prompts', 'prompts', PromptList, 'listMcpPrompts', 'Prompts of the MCP servers']
   ] as const) {
     app.get(path, {
-      schema: { summary, tags: ['mcp'], querystring: ServerQuery, response: { 200: schema, ...errors } }
+      schema: { operationId, summary, tags, querystring: ServerQuery, response: { 200: schema, ...errors } }
     }, async (request, reply) => {
       const { server } = request.query
       return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind) : await ofOne(kind, server))
@@ -103,7 +105,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.post('/mcp/resources/read', {
     bodyLimit,
-    schema: { summary: 'Read a resource', tags: ['mcp'], body: ReadBody, response: { 200: ReadResult, ...errors } }
+    schema: { operationId: 'readMcpResource', summary: 'Read a resource', tags, body: ReadBody, response: { 200: ReadResult, ...errors } }
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
@@ -115,7 +117,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.post('/mcp/prompts/get', {
     bodyLimit,
-    schema: { summary: 'Fill in a prompt', tags: ['mcp'], body: PromptBody, response: { 200: PromptResult, ...errors } }
+    schema: { operationId: 'getMcpPrompt', summary: 'Fill in a prompt', tags, body: PromptBody, response: { 200: PromptResult, ...errors } }
   }, async (request, reply) => {
     const { server, prompt, arguments: args = {} } = request.body
     const call = new OpenCall(reply, calls, disconnects)
@@ -128,8 +130,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   })
 
   app.get('/mcp/openapi.json', {
-    schema: { summary: 'The tools as an OpenAPI document', tags: ['mcp'], response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
+    schema: { operationId: 'getMcpOpenApi', summary: 'The tools as an OpenAPI document', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
   }, async () => toolsDocument(await all('tools'), app.prefix))
+  refuseOthers()
 
   async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
     const { items, unavailable } = await gateway.list(kind)

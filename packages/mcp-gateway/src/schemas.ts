@@ -114,6 +114,7 @@ export const McpServerStatus = Type.Object({
   exitCode: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   signal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   missingEnv: Type.Optional(Type.Array(Type.String(), { description: 'variables that its entry names and the service does not have' })),
+  leftOutTools: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), problem: Type.String() }), { description: 'tools that it lists and the gateway does not' })),
   stderr: Type.Array(Type.String(), { description: 'the last lines' })
 }, { title: 'McpServerStatus' })
 

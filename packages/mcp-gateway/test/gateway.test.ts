@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
+import { createVacs, type Interpreter } from '@polyvac/core'
 import { serverToolName } from '@polyvac/core/plugin'
 import mcpGateway, { createGateway, type McpServerConfig } from '../src/index.js'
 import { bad, lives, published, started, textOf, until } from './fixtures/app.js'
@@ -42,6 +43,24 @@ test('an interpreter calls a tool, and its signal cancels', async t => {
   await t.rejects(call('bad', 'fail', {}), { code: 'MCP_TOOL_FAILED' })
   await t.rejects(call('bad', 'hang', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
   await t.rejects(call('bad', 'hang', {}, { signal: AbortSignal.abort(new Error('too late')) }), { message: 'too late' })
+})
+
+test('an interpreter lists the tools and reads their results without casts', async t => {
+  const server = bad({}, { deny: ['fail'] })
+  const { gateway } = await started(t, [server, { name: 'down', command: '/does/not/exist' }])
+  const streamInterpreter: Interpreter = async function * (_question, _vector, _history, { listTools, callTool, signal }) {
+    const tools = await listTools?.() ?? []
+    const echo = tools.find(({ name, inputSchema: { properties } }) => name === 'echo' && properties !== undefined)
+    if (echo === undefined || callTool === undefined) return 'no tool'
+    yield `${tools.some(({ name }) => name === 'fail') ? 'denied tools, ' : ''}${echo.server}: `
+    const { content, structuredContent } = await callTool<{ sum: number }>(echo.server, echo.name, { message: 'x' }, { signal })
+    for (const block of content) if (block.type === 'text') yield block.text.toUpperCase()
+    yield structuredContent === undefined ? '' : structuredContent.sum.toFixed(1)
+    const { structuredContent: other } = await callTool(echo.server, echo.name, { message: 'y' })
+    yield String(other?.sum)
+  }
+  const vacs = createVacs({ vacs: ['demo'], streamInterpreter, callTool: gateway.call, listTools: gateway.listTools })
+  t.match(await vacs.get('demo').ask({ question: 'q' }), { answer: 'bad: Xundefined' })
 })
 
 test('the plugin starts and ends its servers itself, keeps to its prefix and leaves the app alone', async t => {

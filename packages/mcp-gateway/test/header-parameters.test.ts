@@ -21,7 +21,10 @@ test('a tool with an invalid x-mcp-header is left out of the list with one warni
   const tools = [
     { name: 'fine', inputSchema: property('Region') },
     { name: 'blank', inputSchema: property('a b') },
+    { name: 'empty', inputSchema: property('') },
     { name: 'number', inputSchema: property('N', 'number') },
+    { name: 'object', inputSchema: property('O', 'object') },
+    { name: 'array', inputSchema: property('A', 'array') },
     { name: 'twice', inputSchema: { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'X' }, b: { type: 'string', 'x-mcp-header': 'x' } } } },
     { name: 'items', inputSchema: { type: 'object', properties: { a: { type: 'array', items: { type: 'string', 'x-mcp-header': 'I' } } } } },
     { name: 'typed', inputSchema: property(7) }
@@ -32,7 +35,11 @@ test('a tool with an invalid x-mcp-header is left out of the list with one warni
   const names = async (): Promise<string[]> => (await get('/mcp/tools')).body.tools.map(({ name }: { name: string }) => name)
   t.strictSame(await names(), ['fine'])
   t.strictSame(await names(), ['fine'])
-  t.match(seen.map(({ tool }) => tool).sort(), ['blank', 'items', 'number', 'twice', 'typed'])
+  const leftOut = ['array', 'blank', 'empty', 'items', 'number', 'object', 'twice', 'typed']
+  t.strictSame(seen.map(({ tool }) => tool).sort(), leftOut, 'each is named once in the log')
+  const { servers: [{ leftOutTools }] } = (await get('/mcp/servers')).body
+  t.strictSame(leftOutTools.map(({ tool }: { tool: string }) => tool), leftOut, 'and in the state of its server')
+  t.match(leftOutTools[0].problem, /the x-mcp-header "A" of a is invalid/)
   t.match(seen.find(({ tool }) => tool === 'blank')?.problem, /"a b" of a is invalid: it is not an RFC 9110 token/)
   t.match(await call('own', 'blank', { a: 'x' }), { status: 404, body: { code: 'MCP_TOOL_NOT_FOUND' } })
   t.equal((await call('own', 'fine', { a: 'x' })).status, 200)

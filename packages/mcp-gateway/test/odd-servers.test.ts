@@ -134,6 +134,38 @@ test('a question that comes after its call has ended is declined', async t => {
   await t.rejects(call)
 })
 
+test('a server that refuses the revision of a request, and names it as supported, gets the same request again', async t => {
+  const methods: unknown[] = []
+  const { url } = await handWritten(t, ({ message: { id, method }, res }) => {
+    methods.push(method)
+    if (methods.length > 1) return false
+    const error = { code: -32022, message: 'unsupported', data: { supported: ['2026-07-28'], requested: '2026-07-28' } }
+    res.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+    return true
+  })
+  const { call, gateway } = await started(t, [{ name: 'own', url }])
+  t.match(await call('own', 'tool'), { status: 200 })
+  t.strictSame(methods.slice(0, 2), ['server/discover', 'server/discover'])
+  t.notOk(methods.includes('initialize'))
+  t.match(gateway.status(), [{ restarts: 0 }])
+})
+
+test('a server that supports only older revisions gets an initialize request', async t => {
+  const { url } = await handWritten(t, ({ message: { method }, error }) => {
+    if (method === 'server/discover') error(-32022, 'unsupported', { supported: ['2025-11-25'] })
+    return method === 'server/discover'
+  }, { isModern: false })
+  t.match(await (await started(t, [{ name: 'own', url }])).call('own', 'tool'), { status: 200 })
+})
+
+test('a server of the revision before the first release is accepted', async t => {
+  const { url } = await handWritten(t, ({ message: { method }, result }) => {
+    if (method === 'initialize') result({ protocolVersion: '2024-10-07', capabilities: { tools: {} }, serverInfo: { name: 'old', version: '0' } })
+    return method === 'initialize'
+  }, { isModern: false })
+  t.match(await (await started(t, [{ name: 'own', url }])).call('own', 'tool'), { status: 200 })
+})
+
 test('a server of the older era is recognized, whatever it answers to server/discover', async t => {
   const ways: Record<string, (exchange: Exchange) => void> = {
     500: ({ res }) => res.writeHead(500).end('TypeError: unknown method'),

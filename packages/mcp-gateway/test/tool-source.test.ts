@@ -2,6 +2,7 @@ import { LightAbort } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import type { CallProgress, ServerRequest, SourceContext } from '../src/index.js'
 import { bad, published, started, until } from './fixtures/app.js'
+import { handWritten, type Exchange } from './fixtures/hand-written.js'
 
 const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonly signal: LightAbort, readonly sent: CallProgress[] } => {
   const sent: CallProgress[] = []
@@ -157,4 +158,64 @@ test('changes of a resource are reported while there are subscribers, also after
   await until(() => told.b > 0)
   t.equal(told.a, 0)
   stops[1]!()
+})
+
+/** Two servers with the same resource and the same template, each with its own text. */
+async function twins (t: Parameters<typeof started>[0]): ReturnType<typeof started> {
+  const answer = (name: string) => ({ message: { method, params }, result, error }: Exchange): boolean => {
+    if (method === 'resources/list') result({ resources: [{ uri: 'file:///a?b#c', name: 'a' }, { uri: `own://${name}` }] })
+    else if (method === 'resources/templates/list') result({ resourceTemplates: [{ uriTemplate: 'file:///{+path}' }] })
+    else if (method === 'completion/complete') result({ completion: { values: [`${name} ${String(params.ref.uri)}`] } })
+    else if (method === 'server/discover') result({ supportedVersions: ['2026-07-28'], capabilities: { resources: {}, completions: {} } })
+    else if (method !== 'resources/read') return false
+    else if (params.uri.startsWith('file:///')) result({ contents: [{ uri: params.uri, text: name }, { uri: 'other:', text: '' }] })
+    else error(-32602, 'not found', { uri: params.uri })
+    return true
+  }
+  const servers = await Promise.all(['Grüße', 'b'].map(async name => ({ name, url: (await handWritten(t, answer(name))).url })))
+  return await started(t, servers)
+}
+
+test('a URI that two servers list has its server as the authority, and both are readable', async t => {
+  const { gateway, app } = await twins(t)
+  const source = gateway.toolSource()
+  const uris = (await source.resources.list()).map(({ uri }) => uri)
+  t.strictSame(uris, ['mcp://Gr%C3%BC%C3%9Fe/file:///a?b#c', 'own://Grüße', 'mcp://b/file:///a?b#c', 'own://b'])
+  t.strictSame((await source.resources.read(uris[0]!)).contents, [{ uri: uris[0], text: 'Grüße' }, { uri: 'other:', text: '' }])
+  t.match(await source.resources.read(uris[0]!.toLowerCase()), { contents: [{ text: 'Grüße' }] }, 'a client may normalize the authority')
+  t.match(await source.resources.read(uris[2]!), { contents: [{ uri: uris[2], text: 'b' }] })
+  t.match(await source.resources.read('file:///a?b#c'), { contents: [{ text: 'Grüße' }] }, 'without a server the first one counts')
+  await t.rejects(source.resources.read('mcp://b/none:'), { code: 'MCP_RESOURCE_NOT_FOUND' })
+  await t.rejects(source.resources.read('mcp://c/file:///a'), { code: 'MCP_RESOURCE_NOT_FOUND' })
+  for (const server of ['Grüße', 'b']) {
+    const read = await app.inject({ method: 'POST', url: '/mcp/resources/read', payload: { server, uri: 'file:///a?b#c' } })
+    t.match(read.json(), { contents: [{ text: server }] }, 'the REST routes name the server')
+  }
+})
+
+test('a template that two servers list leads to the resources of its server', async t => {
+  const { gateway } = await twins(t)
+  const source = gateway.toolSource()
+  const templates = (await source.resources.templates()).map(({ uriTemplate }) => uriTemplate)
+  t.strictSame(templates, ['mcp://Gr%C3%BC%C3%9Fe/file:///{+path}', 'mcp://b/file:///{+path}'])
+  t.match(await source.resources.read(templates[1]!.replace('{+path}', 'x/y')), { contents: [{ text: 'b' }] })
+  const ref = { type: 'ref/resource', uri: templates[1]! } as const
+  const argument = { name: 'path', value: 'x', given: {} }
+  t.strictSame(await source.complete(ref, argument, contextOf()), { values: ['b file:///{+path}'] })
+})
+
+test('MCP Apps are declared to a server of the older era, and by a call for the caller that declares them', async t => {
+  const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } }
+  for (const isModern of [false, true]) {
+    const seen: unknown[] = []
+    const { url } = await handWritten(t, ({ message: { method, params } }) => {
+      const capabilities = isModern ? params?._meta?.['io.modelcontextprotocol/clientCapabilities'] : params?.capabilities
+      if (method === (isModern ? 'tools/call' : 'initialize')) seen.push(capabilities?.extensions)
+    }, { isModern })
+    const { gateway } = await started(t, [{ name: 'own', url }])
+    const source = gateway.toolSource()
+    await source.call('own__tool', {}, contextOf({ era: 'legacy', capabilities: { extensions: ui } }))
+    await source.call('own__tool', {}, contextOf({ era: 'legacy' }))
+    t.strictSame(seen, isModern ? [ui, undefined] : [ui])
+  }
 })

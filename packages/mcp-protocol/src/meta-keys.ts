@@ -13,5 +13,8 @@ export const MODERN_META = {
 /** Names the task of a result in revision 2025-11-25. */
 export const RELATED_TASK = `${PREFIX}related-task`
 
+/** MCP Apps: tools with `_meta.ui`, and pages of them as `ui:` resources. */
+export const UI_EXTENSION = `${PREFIX}ui`
+
 /** The tasks extension of revision 2026-07-28. */
 export const TASKS_EXTENSION = `${PREFIX}tasks`

@@ -85,7 +85,9 @@ export class McpContext {
     if (sources.some(({ complete }) => complete !== undefined)) capabilities.completions = {}
     const hasCoreTasks = this.tasks !== undefined && coreTasks
     if (hasCoreTasks) capabilities.tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
-    if (this.hasTasks && tasksExtension) Object.assign(capabilities, TASKS_CAPABILITY)
+    const extensions = Object.assign({}, ...sources.map(source => source.extensions?.())) as Record<string, object>
+    if (this.hasTasks && tasksExtension) Object.assign(extensions, TASKS_CAPABILITY.extensions)
+    if (Object.keys(extensions).length > 0) capabilities.extensions = extensions
     return capabilities
   }
 

@@ -47,6 +47,8 @@ export interface McpServerOptions {
    * tasks, since these have their own queue. The application closes it.
    */
   readonly tasks?: TaskStore | undefined
+  /** Whether OpenAPI documents of the application, of @fastify/swagger for example, have the routes. Default true. */
+  readonly openapi?: boolean | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 4 MiB. */
   readonly bodyLimit?: number | undefined
   /** Bounds that differ from the defaults. */
@@ -114,6 +116,7 @@ export const OPTIONS = {
   sessions: flag(true),
   stateKey: optional('a text or a Buffer', value => typeof value === 'string' || Buffer.isBuffer(value)),
   tasks: withMethod('create', 'an open task store, such as sqliteTaskStore({ path })'),
+  openapi: flag(true),
   bodyLimit: integer(4 * 1024 * 1024),
   limits: optional<Partial<Limits>>('an object of limits', isRecord, {})
 } satisfies OptionRules<McpServerOptions>

@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, errorHandler, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, readOptions, setRetryAfter,
-  type ReadOptions
+  authenticateCallers, errorHandler, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, pluginRoutes,
+  readOptions, setRetryAfter, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,7 +12,7 @@ import { Modern, speaksModern } from './eras/modern.js'
 import { InsufficientScopeError, McpServerOptionsError } from './errors.js'
 import { originGuard } from './http/host-origin-guard.js'
 import { LIMITS, OPTIONS, type Limits, type McpServerOptions } from './options.js'
-import { addChallenge, metadataRoutes, type ProtectedResource } from './protected-resource.js'
+import { addChallenge, metadataRoutes, schemaOf, type ProtectedResource } from './protected-resource.js'
 import { errorText, isNumberId, refusal, RpcError } from './protocol/rpc.js'
 import { Sessions } from './sessions/sessions.js'
 
@@ -20,11 +20,14 @@ const OWNER = 'the mcp-server plugin'
 
 /** An MCP server of both eras at /mcp. It answers errors with JSON-RPC. */
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
-  const { bodyLimit, limits, sessions: hasSessions, ...others } = checkedOptions(options)
+  const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options)
   const { authenticate, protectedResource, name, title, version } = others
+  const refuseOthers = pluginRoutes(app, openapi)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
+  refuseOthers()
 
-  await app.register(async scope => {
+  await app.register(async function mcp (scope) {
+    const refuseOthers = pluginRoutes(scope, openapi)
     scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
       const isUnauthorized = statusCode === 401 || (statusCode === 403 && authenticate !== undefined)
@@ -59,7 +62,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     const route = { ...ownTime(app), exposeHeadRoute: false }
 
     const preParsing = async (request: FastifyRequest): Promise<void> => { checkAccept(request) }
-    scope.post('/mcp', { ...route, bodyLimit, preParsing }, (request, reply) => {
+    scope.post('/mcp', {
+      ...route, bodyLimit, preParsing, schema: schemaOf('sendMcpMessage', 'Send a JSON-RPC message of MCP')
+    }, (request, reply) => {
       const { body } = request
       try {
         if (isTooDeep(body)) throw refusal(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`)
@@ -73,7 +78,9 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       }
     })
 
-    scope.get('/mcp', route, (request, reply) => {
+    scope.get('/mcp', {
+      ...route, schema: schemaOf('openMcpStream', 'Open or resume an event stream of a session, up to 2025-11-25')
+    }, (request, reply) => {
       if (speaksModern(request, undefined)) throw refusal(POST_ALONE, 405)
       const { accept } = request.headers
       if (accept?.includes('text/event-stream') !== true) throw refusal('send Accept: text/event-stream', 406)
@@ -81,18 +88,13 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
       else legacy.get(request, reply)
     })
 
-    scope.route({
-      method: ['PUT', 'PATCH'],
-      url: '/mcp',
-      // after the hooks of the application, before the body is read
-      preParsing: async () => { throw refusal('send a POST', 405) },
-      handler: () => {}
-    })
-
-    scope.delete('/mcp', route, (request, reply) => {
+    scope.delete('/mcp', {
+      ...route, schema: schemaOf('endMcpSession', 'End a session, up to 2025-11-25')
+    }, (request, reply) => {
       if (speaksModern(request, undefined)) throw refusal(POST_ALONE, 405)
       legacy.delete(request, reply)
     })
+    refuseOthers()
   })
 }
 
@@ -133,7 +135,7 @@ function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply
 
 function sendRpcError (reply: FastifyReply, err: RpcError, id: unknown): void {
   const { status = 200 } = err
-  if (status === 405) reply.header('allow', 'POST')
+  if (status === 405 && !reply.hasHeader('allow')) reply.header('allow', 'POST')
   setRetryAfter(reply, status)
   const text = errorText(typeof id === 'string' || isNumberId(id) ? id : null, err)
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text)

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { openApiSchema } from '@polyvac/core/plugin'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 
 /** The metadata of the protected resource (RFC 9728): how callers get a token. `authenticate` checks the tokens. */
 export interface ProtectedResource {
@@ -18,8 +19,9 @@ const PATH = '/.well-known/oauth-protected-resource'
 /** Adds the routes of the metadata, which need no token: at the root of the scope, and for the endpoint by name. */
 export function metadataRoutes (app: FastifyInstance, protectedResource: ProtectedResource): void {
   const { authorizationServers, scopes, scopesSupported = scopes, documentation } = protectedResource
-  for (const path of [PATH, `${PATH}/mcp`]) {
-    app.get(path, (request, reply) => {
+  for (const [path, operationId] of [[PATH, 'getProtectedResource'], [`${PATH}/mcp`, 'getProtectedResourceOfMcp']] as const) {
+    const schema = schemaOf(operationId, 'How callers get a token (RFC 9728)')
+    app.get(path, { schema }, (request, reply) => {
       const metadata = {
         resource: resourceOf(app, request, protectedResource),
         authorization_servers: authorizationServers,
@@ -31,6 +33,11 @@ export function metadataRoutes (app: FastifyInstance, protectedResource: Protect
       reply.send(JSON.stringify(metadata))
     })
   }
+}
+
+/** What OpenAPI documents have of a route. */
+export function schemaOf (operationId: string, summary: string): FastifySchema {
+  return openApiSchema({ operationId, summary, tags: ['mcp-server'] })
 }
 
 /** Adds the header `WWW-Authenticate` to a 401 or 403 (RFC 6750, RFC 9728). */

@@ -29,6 +29,8 @@ export interface ToolSource {
   readonly tasks?: TaskSource | undefined
   /** Proposes at most 100 values for an argument of a prompt or of a resource template. */
   complete? (ref: CompletionRef, argument: CompletionArgument, context: CallContext): Promise<Completion> | Completion
+  /** Extensions of MCP that clients learn of in their handshake, by id: `{ 'io.modelcontextprotocol/ui': {} }`. */
+  extensions? (): Readonly<Record<string, object>>
   /**
    * Calls `listener` when lists change, until the function that it returns is called. Without it lists never change.
    */

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import { test } from 'tap'
+import { z } from 'zod'
 import { defineTools } from '../src/index.js'
 import { callContext } from './fixtures/sources-context.js'
+import { LegacySession, serve } from './fixtures/wire.js'
 
 const context = callContext()
 
@@ -33,7 +35,7 @@ test('a return value that the output schema does not describe is an error', asyn
     { name: 'unknown', inputSchema: Type.Object({}), handler: () => ({ sum: 3 }) },
     { name: 'throws', inputSchema: Type.Object({}), handler: () => { throw new Error('no') } }
   ])
-  await t.rejects(async () => await tools.call('wrong', {}, context), { message: /wrong returned a value that its outputSchema does not describe: value\/sum expected number/ })
+  await t.rejects(async () => await tools.call('wrong', {}, context), { message: /wrong returned a value that its outputSchema does not describe: value\/sum: must be number/ })
   await t.rejects(async () => await tools.call('unknown', {}, context), { message: /neither text nor a result/ })
   await t.rejects(async () => await tools.call('throws', {}, context), { message: 'no' })
 })
@@ -43,4 +45,77 @@ test('names that clients do not accept, or that occur twice, are refused', async
   t.throws(() => defineTools([tool('a'), tool('a')]), { code: 'MCP_SERVER_OPTIONS', message: /two tools are named "a"/ })
   for (const name of ['', 'two words', 'ä', 'x'.repeat(65)]) t.throws(() => defineTools([tool(name)]), { code: 'MCP_SERVER_OPTIONS', message: /cannot be named/ })
   t.throws(() => defineTools([{ ...tool('a'), handler: 'x' as never }]), { code: 'MCP_SERVER_OPTIONS', message: /no handler/ })
+})
+
+test('schemas of zod are listed as JSON Schema, and check the arguments', async t => {
+  const source = defineTools([
+    {
+      name: 'add',
+      inputSchema: z.object({ a: z.number(), b: z.number().default(2) }),
+      outputSchema: z.object({ sum: z.number() }),
+      handler: ({ a, b }) => ({ sum: a + b })
+    },
+    { name: 'even', inputSchema: z.object({ n: z.number().refine(n => n % 2 === 0, 'is odd') }), handler: ({ n }) => n.toFixed(1) },
+    { name: 'wrong', inputSchema: z.object({}), outputSchema: z.object({ sum: z.number() }), handler: () => ({ sum: 'x' }) }
+  ])
+  const app = await serve(t, { sources: [source] })
+  const session = await LegacySession.open(app)
+  const { json: { result } } = await session.request('tools/list')
+  t.match(result?.tools[0], {
+    inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
+    outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] }
+  })
+  t.notOk('def' in result?.tools[0].inputSchema)
+  const call = async (name: string, args: object) => (await session.request('tools/call', { name, arguments: args })).json.result
+  t.match(await call('add', { a: 1 }), { structuredContent: { sum: 3 } }, 'with the default of b')
+  t.match(await call('add', { a: 'str' }), { isError: true, content: [{ text: /arguments\/a/ }] })
+  t.match(await call('even', { n: 4 }), { content: [{ text: '4.0' }] })
+  t.match(await call('even', { n: 3 }), { isError: true, content: [{ text: /input schema of even: arguments\/n: is odd/ }] })
+  t.match(await call('wrong', {}), { isError: true, content: [{ text: /the request failed/ }] }, 'the mistake of the handler stays hidden')
+})
+
+test('any Standard Schema with JSON Schema is taken, also one that is a function', async t => {
+  const standard = {
+    version: 1,
+    vendor: 'other',
+    validate: async (value: unknown) => ({ value: { ...value as { n: number }, seen: true } }),
+    jsonSchema: { input: () => ({ type: 'object', required: ['n'] }), output: () => ({}) }
+  } as const
+  const inputSchema = Object.assign(() => {}, { '~standard': standard })
+  const tools = defineTools([{ name: 'own', inputSchema, handler: ({ n, seen }) => `${n} ${String(seen)}` }])
+  t.strictSame((await tools.list())[0]!.inputSchema, { type: 'object', required: ['n'] })
+  t.match(await tools.call('own', { n: 1 }, context), { content: [{ text: '1 true' }] })
+})
+
+test('JSON Schema is taken unchanged', async t => {
+  const inputSchema = { type: 'object', properties: { a: { type: 'number' } } }
+  const tools = defineTools([{ name: 'plain', inputSchema, handler: ({ a }) => JSON.stringify(a) }])
+  t.equal((await tools.list())[0]!.inputSchema, inputSchema)
+  t.match(await tools.call('plain', { a: 1 }, context), { content: [{ text: '1' }] })
+})
+
+test('what is not a schema is refused at registration, with the tool and the remedy', t => {
+  const refusal = (inputSchema: unknown, outputSchema?: unknown) => {
+    try {
+      defineTools([{ name: 'tool_x', inputSchema: inputSchema as never, outputSchema: outputSchema as never, handler: () => '' }])
+      return 'taken'
+    } catch (err) {
+      t.equal((err as { code?: unknown }).code, 'MCP_SERVER_OPTIONS')
+      return (err as Error).message
+    }
+  }
+  const older = { '~standard': { version: 1, vendor: 'zod', validate: () => ({ value: 1 }) } }
+  for (const [schema, problem] of [
+    [undefined, /inputSchema of the tool tool_x is missing; pass z\.object/],
+    ['object', /is missing; pass/],
+    [{ a: z.number() }, /is not a schema; .* A zod shape needs z\.object/],
+    [{}, /is not a schema/],
+    [{ type: 'string' }, /is not a schema/],
+    [z.string(), /must be that of an object/],
+    [z.object({ d: z.date() }), /has no JSON Schema: Date cannot be represented/],
+    [older, /is a schema of zod without JSON Schema; use zod 4\.2 or newer/]
+  ] as const) t.match(refusal(schema), problem)
+  t.match(refusal(z.object({}), { sum: z.number() }), /outputSchema of the tool tool_x is not a schema/)
+  t.match(refusal(z.object({}), older), /outputSchema of the tool tool_x/)
+  t.end()
 })

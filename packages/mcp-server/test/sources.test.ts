@@ -5,6 +5,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'
 import { vacResources, vacTools, type ToolResult } from '../src/index.js'
 import { callContext } from './fixtures/sources-context.js'
+import { LegacySession, messagesIn, serve } from './fixtures/wire.js'
 
 const documents = new Map([['guides/a b.md', 'All of it.'], ['c.md', 'More.']])
 const memory = (more: Partial<Memory> = {}): Memory => ({
@@ -64,9 +65,28 @@ test('the result of a tool fits its output schema and links its sources', async 
 test('a stream sends its text as progress while it is made', async t => {
   const context = callContext()
   const result = await vacTools(vacsOf()).call('vac_stream_my_docs', { query: 'When?' }, context)
-  t.strictSame(context.sent, [{ progress: 3, message: 'At ' }, { progress: 12, message: 'nine [1].' }])
-  t.strictSame(context.messages, [{ level: 'info', logger: 'my_docs', data: { progress: 0.5, message: 'half' } }])
+  const [first, half, last] = context.sent
+  t.strictSame([first, last], [{ progress: 3, message: 'At ' }, { progress: 13, message: 'nine [1].' }])
+  t.strictSame(half, { progress: 4, total: 8, message: 'half' }, 'progress of the interpreter has a total')
   t.match(result.structuredContent, { final_answer: 'At nine [1].', stream_completed: true })
+})
+
+test('progress of an interpreter reaches the caller of each skill, with its message', async t => {
+  const reports: Interpreter = async function * () {
+    for (const [progress, message] of [[0, 'asking'], [0.25, 'searching'], [0.25, 'still searching'], [1, 'done']] as const) yield { progress, message }
+    return { answer: 'At nine.' }
+  }
+  const app = await serve(t, { sources: [vacTools(vacsOf(reports))] })
+  const session = await LegacySession.open(app)
+  for (const [skill, steps] of [['query', 4], ['stream', 5]] as const) {
+    const params = { name: `vac_${skill}_plain`, arguments: { query: 'When?' }, _meta: { progressToken: 'p' } }
+    const { body } = await session.request('tools/call', params)
+    const sent = messagesIn(body).filter(({ method }) => method === 'notifications/progress').map(({ params }) => params as any)
+    t.strictSame(sent.map(({ message }) => message), ['asking', 'searching', 'still searching', 'done', 'At nine.'].slice(0, steps), skill)
+    t.ok(sent.every(({ progress }, i) => progress > (sent[i - 1]?.progress ?? 0)), 'it grows')
+    t.strictSame(sent.slice(1, 4).map(({ progress, total }) => progress / total), [0.25, 0.25, 1])
+    t.equal(sent[4]?.total, undefined, 'text has no total')
+  }
 })
 
 test('a VAC whose name clients do not accept is still a tool', async t => {

@@ -86,20 +86,37 @@ function openNodeSqlite (path: string): SqliteDatabase {
   })
 }
 
+const INSTALL = 'run `npm i better-sqlite3@12`'
+const REBUILD = 'allow its install script and run it: `npm rebuild better-sqlite3`, or `pnpm approve-builds` with pnpm'
+
 async function openBetterSqlite (path: string): Promise<SqliteDatabase> {
   let Database: new (path: string) => DriverDatabase<BetterStatement>
   try {
     Database = (await import('better-sqlite3' as string)).default
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
-      ? 'better-sqlite3 is not installed'
-      : `better-sqlite3 does not load: ${(error as Error).message}`
-    throw new SqliteDriverMissingError(process.versions.node, reason)
+    const [reason, remedy] = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+      ? ['better-sqlite3 is not installed', INSTALL]
+      : [`better-sqlite3 does not load: ${(error as Error).message}`, REBUILD]
+    throw Object.assign(new SqliteDriverMissingError(process.versions.node, reason, remedy), { cause: error })
   }
-  return wrap('better-sqlite3', new Database(path), (database, sql) => {
+  return wrap('better-sqlite3', construct(Database, path), (database, sql) => {
     const statement = database.prepare(sql).pluck(true)
     return (...values) => statement.all(...values) as SqliteValue[]
   })
+}
+
+/** Opens the file. The first call loads the native part of the driver, which its install script builds or downloads. */
+function construct<Database> (Driver: new (path: string) => Database, path: string): Database {
+  try {
+    return new Driver(path)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ERR_DLOPEN_FAILED'
+      ? 'better-sqlite3 was built for another version of Node.js or another machine'
+      : /bindings file/.test(message) ? 'the install script of better-sqlite3 did not run' : undefined
+    if (reason === undefined) throw error
+    throw Object.assign(new SqliteDriverMissingError(process.versions.node, reason, REBUILD), { cause: error })
+  }
 }
 
 function wrap<Database extends DriverDatabase> (driver: SqliteDatabase['driver'], database: Database,

@@ -17,8 +17,11 @@ export interface DeltaWriter {
 
 /** Upper bounds of the waiting text, in characters and ms. */
 const MAX_CHARS = 32 * 1024
-/** Characters of one delta. Escaped, they are at most six times as many, which fits into an event. */
-const MAX_DELTA_CHARS = 1024 * 1024
+/**
+ * Characters of one delta: below half of MAX_PARTIAL_CHARS. So a record has more text than its last delta, unless that
+ * delta was the first one.
+ */
+const MAX_DELTA_CHARS = 120 * 1024
 const MAX_DELAY_MS = 64
 
 /** Default and smallest value of the options. */

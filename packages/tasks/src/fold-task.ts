@@ -20,6 +20,7 @@ export interface FoldSnapshot {
   attempt: number
   turn: number
   progress: number
+  progressMessage?: string | undefined
   messages: TaskMessage[]
   artifacts: TaskArtifact[]
   error: TaskError | null
@@ -59,7 +60,7 @@ export class TaskFold {
 
   apply (event: TaskEvent): void {
     const now = this.#now
-    const { seq, at, state, delta, message, artifact, progress, error, retry } = event
+    const { seq, at, state, delta, message, artifact, progress, progressMessage, error, retry } = event
     now.seq = seq
     now.updatedAt = at
     if (retry !== undefined) {
@@ -79,6 +80,7 @@ export class TaskFold {
     if (artifact !== undefined) now.artifacts.push(artifact)
     // it never decreases, also in a new attempt
     if (progress !== undefined && progress > now.progress) now.progress = progress
+    if (progress !== undefined || state !== undefined) now.progressMessage = progressMessage
     if (error !== undefined) now.error = error
     if (state !== undefined) this.#enter(state, at, retry)
   }
@@ -111,7 +113,8 @@ export class TaskFold {
   /** The current task. Later events do not change the returned object. */
   record (): TaskRecord {
     const { id, owner, skill, input, contextId, metadata } = this.#origin
-    const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, messages, artifacts, error, partial } = this.#now
+    const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, progressMessage } = this.#now
+    const { messages, artifacts, error, partial } = this.#now
     return {
       id,
       owner,
@@ -128,6 +131,7 @@ export class TaskFold {
       attempt,
       turn,
       progress,
+      ...(progressMessage === undefined ? undefined : { progressMessage }),
       messages: partial === null ? [...messages] : [...messages, agentMessage(partial)],
       artifacts: [...artifacts],
       error

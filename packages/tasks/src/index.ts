@@ -9,7 +9,7 @@ export type {
 } from './task-store.js'
 export { deltaWriter } from './delta-writer.js'
 export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
-export { foldTask, TaskFold } from './fold-task.js'
+export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './fold-task.js'
 export type { TaskOrigin } from './fold-task.js'
 export { pushBackoff } from './push-backoff.js'
 export type { TaskLogger } from './logger.js'

@@ -36,13 +36,16 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
   return { bodies, texts, state: state === 'working' ? undefined : state as PreparedUpdates['state'] }
 }
 
-function eventBody ({ state, progress, delta, message, artifact, error }: TaskUpdate, at: number): EventBody {
+function eventBody (update: TaskUpdate, at: number): EventBody {
+  const { state, progress, progressMessage, delta, message, artifact, error } = update
   if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
+  if (progressMessage !== undefined && typeof progressMessage !== 'string') throw new InvalidTaskError('progressMessage', 'give a string')
   if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
   return {
     at,
     ...(state === undefined ? {} : { state }),
     ...(progress === undefined ? {} : { progress }),
+    ...(progressMessage === undefined ? {} : { progressMessage }),
     ...(delta === undefined ? {} : { delta }),
     ...(message === undefined ? {} : { message: messageAt(message, at) }),
     ...(artifact === undefined ? {} : { artifact: artifactAt(artifact, at) }),

@@ -111,6 +111,8 @@ export interface TaskRecord {
   readonly turn: number
   /** 0 to 1; 1 once completed. */
   readonly progress: number
+  /** What came with the last progress, while the state has not changed since. */
+  readonly progressMessage?: string | undefined
   readonly messages: readonly TaskMessage[]
   readonly artifacts: readonly TaskArtifact[]
   readonly error: TaskError | null
@@ -126,6 +128,8 @@ export interface TaskEvent {
   readonly at: number
   readonly state?: TaskState
   readonly progress?: number
+  /** Text for the caller, beside `progress`. */
+  readonly progressMessage?: string
   /** New text of the agent's current message; the whole message is the sum since the last other message. */
   readonly delta?: string
   readonly message?: TaskMessage
@@ -140,6 +144,8 @@ export interface TaskUpdate {
   readonly state?: 'input-required' | 'auth-required' | 'completed' | 'failed' | 'rejected' | undefined
   /** 0 to 1. */
   readonly progress?: number | undefined
+  /** Text for the caller, beside `progress`. */
+  readonly progressMessage?: string | undefined
   readonly delta?: string | undefined
   readonly message?: Omit<TaskMessage, 'timestamp'> & { readonly timestamp?: number | undefined } | undefined
   readonly artifact?: { readonly name: string, readonly content?: unknown } & Pick<TaskArtifact, 'parts' | 'description' | 'metadata'> | undefined

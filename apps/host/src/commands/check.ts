@@ -8,7 +8,11 @@ export async function check (args: Arguments): Promise<void> {
   for (const { text } of config.warnings) process.stdout.write(`${text}\n`)
   const server = { logger: { level: 'warn', stream: process.stdout } }
   const app = await createHost({ config, watchDocuments: false, server })
+  const parts = [countOf('VAC', app.polyvac.vacs.names), countOf('MCP server', app.polyvac.gateway?.names ?? [])].filter(Boolean)
   await app.close()
-  const names = Object.keys(config.vac)
-  process.stdout.write(`${config.file}: good; ${names.length} VAC${names.length === 1 ? '' : 's'}: ${names.join(', ')}\n`)
+  process.stdout.write(`${config.file}: good; ${parts.join('; ')}\n`)
+}
+
+function countOf (what: string, names: readonly string[]): string {
+  return names.length === 0 ? '' : `${names.length} ${what}${names.length === 1 ? '' : 's'}: ${names.join(', ')}`
 }

@@ -1,21 +1,44 @@
-import { cp, mkdir, readdir, stat } from 'node:fs/promises'
-import { join, relative, resolve } from 'node:path'
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { addLocalPackages } from '../local-packages.js'
 import type { Arguments } from '../arguments.js'
 
-const TEMPLATE = fileURLToPath(new URL('../../templates/default', import.meta.url))
+const TEMPLATES = fileURLToPath(new URL('../../templates', import.meta.url))
 
 /** `polyvac init`: copies the template of a service. It does not change existing files. */
-export async function init ({ target = '.' }: Arguments): Promise<void> {
+export async function init ({ target = '.', template }: Pick<Arguments, 'target' | 'template'>): Promise<void> {
   const folder = resolve(target)
   await mkdir(folder, { recursive: true })
-  for (const entry of await readdir(TEMPLATE, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const from = join(entry.parentPath, entry.name)
-    const path = relative(TEMPLATE, from)
-    const exists = await stat(join(folder, path)).then(() => true, () => false)
-    if (!exists) await cp(from, join(folder, path))
+  // a template takes the files that it lacks from the default one
+  const files = new Map([...await filesOf('default'), ...await filesOf(template)])
+  for (const [path, from] of [...files].sort(([a], [b]) => a < b ? -1 : 1)) {
+    const to = join(folder, path)
+    const exists = await stat(to).then(() => true, () => false)
+    if (!exists) {
+      await mkdir(dirname(to), { recursive: true })
+      if (path === 'package.json') await writeManifest(from, to)
+      else await cp(from, to)
+    }
     process.stdout.write(`  ${exists ? 'kept   ' : 'written'}  ${join(target, path)}\n`)
   }
   process.stdout.write(`\n  ${folder === process.cwd() ? '' : `cd ${target} && `}npm install && npm start\n`)
+}
+
+/** The files of a template, by their path in it. */
+async function filesOf (template: string): Promise<Array<[path: string, from: string]>> {
+  const folder = join(TEMPLATES, template)
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter(entry => entry.isFile()).map(entry => {
+    const from = join(entry.parentPath, entry.name)
+    return [relative(folder, from), from]
+  })
+}
+
+/** Writes package.json, with the tarballs of packages that did not come from a registry. */
+async function writeManifest (from: string, to: string): Promise<void> {
+  const manifest = JSON.parse(await readFile(from, 'utf8')) as { dependencies: Record<string, string> }
+  const local = await addLocalPackages(dirname(to))
+  const dependencies = { ...manifest.dependencies, ...local }
+  await writeFile(to, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`)
 }

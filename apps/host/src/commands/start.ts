@@ -3,7 +3,7 @@ import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { banner, documentsLine } from '../banner.js'
+import { banner, documentsLine, serverLines } from '../banner.js'
 import { createHost } from '../create-host.js'
 import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
@@ -42,13 +42,18 @@ export async function start (args: Arguments): Promise<void> {
   }
   const folders = [...app.polyvac.assembly.folders.values()].flat()
   const indexed = Promise.allSettled(folders.map(folder => folder.ready))
-  await within(Promise.all([indexed, app.polyvac.gateway?.settled()]), BANNER_PATIENCE_MS)
+  const { gateway } = app.polyvac
+  let starting = gateway !== undefined
+  const settled = gateway?.settled().then(() => { starting = false })
+  await within(Promise.all([indexed, settled]), BANNER_PATIENCE_MS)
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
+  // the first start of a server can take long, for example where npx downloads it
+  if (starting) settled?.then(() => process.stdout.write(serverLines(gateway!)), () => {})
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
   }
-  const stopWatching = follow(app, config, args)
+  const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   closeWithGrace({ delay: args.grace * 1000, logger: false }, async ({ err, signal }) => {
     if (err !== undefined) app.log.error({ err }, 'stopping after an error')
     stopWatching()

@@ -126,7 +126,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return await service.createTask(owner, {
       skill: skillName,
       input,
-      metadata: { clientMetadata, ...(scopes === undefined ? {} : { scopes }) },
+      metadata: { clientMetadata, requestId: request.id, ...(scopes === undefined ? {} : { scopes }) },
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)

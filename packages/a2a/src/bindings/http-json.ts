@@ -125,9 +125,12 @@ function readQuery (query: Record<string, unknown>): Record<string, unknown> {
   }))
 }
 
-/** The media type of the request's body or, without a body, of Accept; every client reads application/json. */
+/** The one of both media types that Accept names. If it names both or none, that of the request's body. */
 function mediaTypeOf ({ headers }: FastifyRequest): string {
   const { 'content-type': type, accept = '' } = headers
-  const isA2a = type === undefined ? accept.includes(A2A_TYPE) : essenceOf(type) === A2A_TYPE
+  const accepted = accept.split(',').map(essenceOf)
+  const acceptsA2a = accepted.includes(A2A_TYPE)
+  const isOpen = acceptsA2a === accepted.includes(JSON_TYPE) && type !== undefined
+  const isA2a = isOpen ? essenceOf(type) === A2A_TYPE : acceptsA2a
   return `${isA2a ? A2A_TYPE : JSON_TYPE}; charset=utf-8`
 }

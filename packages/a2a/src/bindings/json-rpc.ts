@@ -1,8 +1,8 @@
-import { errorHandler, isRecord, streamRoute } from '@polyvac/core/plugin'
+import { errorHandler, eventText, isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES, type CodedFailure } from '../protocol/failure.js'
-import type { Dialect, Operation } from '../protocol/dialect.js'
+import { checkParams, type Dialect, type Operation } from '../protocol/dialect.js'
 import { MethodNotFoundError, VersionNotSupportedError } from '../errors.js'
 import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
@@ -47,7 +47,7 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
   if (atRoot) app.post('/', alias, answer)
 
   async function answer (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { id, method, params } = readEnvelope(request.body)
+    const { id, method, params } = readEnvelope(request.body, (method, params) => { checkCall(request, method, params) })
     const { dialect, operation } = methodOf(dialects, versionOf(request), method)
     const { vac } = request.params as { vac?: string }
     const call = { dialect, params: vac === undefined ? params : withTenant(params, vac), request, reply }
@@ -56,6 +56,14 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
       event: result => ({ jsonrpc: '2.0', id, result }),
       failure: err => failure(err, request).body
     })
+  }
+
+  /** 0.3 reports a wrong method or wrong params also where the request has no id. */
+  function checkCall (request: FastifyRequest, method: string, params: unknown): void {
+    const version = versionOf(request)
+    if (version !== UNNAMED_VERSION) return
+    const { dialect, operation } = methodOf(dialects, version, method)
+    checkParams(dialect, operation, params)
   }
 
   function failure (err: unknown, request: FastifyRequest): { status: number, body: object } {
@@ -72,11 +80,27 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
     return code === 'A2A_VERSION_NOT_SUPPORTED' ? dialects[0] as Dialect : dialect
   }
 
+  /**
+   * Whether the client reads an error from an event stream: clients of 0.3 take nothing else as the answer of a
+   * streaming method (A2A 0.3, sections 3.3.1 and 7.9).
+   */
+  function readsEvents (request: FastifyRequest): boolean {
+    const { body, headers: { accept = '' } } = request
+    if (versionOf(request) !== UNNAMED_VERSION || !accept.includes('text/event-stream') || !isRecord(body)) return false
+    const methods = dialects.find(({ version }) => version === UNNAMED_VERSION)?.methods
+    return Object.entries(methods ?? {}).some(([name, operation]) => name === body.method && isStreamed(operation))
+  }
+
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { status, body } = failure(err, request)
-    if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
     reply.code(status).headers(headersOf(status, name => reply.hasHeader(name)))
-      .type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+    if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
+    if (status === 200 && readsEvents(request)) {
+      reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-cache').serializer(String)
+        .send(eventText({ data: body }))
+    } else {
+      reply.type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+    }
   }
 }
 

@@ -1,5 +1,9 @@
-import type { sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject } from '@grpc/grpc-js'
-import { innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules } from '@polyvac/core/plugin'
+import type {
+  sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject
+} from '@grpc/grpc-js'
+import {
+  innerRequest, integer, isRecord, optional, readOptions, text, within, type OptionRules
+} from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
@@ -56,18 +60,25 @@ interface RpcError { readonly code: number, readonly message: string, readonly d
 interface RpcResponse { readonly result?: unknown, readonly error?: RpcError }
 
 /** Metadata that speaks of the connection rather than of the caller. */
-const NOT_FORWARDED = /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
+const NOT_FORWARDED =
+  /^(?::|grpc-|content-|te$|host$|connection$|transfer-encoding$|accept-encoding$|expect$|upgrade$)|-bin$/
 
 /**
  * Serves A2A 1.0 over gRPC (service `lf.a2a.v1.A2AService`) for an application that has the a2a plugin, as soon as the
  * application is ready. Calls go through it as requests to its JSON-RPC route do, their metadata as headers.
  * @throws A2A_GRPC_MISSING; and the application does not get ready for A2A_PLUGIN_OPTIONS, A2A_GRPC_CANNOT_LISTEN
+ * @example
+ * await app.register(a2aPlugin, { vacs, tasks, grpcUrl: 'localhost:50051' })
+ * await a2aGrpc(app, { port: 50051 })
  */
 export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {}): Promise<A2aGrpc> {
-  const { host, port, prefix, credentials, maxCalls, maxMessageBytes } = readOptions(GRPC_OPTIONS, options, A2aOptionsError, 'a2aGrpc')
+  const { host, port, prefix, credentials, maxCalls, maxMessageBytes } =
+    readOptions(GRPC_OPTIONS, options, A2aOptionsError, 'a2aGrpc')
   const peers = await loadPeers()
   const { grpc } = peers
-  const server = new grpc.Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_concurrent_streams': maxCalls })
+  const server = new grpc.Server({
+    'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_concurrent_streams': maxCalls
+  })
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => await (closed ??= shutDown(server))
   // the streams that it waits for are ended by the plugin's own hook, which comes after
@@ -83,15 +94,22 @@ export async function a2aGrpc (app: FastifyInstance, options: A2aGrpcOptions = {
   const caller = new Caller(app, url, peers, wire)
   for (const method of wire.methods) {
     const { path, streams } = method
-    server.register(path, streams ? (call: ServerWritableStream<Buffer, Buffer>) => { caller.stream(method, call) } : (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => { caller.answer(method, call, done) },
-      same, same, streams ? 'serverStream' : 'unary')
+    const handler = streams
+      ? (call: ServerWritableStream<Buffer, Buffer>) => { caller.stream(method, call) }
+      : (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => { caller.answer(method, call, done) }
+    server.register(path, handler, same, same, streams ? 'serverStream' : 'unary')
   }
   let bound = 0
   app.addHook('onReady', async () => {
-    if (!app.hasRoute({ method: 'POST', url })) throw new A2aOptionsError(`a2aGrpc finds no route POST ${url}; register the a2a plugin, and name its prefix`)
+    if (!app.hasRoute({ method: 'POST', url })) {
+      throw new A2aOptionsError(`a2aGrpc finds no route POST ${url}; register the a2a plugin, and name its prefix`)
+    }
     const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
     bound = await new Promise((resolve, reject) => {
-      server.bindAsync(address, credentials ?? grpc.ServerCredentials.createInsecure(), (err, port) => { err === null ? resolve(port) : reject(new GrpcCannotListenError(address, err.message)) })
+      server.bindAsync(address, credentials ?? grpc.ServerCredentials.createInsecure(), (err, port) => {
+        if (err === null) resolve(port)
+        else reject(new GrpcCannotListenError(address, err.message))
+      })
     })
   })
   return { get port () { return bound }, close }
@@ -125,7 +143,9 @@ class Caller {
   async #pass (method: RpcMethod, call: ServerWritableStream<Buffer, Buffer>): Promise<void> {
     const response = await this.#request(method, call)
     this.#sendHeaders(call, response)
-    if (!String(response.headers['content-type']).startsWith('text/event-stream')) this.#resultOf(await textOf(response), response)
+    if (!String(response.headers['content-type']).startsWith('text/event-stream')) {
+      this.#resultOf(await textOf(response), response)
+    }
     let ended = false
     for await (const data of readEvents(response)) {
       const event = this.#resultOf(data, response)
@@ -162,7 +182,7 @@ class Caller {
     try {
       return read(bytes)
     } catch (err) {
-      throw this.#told('INVALID_ARGUMENT', `the message cannot be read: ${(err as Error).message}`, [])
+      throw this.#makeFailure('INVALID_ARGUMENT', `the message cannot be read: ${(err as Error).message}`, [])
     }
   }
 
@@ -183,15 +203,16 @@ class Caller {
     call.sendMetadata(metadata)
   }
 
-  /** The result of a JSON-RPC answer. What the application refused in a shape of its own counts by its status. */
+  /** The result of a JSON-RPC answer. A refusal of the application, in another format, counts by its status. */
   #resultOf (json: string, { statusCode: status = 500 }: IncomingMessage): unknown {
     const { result, error } = parseAnswer(json)
     if (result !== undefined) return result
-    const { code, message, data = [] } = typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
-    throw this.#told(grpcStatusOf(code, status), message, data)
+    const { code, message, data = [] } =
+      typeof error === 'object' ? error : { code: 0, message: `the application refused the call with HTTP ${status}` }
+    throw this.#makeFailure(grpcStatusOf(code, status), message, data)
   }
 
-  #told (name: string, given: string, details: readonly StatusDetail[]): Failure {
+  #makeFailure (name: string, given: string, details: readonly StatusDetail[]): Failure {
     const { status: codes, Metadata } = this.#peers.grpc
     const code = codes[name as keyof typeof codes]
     const message = given.slice(0, MAX_MESSAGE_CHARS)
@@ -203,7 +224,8 @@ class Caller {
   }
 
   #cutOff (): Failure {
-    return this.#told('UNAVAILABLE', 'the call was cut off and its task may go on; read the task, or subscribe to it again', [])
+    return this.#makeFailure('UNAVAILABLE',
+      'the call was cut off and its task may go on; read the task, or subscribe to it again', [])
   }
 
   #failure (err: unknown): Failure {
@@ -212,7 +234,7 @@ class Caller {
     // the reader was too slow or disconnected, or the application closes
     if (code === 'ECONNRESET' || code === 'ABORT_ERR') return this.#cutOff()
     this.#app.log.error({ err }, 'a gRPC call failed')
-    return this.#told('INTERNAL', 'the call failed; the log has the reason', [])
+    return this.#makeFailure('INTERNAL', 'the call failed; the log has the reason', [])
   }
 }
 
@@ -224,7 +246,7 @@ function parseAnswer (json: string): RpcResponse {
   }
 }
 
-/** The address of a peer as grpc-js tells it, without its port. */
+/** The address of a peer, from what `getPeer()` of grpc-js returns, without the port. */
 function addressOf (peer: string): string {
   return /^\[?(.*?)\]?:\d+$/.exec(peer)?.[1] ?? peer
 }

@@ -6,7 +6,8 @@ import { GrpcMissingError } from '../errors.js'
 export interface Peers { readonly grpc: typeof Grpc, readonly protobuf: typeof Protobuf }
 
 /** @throws A2A_GRPC_MISSING */
-export async function loadPeers (load: (name: string) => Promise<unknown> = async name => await import(name)): Promise<Peers> {
+export async function loadPeers (load: (name: string) => Promise<unknown> = async name => await import(name)):
+Promise<Peers> {
   return { grpc: await peer('@grpc/grpc-js'), protobuf: await peer('protobufjs') }
 
   async function peer<T> (name: string): Promise<T> {

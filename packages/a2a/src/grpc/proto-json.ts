@@ -12,15 +12,16 @@ export function toJson (type: Type, message: Json): unknown {
     case '.google.protobuf.Value': return fromValue(message)
     case '.google.protobuf.Timestamp': return timeOf(message)
   }
-  const told: Array<[string, unknown]> = []
+  const members: Array<[string, unknown]> = []
   for (const field of type.fieldsArray) {
     if (!Object.hasOwn(message, field.name)) continue
     const value = message[field.name]
-    if (field.map) told.push([field.name, mapValues(value as Json, value => convertField(field, value, valueToJson))])
-    else if (!field.repeated) told.push([field.name, convertField(field, value, valueToJson)])
-    else if ((value as unknown[]).length > 0) told.push([field.name, (value as unknown[]).map(value => convertField(field, value, valueToJson))])
+    const convert = (value: unknown): unknown => convertField(field, value, valueToJson)
+    if (field.map) members.push([field.name, mapValues(value as Json, convert)])
+    else if (!field.repeated) members.push([field.name, convert(value)])
+    else if ((value as unknown[]).length > 0) members.push([field.name, (value as unknown[]).map(convert)])
   }
-  return Object.fromEntries(told)
+  return Object.fromEntries(members)
 }
 
 /** ProtoJSON as what `type.encode` takes. Members that the type has not are left out. */
@@ -39,8 +40,9 @@ export function fromJson (type: Type, json: unknown): Json {
   for (const field of type.fieldsArray) {
     const value = Object.hasOwn(given, field.name) ? given[field.name] : undefined
     if (value === undefined || (value === null && field.resolvedType?.fullName !== '.google.protobuf.Value')) continue
-    if (field.map) message[field.name] = mapValues(value as Json, value => convertField(field, value, valueFromJson))
-    else message[field.name] = field.repeated ? (value as unknown[]).map(value => convertField(field, value, valueFromJson)) : convertField(field, value, valueFromJson)
+    const convert = (value: unknown): unknown => convertField(field, value, valueFromJson)
+    if (field.map) message[field.name] = mapValues(value as Json, convert)
+    else message[field.name] = field.repeated ? (value as unknown[]).map(convert) : convert(value)
   }
   return message
 }
@@ -65,9 +67,12 @@ const valueFromJson: Convert = (kind, value) => {
 }
 
 function fromValue (value: Json): unknown {
-  if (Object.hasOwn(value, 'structValue')) return mapValues((value.structValue as Json).fields as Json, member => fromValue(member as Json))
+  if (Object.hasOwn(value, 'structValue')) {
+    return mapValues((value.structValue as Json).fields as Json, member => fromValue(member as Json))
+  }
   if (Object.hasOwn(value, 'listValue')) return (((value.listValue as Json).values ?? []) as Json[]).map(fromValue)
-  return ['stringValue', 'numberValue', 'boolValue'].map(name => Object.hasOwn(value, name) ? value[name] : undefined).find(held => held !== undefined) ?? null
+  const name = ['stringValue', 'numberValue', 'boolValue'].find(name => Object.hasOwn(value, name))
+  return name === undefined ? null : value[name] ?? null
 }
 
 function toValue (json: unknown): Json {
@@ -77,7 +82,9 @@ function toValue (json: unknown): Json {
     case 'boolean': return { boolValue: json }
   }
   if (json === null || json === undefined) return { nullValue: 0 }
-  return Array.isArray(json) ? { listValue: { values: json.map(toValue) } } : { structValue: { fields: mapValues(json as Json, toValue) } }
+  return Array.isArray(json)
+    ? { listValue: { values: json.map(toValue) } }
+    : { structValue: { fields: mapValues(json as Json, toValue) } }
 }
 
 function mapValues (members: Json | undefined, convert: (value: unknown) => unknown): Json {

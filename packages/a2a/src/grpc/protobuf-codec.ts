@@ -8,7 +8,7 @@ export interface RpcMethod {
   readonly name: string
   readonly path: string
   readonly streams: boolean
-  /** @throws where the bytes are no such message */
+  /** @throws where the bytes are not such a message */
   readonly read: (bytes: Uint8Array) => unknown
   readonly write: (json: unknown) => Buffer
 }
@@ -23,7 +23,8 @@ export class ProtobufCodec {
 
   constructor ({ protobuf }: Pick<Peers, 'protobuf'>) {
     const root = this.#root = new protobuf.Root()
-    root.loadSync(['a2a', 'rpc-status'].map(name => fileURLToPath(new URL(`../../proto/${name}.proto`, import.meta.url))))
+    const pathOf = (name: string): string => fileURLToPath(new URL(`../../proto/${name}.proto`, import.meta.url))
+    root.loadSync(['a2a', 'rpc-status'].map(pathOf))
     root.resolveAll()
     const service = root.lookupService('lf.a2a.v1.A2AService')
     this.methods = service.methodsArray.map(method => {
@@ -43,7 +44,10 @@ export class ProtobufCodec {
     return bytesOf(this.#root.lookupType('google.rpc.Status'), {
       code,
       message,
-      details: details.map(({ '@type': url, ...detail }) => ({ type_url: url, value: bytesOf(this.#root.lookupType(url.slice(url.lastIndexOf('/') + 1)), detail).toString('base64') }))
+      details: details.map(({ '@type': url, ...detail }) => {
+        const type = this.#root.lookupType(url.slice(url.lastIndexOf('/') + 1))
+        return { type_url: url, value: bytesOf(type, detail).toString('base64') }
+      })
     })
   }
 }

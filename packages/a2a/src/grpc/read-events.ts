@@ -14,7 +14,8 @@ export async function * readEvents (body: Readable): AsyncGenerator<string, void
 }
 
 /** States that end a stream. */
-const LAST_STATES: readonly string[] = (Object.keys(STATES) as TaskState[]).filter(state => isTerminal(state) || state === 'input-required').map(state => STATES[state])
+const LAST_STATES: readonly string[] = (Object.keys(STATES) as TaskState[])
+  .filter(state => isTerminal(state) || state === 'input-required').map(state => STATES[state])
 
 interface WithStatus { readonly status?: { readonly state: string } }
 

@@ -73,7 +73,7 @@ export class Operations {
     switch (operation) {
       case 'send': {
         const send = dialect.readSend(params)
-        const created = await this.#send(caller, send, keyOf(send, extensions, request))
+        const created = await this.#send(caller, send, request.id, keyOf(send, extensions, request))
         const task = send.blocking ? await streams.wait(created, reply) : created.task
         return dialect.toSendResult(task, send.historyLength)
       }
@@ -136,7 +136,7 @@ export class Operations {
     const caller = this.#callerOf(request)
     const send = dialect.readSend(params)
     await streams.open(caller.owner, reply, async stream => {
-      const { task } = await this.#send(caller, send, keyOf(send, extensions, request))
+      const { task } = await this.#send(caller, send, request.id, keyOf(send, extensions, request))
       await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, 0, send.historyLength))
     })
   }
@@ -162,7 +162,9 @@ export class Operations {
   }
 
   /** Creates a task, finds the one of the same key, or answers the question of one. */
-  async #send ({ owner, scopes }: Principal, send: SendRequest, key: string | undefined): Promise<CreatedTask> {
+  async #send (
+    { owner, scopes }: Principal, send: SendRequest, requestId: string, key: string | undefined
+  ): Promise<CreatedTask> {
     const { tenant, message, push } = send
     const { service, vacs, defaultVac, inputModes } = this.#options
     if (message.taskId === undefined) {
@@ -170,7 +172,7 @@ export class Operations {
       checkMediaTypes(message.parts, inputModes)
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
-      const metadata = Object.assign({}, contextId === undefined ? undefined : { inContext: true },
+      const metadata = Object.assign({ requestId }, contextId === undefined ? undefined : { inContext: true },
         scopes === undefined ? undefined : { scopes })
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
       return await service.createTask(owner, task, push)

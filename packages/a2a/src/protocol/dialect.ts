@@ -41,3 +41,23 @@ export interface Dialect {
   readonly deleteResult: unknown
   readonly toRpcError: (failure: CodedFailure) => DialectError
 }
+
+/** The readers of the params of each operation. */
+const READERS = {
+  send: 'readSend',
+  stream: 'readSend',
+  get: 'readGet',
+  list: 'readList',
+  cancel: 'readTask',
+  subscribe: 'readTask',
+  setPush: 'readSetPush',
+  getPush: 'readPushId',
+  listPush: 'readListPush',
+  deletePush: 'readPushId',
+  extendedCard: 'readTenant'
+} as const satisfies Record<Operation, keyof Dialect>
+
+/** Checks params and executes nothing. @throws A2A_INVALID_PARAMS */
+export function checkParams (dialect: Dialect, operation: Operation, params: unknown): void {
+  dialect[READERS[operation]](params)
+}

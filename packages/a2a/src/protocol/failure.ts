@@ -49,7 +49,8 @@ const FIELDS: Readonly<Record<string, string>> = { contextId: 'message.contextId
 function violationsOf (err: unknown, { headers }: FastifyRequest): readonly FieldViolation[] | undefined {
   if (err instanceof InvalidFieldsError) return err.violations
   const isConflict = isTaskError(err, 'TASK_CONFLICT')
-  const argument = isConflict ? 'idempotencyKey' : isTaskError(err, 'TASK_INVALID') ? (err as InvalidTaskError).argument : ''
+  const argument =
+    isConflict ? 'idempotencyKey' : isTaskError(err, 'TASK_INVALID') ? (err as InvalidTaskError).argument : ''
   const field = FIELDS[argument]
   // a key of the header Idempotency-Key does not come from a field
   const isHeader = argument === 'idempotencyKey' && headers['idempotency-key'] !== undefined

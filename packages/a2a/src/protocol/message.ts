@@ -6,7 +6,7 @@ import type { IncomingMessage } from './requests.js'
 export interface MessageFile {
   readonly filename?: string
   readonly media_type?: string
-  /** Its content in base64; or else `url`, where it is. Nothing is fetched from there. */
+  /** Its content in base64; without it, `url` is its address, which is not fetched. */
   readonly bytes?: string
   readonly url?: string
 }
@@ -18,8 +18,10 @@ interface ProtocolMessage<Part> extends Omit<IncomingMessage, 'id' | 'parts'> {
   readonly parts: readonly Part[]
 }
 
-/** What a caller says. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
-export function readMessage<Part> (message: ProtocolMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart): IncomingMessage {
+/** The message of a caller. `role` is the one of callers. @throws A2A_INVALID_PARAMS */
+export function readMessage<Part> (
+  message: ProtocolMessage<Part>, role: string, toPart: (part: Part, field: string) => TaskPart
+): IncomingMessage {
   const { messageId: id, parts, contextId, taskId, metadata, extensions, referenceTaskIds } = message
   if (message.role !== role) refuseField('message.role', `a client speaks as ${role}`)
   return {
@@ -41,7 +43,9 @@ export function textOf (parts: readonly TaskPart[]): string | undefined {
 
 /** What a message asks: its text, or what stands for it where it brings data or files alone. */
 export function questionText (parts: readonly TaskPart[]): string {
-  return textOf(parts) ?? parts.map(part => part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file').join('\n')
+  const nameOf = (part: TaskPart): string =>
+    part.type === 'data' ? JSON.stringify(part.data) : part.filename ?? part.mediaType ?? 'a file'
+  return textOf(parts) ?? parts.map(nameOf).join('\n')
 }
 
 export function filesOf (parts: readonly TaskPart[]): MessageFile[] {

@@ -18,9 +18,12 @@ export function newPushConfig ({ id, url, dialect, token, scheme, credentials }:
   return {
     id,
     url,
-    settings: Object.assign({}, dialect === undefined ? undefined : { dialect }, scheme === undefined ? undefined : { schemes: [scheme] }),
+    settings: Object.assign({},
+      dialect === undefined ? undefined : { dialect }, scheme === undefined ? undefined : { schemes: [scheme] }),
     secrets: Object.assign({},
       nonEmpty(token) === undefined ? undefined : { token },
-      scheme === undefined || nonEmpty(credentials) === undefined ? undefined : { authentication: { scheme, credentials } })
+      scheme === undefined || nonEmpty(credentials) === undefined
+        ? undefined
+        : { authentication: { scheme, credentials } })
   }
 }

@@ -8,7 +8,7 @@ const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
 /**
  * Params of a request under the names of their schema, and checked against it. ProtoJSON: names come in camelCase or
  * snake_case, null is as good as absent, and what the schema does not know is passed over. What callers name
- * themselves, such as the keys of metadata, stays as it is.
+ * themselves, such as the keys of metadata, stays unchanged.
  * @throws A2A_INVALID_PARAMS with each problem by its field
  */
 export function readParams<T extends TObject> (schema: T, params: unknown): Static<T> {
@@ -16,12 +16,14 @@ export function readParams<T extends TObject> (schema: T, params: unknown): Stat
   let check = checks.get(schema)
   if (check === undefined) checks.set(schema, check = TypeCompiler.Compile(schema as TSchema))
   if (check.Check(read)) return read as Static<T>
-  throw new InvalidFieldsError(problemsOf(check, read, '').map(({ path, message }) => ({ field: fieldOf(path), description: message })))
+  throw new InvalidFieldsError(
+    problemsOf(check, read, '').map(({ path, message }) => ({ field: fieldOf(path), description: message })))
 }
 
 /** A problem as the protocol names it: `/message/parts/0/text` is `message.parts[0].text`. */
 function fieldOf (path: string): string {
-  const field = path.split('/').slice(1).reduce((all, name) => /^\d+$/.test(name) ? `${all}[${name}]` : `${all}.${name}`, '')
+  const field = path.split('/').slice(1)
+    .reduce((all, name) => /^\d+$/.test(name) ? `${all}[${name}]` : `${all}.${name}`, '')
   return field === '' ? 'params' : field.replace(/^\./, '')
 }
 
@@ -41,7 +43,9 @@ function readObject (schema: TObject, value: Record<string, unknown>): Record<st
 
 function readValue (schema: TSchema, value: unknown): unknown {
   if (KindGuard.IsObject(schema)) return isRecord(value) ? readObject(schema, value) : value
-  if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) return Array.isArray(value) ? value.map(item => readValue(schema.items, item)) : value
+  if (KindGuard.IsArray(schema) && KindGuard.IsObject(schema.items)) {
+    return Array.isArray(value) ? value.map(item => readValue(schema.items, item)) : value
+  }
   return value
 }
 

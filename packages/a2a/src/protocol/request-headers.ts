@@ -16,7 +16,8 @@ export function versionOf ({ headers, query }: Pick<FastifyRequest, 'headers' | 
 }
 
 export function unsupportedVersion (supported: readonly string[]): Error {
-  return new VersionNotSupportedError(`this version of A2A is not spoken here; send A2A-Version: ${supported.join(' or ')}`)
+  const versions = supported.join(' or ')
+  return new VersionNotSupportedError(`this version of A2A is not spoken here; send A2A-Version: ${versions}`)
 }
 
 /** Extensions that one request may name: matching a longer list costs time for every request that sends it. */
@@ -26,10 +27,14 @@ export const MAX_EXTENSIONS = 64
  * The offered extensions that a request names. `sends`: it sends a message, which alone has to name the required ones;
  * a client that does not support them can still read and cancel. @throws A2A_EXTENSION_REQUIRED
  */
-export function activeExtensions ({ headers }: Headers, header: string, offered: readonly AgentExtension[], sends: boolean): readonly string[] {
+export function activeExtensions (
+  { headers }: Headers, header: string, offered: readonly AgentExtension[], sends: boolean
+): readonly string[] {
   const value = headers[header]
   const named = value === undefined ? [] : String(value).split(',').map(uri => uri.trim())
-  if (named.length > MAX_EXTENSIONS) throw new InvalidParamsError(`${header}: names more than ${MAX_EXTENSIONS} extensions`)
+  if (named.length > MAX_EXTENSIONS) {
+    throw new InvalidParamsError(`${header}: names more than ${MAX_EXTENSIONS} extensions`)
+  }
   const missing = !sends ? undefined : offered.find(({ uri, required }) => required === true && !named.includes(uri))
   if (missing !== undefined) throw new ExtensionRequiredError(missing.uri)
   return named.length === 0 ? named : offered.flatMap(({ uri }) => named.includes(uri) ? [uri] : [])
@@ -39,7 +44,9 @@ export function activeExtensions ({ headers }: Headers, header: string, offered:
 export function idempotencyKey ({ headers }: Headers): string | undefined {
   const { 'idempotency-key': key } = headers
   if (key === undefined) return undefined
-  if (typeof key !== 'string' || key === '' || key.length > 256) throw new InvalidParamsError('Idempotency-Key: give 1 to 256 characters')
+  if (typeof key !== 'string' || key === '' || key.length > 256) {
+    throw new InvalidParamsError('Idempotency-Key: give 1 to 256 characters')
+  }
   return key
 }
 
@@ -47,7 +54,9 @@ export function idempotencyKey ({ headers }: Headers): string | undefined {
 export function lastEventId ({ headers }: Headers): number | undefined {
   const { 'last-event-id': id } = headers
   if (id === undefined || id === '') return undefined
-  if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) throw new InvalidParamsError('Last-Event-ID: give the number of an event, as the `id` of a frame has it')
+  if (typeof id !== 'string' || !/^\d{1,15}$/.test(id)) {
+    throw new InvalidParamsError('Last-Event-ID: give the number of an event, as the `id` of a frame has it')
+  }
   return Number(id)
 }
 

@@ -1,6 +1,6 @@
 import type { NewPushConfig, TaskPart, TaskState } from '@polyvac/tasks'
 
-/** What a caller says, in the engine's words. */
+/** The message of a caller, in the terms of the engine. */
 export interface IncomingMessage {
   readonly id: string
   readonly parts: readonly TaskPart[]

@@ -1,5 +1,5 @@
 import {
-  isTerminal, isWaiting, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
+  isTerminal, isWaiting, MAX_PARTIAL_CHARS, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
 } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 
@@ -40,7 +40,12 @@ export interface TaskView {
 /** One event of a stream. */
 export type EventView =
   | { readonly kind: 'status', readonly status: StatusView, readonly metadata: Metadata | undefined }
-  | { readonly kind: 'artifact', readonly artifact: ArtifactView, readonly append: boolean, readonly lastChunk: boolean }
+  | {
+    readonly kind: 'artifact'
+    readonly artifact: ArtifactView
+    readonly append: boolean
+    readonly lastChunk: boolean
+  }
 
 /** The conversation of a task; a task that was created without one starts its own. */
 export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId'>): string {
@@ -68,12 +73,19 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
   }
 }
 
-/** The state with the message that explains it: the question, the reason, or an answer that is only a message. */
+/**
+ * The state with the message that explains it: the question, the reason, the progress, or an answer that is only a
+ * message.
+ */
 export function viewStatus (task: TaskRecord): StatusView {
-  const { id, state, statusAt: at, error, messages, artifacts } = task
+  const { id, state, statusAt: at, error, messages, artifacts, progressMessage, seq } = task
   if (error !== null && isTerminal(state)) {
     const parts = [{ type: 'text' as const, text: error.message }]
     return { state, at, message: { id: `${id}-status`, role: 'agent', parts, metadata: { code: error.code } } }
+  }
+  if (progressMessage !== undefined) {
+    const parts = [{ type: 'text' as const, text: progressMessage }]
+    return { state, at, message: { id: `${id}-progress-${seq}`, role: 'agent', parts } }
   }
   const last = messages.at(-1)
   const explains = last?.role === 'agent' && (isWaiting(state) || (state === 'completed' && artifacts.length === 0))
@@ -92,7 +104,8 @@ export function viewStep ({ task, event }: TaskStep): EventView[] {
   if (delta !== undefined) {
     const text = task.messages.at(-1)?.parts[0]?.text ?? ''
     const append = text.length > delta.length
-    events.push({ kind: 'artifact', artifact: streamingArtifact([{ type: 'text', text: delta }]), append, lastChunk: false })
+    const artifact = streamingArtifact([{ type: 'text', text: delta }])
+    events.push({ kind: 'artifact', artifact, append, lastChunk: false })
   }
   if (artifact !== undefined) {
     const complete = artifactsOf(task).at(-1) as ArtifactView
@@ -112,12 +125,16 @@ function remainingParts (task: TaskRecord, { name, parts }: ArtifactView): reado
   const last = task.messages.at(-1)
   const [first, ...rest] = parts
   if (name !== ARTIFACTS.stream || !isStreamed(last) || !hasSameText(last, first)) return undefined
+  const streamed = last.parts[0]?.text ?? ''
+  // a text of this length may be the beginning of the one that was streamed
+  const text = streamed.length < MAX_PARTIAL_CHARS - 1 ? first?.text?.slice(streamed.length) ?? '' : ''
   // the last chunk must have a part
-  return rest.length > 0 ? rest : [{ type: 'text', text: '' }]
+  return text === '' && rest.length > 0 ? rest : [{ type: 'text', text }, ...rest]
 }
 
 /** The text that was streamed in this turn and is not a message, and whether its artifact is complete already. */
-function streamedText (task: TaskRecord): { readonly parts: readonly TaskPart[], readonly isComplete: boolean } | undefined {
+function streamedText (task: TaskRecord):
+{ readonly parts: readonly TaskPart[], readonly isComplete: boolean } | undefined {
   const last = task.messages.at(-1)
   if (!isStreamed(last)) return undefined
   const artifact = task.artifacts.findLast(({ name }) => name === ARTIFACTS.stream)

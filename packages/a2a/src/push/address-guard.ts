@@ -17,7 +17,7 @@ export interface AddressGuardOptions {
   /**
    * Receivers the operator vouches for: `receiver.internal`, `127.0.0.1:9000`, `10.0.0.0/8`. Such a host may be
    * private, speak plain http and listen on any port, or on the one port given. A range also vouches for what names
-   * resolve to. Empty by default: whoever may set a push URL could otherwise reach all that this machine reaches.
+   * resolve to. Empty by default: a caller who may set a push URL could otherwise reach all that this machine reaches.
    */
   readonly allow?: readonly string[] | undefined
   /**
@@ -47,14 +47,18 @@ export class AddressGuard {
     this.#lookup = lookup
   }
 
-  /** All that can be told without the network. Throws PUSH_URL_REFUSED (400). */
+  /** The checks that need no network. Throws PUSH_URL_REFUSED (400). */
   checkUrl (url: string): URL {
     if (typeof url === 'string' && url.length > MAX_URL_LENGTH) {
       throw new PushUrlRefusedError(`it is longer than ${MAX_URL_LENGTH} characters`, 'give a shorter one')
     }
-    if (!URL.canParse(url)) throw new PushUrlRefusedError('it is no URL', 'give one like https://receiver.example/notifications')
+    if (!URL.canParse(url)) {
+      throw new PushUrlRefusedError('it is not a URL', 'give one like https://receiver.example/notifications')
+    }
     const parsed = new URL(url)
-    if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') throw new PushUrlRefusedError('it is not https', 'give one that begins with https://')
+    if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') {
+      throw new PushUrlRefusedError('it is not https', 'give one that begins with https://')
+    }
     if (parsed.username !== '' || parsed.password !== '') {
       throw new PushUrlRefusedError('it holds a user name or password', 'send them as `authentication` instead')
     }
@@ -67,7 +71,9 @@ export class AddressGuard {
     signal.throwIfAborted()
     const parsed = this.checkUrl(url)
     const host = bareHost(parsed.hostname)
-    const found = isIP(host) === 0 ? await within(unlessAborted(this.#lookup(host).catch(() => []), signal), LOOKUP_TIMEOUT_MS, () => []) : []
+    const found = isIP(host) === 0
+      ? await within(unlessAborted(this.#lookup(host).catch(() => []), signal), LOOKUP_TIMEOUT_MS, () => [])
+      : []
     for (const { address } of found) this.#checkAddress(host, portOf(parsed), address)
     return parsed
   }
@@ -89,7 +95,8 @@ export class AddressGuard {
    * start is quicker without.
    */
   dispatcher (): Promise<Agent> {
-    this.#agent ??= import('./guarded-agent.js').then(({ guardedAgent }) => guardedAgent((...host) => this.resolve(...host)))
+    this.#agent ??= import('./guarded-agent.js')
+      .then(({ guardedAgent }) => guardedAgent((...host) => this.resolve(...host)))
     return this.#agent
   }
 
@@ -102,17 +109,24 @@ export class AddressGuard {
   #checkOrigin (protocol: string, host: string, port: number): void {
     if (this.#allow.has(host, port)) return
     const remedy = 'or have the operator allow this host'
-    if (protocol !== 'https:') throw new PushUrlRefusedError('it is not https', `give one that begins with https://, ${remedy}`)
-    if (isIP(host) === 0 ? /^(.*\.)?localhost$/.test(host) : !isPublicAddress(host)) {
-      throw new PushUrlRefusedError(`'${host}' is not a public address`, `give one that the internet reaches, ${remedy}`)
+    if (protocol !== 'https:') {
+      throw new PushUrlRefusedError('it is not https', `give one that begins with https://, ${remedy}`)
     }
-    if (!this.#ports.includes(port)) throw new PushUrlRefusedError(`port ${port} is none of ${this.#ports.join(', ')}`, `use one of them, ${remedy}`)
+    if (isIP(host) === 0 ? /^(.*\.)?localhost$/.test(host) : !isPublicAddress(host)) {
+      throw new PushUrlRefusedError(
+        `'${host}' is not a public address`, `give one that the internet reaches, ${remedy}`)
+    }
+    if (!this.#ports.includes(port)) {
+      throw new PushUrlRefusedError(`port ${port} is none of ${this.#ports.join(', ')}`, `use one of them, ${remedy}`)
+    }
   }
 
-  // the address found is not told: it would let callers read the names of the network behind
+  // the error leaves out the address found: it would let callers read the names of the network behind
   #checkAddress (host: string, port: number, address: string): void {
     if (isPublicAddress(address) || this.#allow.has(host, port) || this.#allow.has(address, port)) return
-    throw new PushUrlRefusedError(`'${host}' has an address that is not public`, 'give a host that the internet reaches, or have the operator allow it')
+    throw new PushUrlRefusedError(
+      `'${host}' has an address that is not public`,
+      'give a host that the internet reaches, or have the operator allow it')
   }
 }
 

@@ -24,10 +24,10 @@ export class AllowList {
 }
 
 function readEntry (entry: string): Entry {
-  if (typeof entry !== 'string') throw new PushAllowEntryError(String(entry), 'is no text')
+  if (typeof entry !== 'string') throw new PushAllowEntryError(String(entry), 'is not a text')
   if (entry.includes('/')) return { range: readRange(entry) }
   const [, host, digits] = HOST_AND_PORT.exec(isIPv6(entry) ? `[${entry}]` : entry) ?? []
-  if (host === undefined || !URL.canParse(`https://${host}`)) throw new PushAllowEntryError(entry, 'is no host')
+  if (host === undefined || !URL.canParse(`https://${host}`)) throw new PushAllowEntryError(entry, 'is not a host')
   const port = digits === undefined ? undefined : Number(digits)
   if (port === 0 || (port ?? 1) > 65_535) throw new PushAllowEntryError(entry, 'has a port outside 1 to 65535')
   const name = bareHost(new URL(`https://${host}`).hostname)
@@ -37,9 +37,11 @@ function readEntry (entry: string): Entry {
 }
 
 function readRange (entry: string): Range {
-  if (!ipaddr.isValidCIDR(entry)) throw new PushAllowEntryError(entry, 'is no range')
+  if (!ipaddr.isValidCIDR(entry)) throw new PushAllowEntryError(entry, 'is not a range')
   const range = ipaddr.parseCIDR(entry)
-  if (range[0].kind() !== ipaddr.process(range[0].toString()).kind()) throw new PushAllowEntryError(entry, 'is an IPv4 range written as IPv6')
+  if (range[0].kind() !== ipaddr.process(range[0].toString()).kind()) {
+    throw new PushAllowEntryError(entry, 'is an IPv4 range written as IPv6')
+  }
   return range
 }
 

@@ -76,7 +76,9 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     }
   }
 
-  async function send (delivery: Delivery, url: URL, secrets: PushSecrets, { type, body }: PushPayload, signal: AbortSignal): Promise<DeliveryOutcome> {
+  async function send (
+    delivery: Delivery, url: URL, secrets: PushSecrets, { type, body }: PushPayload, signal: AbortSignal
+  ): Promise<DeliveryOutcome> {
     const { id, taskId, tries } = delivery
     const webhookId = headerId(id)
     try {
@@ -84,11 +86,14 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       signal.throwIfAborted()
       const dispatcher = await guard.dispatcher()
       const { request } = await import('undici')
-      const response = await request(url, { method: 'POST', headers: deliveryHeaders(webhookId, type, jwt, secrets), body, signal, dispatcher })
+      const response = await request(url, {
+        method: 'POST', headers: deliveryHeaders(webhookId, type, jwt, secrets), body, signal, dispatcher
+      })
       const { statusCode: status, headers } = response
       await discard(response.body)
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
-      log[outcome === 'delivered' ? 'debug' : 'warn']({ delivery: id, host: url.host, status, tries }, 'a notification was answered')
+      const level = outcome === 'delivered' ? 'debug' : 'warn'
+      log[level]({ delivery: id, host: url.host, status, tries }, 'a notification was answered')
       return outcome
     } catch (error) {
       log.warn({ delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
@@ -106,14 +111,16 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   }
 }
 
-function deliveryHeaders (id: string, type: string, jwt: string, { token, authentication }: PushSecrets): Record<string, string> {
+function deliveryHeaders (id: string, type: string, jwt: string, { token, authentication }: PushSecrets):
+Record<string, string> {
   return {
     'content-type': type,
     'user-agent': 'polyvac',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
     'x-a2a-notification-signature': jwt,
-    authorization: authentication === undefined ? `Bearer ${jwt}` : `${authentication.scheme} ${authentication.credentials}`,
+    authorization:
+      authentication === undefined ? `Bearer ${jwt}` : `${authentication.scheme} ${authentication.credentials}`,
     // one SDK reads the name without `x-`
     ...(token !== undefined && { 'x-a2a-notification-token': token, 'a2a-notification-token': token })
   }
@@ -135,7 +142,7 @@ async function discard (body: Dispatcher.ResponseData['body']): Promise<void> {
       if (bytes > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // the status is known, and it alone says whether the notification arrived
+    // the status is known, and it alone decides whether the notification arrived
   }
 }
 

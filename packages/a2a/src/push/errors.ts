@@ -21,14 +21,16 @@ export const PushSigningKeysError = createError<[string, string]>('PUSH_SIGNING_
 export const PushTimeoutError = createError<[number]>('PUSH_TIMEOUT', 'the receiver did not answer within %s ms', 504)
 
 /** A delivery came after `close()`. No argument. */
-export const PushClosedError = createError('PUSH_CLOSED', 'notifications are no longer sent from here: it was closed', 503)
+export const PushClosedError = createError('PUSH_CLOSED',
+  'notifications are no longer sent from here: it was closed', 503)
 
 /** A received notification is not signed. Argument: what is missing. */
 export const NotificationUnsignedError = createError<[string]>('NOTIFICATION_UNSIGNED',
-  'the notification has no %s, so nobody can tell where it comes from', 401)
+  'the notification has no %s, so its sender is unknown', 401)
 
 /** A received notification is not what the sender signed, or is not for this receiver. Argument: reason. */
-export const NotificationForgedError = createError<[string]>('NOTIFICATION_FORGED', 'the notification is not genuine: %s', 401)
+export const NotificationForgedError = createError<[string]>('NOTIFICATION_FORGED',
+  'the notification is not genuine: %s', 401)
 
 /** A received notification was signed too long ago; it may be a recording. Argument: limit in seconds. */
 export const NotificationExpiredError = createError<[number]>('NOTIFICATION_EXPIRED',

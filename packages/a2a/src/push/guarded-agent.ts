@@ -13,7 +13,12 @@ export type ResolveChecked = (protocol: string, hostname: string, port: number) 
 
 /** An agent that connects only to addresses of `resolve`, with at most 8 connections to a host. */
 export function guardedAgent (resolve: ResolveChecked): Agent {
-  return new Agent({ connect: guardedConnect(resolve), connections: MAX_CONNECTIONS, keepAliveTimeout: IDLE_TIMEOUT_MS, keepAliveMaxTimeout: IDLE_TIMEOUT_MS })
+  return new Agent({
+    connect: guardedConnect(resolve),
+    connections: MAX_CONNECTIONS,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
+    keepAliveMaxTimeout: IDLE_TIMEOUT_MS
+  })
 }
 
 /**

@@ -7,7 +7,9 @@ import { SigningKeys } from './signing-keys.js'
 
 /**
  * The keys in the file at `path`; a new key in a new file, for its owner alone, where there is none. Processes that
- * start at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used is left as it is.
+ * start at once end with the same key. Rejects with PUSH_SIGNING_KEYS; a file that cannot be used stays unchanged.
+ * @example
+ * await app.register(a2aPlugin, { vacs, tasks, push: { keys: await openSigningKeys('data/signing-keys.json') } })
  */
 export async function openSigningKeys (path: string): Promise<SigningKeys> {
   const source = `'${path}'`
@@ -42,7 +44,9 @@ async function create (path: string): Promise<string> {
       await file.close()
     }
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw new Error(`a link to it cannot be made (${error.code}); give a path on a local disk`)
+      if (error.code !== 'EEXIST') {
+        throw new Error(`a link to it cannot be made (${error.code}); give a path on a local disk`)
+      }
     })
   } finally {
     await rm(draft, { force: true })

@@ -6,7 +6,7 @@ const MAX_CREDENTIALS_LENGTH = 8_192
 const SCHEME = /^[\w!#$%&'*+.^`|~-]{1,64}$/
 /**
  * What a header carries unchanged: visible ASCII with spaces between. No CR or LF, with which a caller could add
- * headers of its own.
+ * other headers.
  */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
@@ -37,13 +37,16 @@ function checkAuthentication (authentication: unknown): Pick<PushSecrets, 'authe
   if (typeof scheme !== 'string' || !SCHEME.test(scheme)) {
     throw new PushSecretsError('authentication.scheme', 'give the name of an HTTP scheme, such as Bearer')
   }
-  return { authentication: { scheme, credentials: headerValue(credentials, 'authentication.credentials', MAX_CREDENTIALS_LENGTH) } }
+  const value = headerValue(credentials, 'authentication.credentials', MAX_CREDENTIALS_LENGTH)
+  return { authentication: { scheme, credentials: value } }
 }
 
 function headerValue (value: unknown, name: string, maxLength: number): string {
   if (typeof value !== 'string') throw new PushSecretsError(name, 'give a text')
   if (value.length > maxLength) throw new PushSecretsError(name, `it is longer than ${maxLength} characters`)
-  if (!HEADER_VALUE.test(value)) throw new PushSecretsError(name, 'a header holds visible ASCII characters, with spaces only between them')
+  if (!HEADER_VALUE.test(value)) {
+    throw new PushSecretsError(name, 'a header holds visible ASCII characters, with spaces only between them')
+  }
   return value
 }
 

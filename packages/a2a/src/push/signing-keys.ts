@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose'
+import {
+  calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK
+} from 'jose'
 import { PushSigningKeysError } from './errors.js'
 
 export const SIGNATURE_ALGORITHM = 'ES256'
@@ -22,6 +24,9 @@ export interface NotificationClaims {
 /**
  * ES256 keys that sign notifications. The first one signs; all are published, so that receivers know the next and the
  * last one.
+ * @example
+ * const keys = await SigningKeys.from(JSON.parse(process.env.SIGNING_KEYS))
+ * await app.register(a2aPlugin, { vacs, tasks, push: { keys } })
  */
 export class SigningKeys {
   readonly #keys: readonly JWK[]
@@ -42,7 +47,7 @@ export class SigningKeys {
 
   /**
    * Keys as `privateJwks` gave them. To rotate, put a new one first and keep the old ones. Rejects with
-   * PUSH_SIGNING_KEYS, which says that the keys are of `source` and never what they are.
+   * PUSH_SIGNING_KEYS, which names `source` and never a key.
    */
   static async from (jwks: { readonly keys: readonly JWK[] }, source = 'this set'): Promise<SigningKeys> {
     const unusable = (reason: string): Error => new PushSigningKeysError(source, reason)
@@ -50,12 +55,18 @@ export class SigningKeys {
     const keys: JWK[] = []
     for (const [index, key] of jwks.keys.entries()) {
       const whole = await complete(key)
-      if (whole === undefined) throw unusable(`number ${index + 1} is no ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      if (whole === undefined) {
+        throw unusable(`number ${index + 1} is not an ${SIGNATURE_ALGORITHM} key (kty EC, crv P-256, x, y, d)`)
+      }
       keys.push(whole)
     }
     const [first] = keys
-    if (first?.kid === undefined || first.d === undefined) throw unusable('the first one has no private half `d` to sign with')
-    if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw unusable('two have the same `kid`; each needs its own')
+    if (first?.kid === undefined || first.d === undefined) {
+      throw unusable('the first one has no private half `d` to sign with')
+    }
+    if (new Set(keys.map(({ kid }) => kid)).size < keys.length) {
+      throw unusable('two have the same `kid`; each needs its own')
+    }
     return new SigningKeys(keys, await importJWK(first, SIGNATURE_ALGORITHM) as CryptoKey, first.kid)
   }
 
@@ -99,7 +110,7 @@ export function bodyHash (body: string | Uint8Array): string {
 }
 
 /**
- * The members that count, so that nothing else a stored key carries is published; undefined for what is no such key.
+ * The members that count, so that nothing else a stored key carries is published; undefined for another value.
  */
 async function complete (key: JWK): Promise<JWK | undefined> {
   const { kty, crv, x, y, d, kid } = key ?? {}

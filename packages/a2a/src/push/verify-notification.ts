@@ -1,5 +1,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify, type JWK, type JWTVerifyGetKey } from 'jose'
-import { NotificationExpiredError, NotificationForgedError, NotificationKeysError, NotificationUnsignedError } from './errors.js'
+import {
+  NotificationExpiredError, NotificationForgedError, NotificationKeysError, NotificationUnsignedError
+} from './errors.js'
 import { bodyHash, SIGNATURE_ALGORITHM, MAX_SIGNATURE_SECONDS } from './signing-keys.js'
 
 const CLOCK_TOLERANCE_SECONDS = 30
@@ -17,7 +19,7 @@ export interface NotificationToVerify {
   readonly jwksUrl?: string | undefined
   /** Origin of the receiver's own URL, such as `https://receiver.example`. */
   readonly audience: string
-  /** Who must have sent it. Default: whoever owns the keys. */
+  /** The sender that it must come from. Default: the owner of the keys. */
   readonly issuer?: string | undefined
 }
 
@@ -33,11 +35,17 @@ export interface VerifiedNotification {
 /**
  * What a receiver does before it believes a notification. Rejects with NOTIFICATION_UNSIGNED, _FORGED or _EXPIRED
  * (401), or NOTIFICATION_KEYS (503) where the keys could not be read.
+ * @example
+ * const jwksUrl = 'https://agents.example.org/.well-known/jwks.json'
+ * const { id, taskId } = await verifyNotification({ headers, body, jwksUrl, audience: 'https://receiver.example' })
  */
 export async function verifyNotification (notification: NotificationToVerify): Promise<VerifiedNotification> {
   const { headers, body, audience, issuer } = notification
-  const token = header(headers, 'x-a2a-notification-signature') ?? /^Bearer +(\S+)$/i.exec(header(headers, 'authorization') ?? '')?.[1]
-  if (token === undefined) throw new NotificationUnsignedError('signature in x-a2a-notification-signature or authorization')
+  const token = header(headers, 'x-a2a-notification-signature') ??
+    /^Bearer +(\S+)$/i.exec(header(headers, 'authorization') ?? '')?.[1]
+  if (token === undefined) {
+    throw new NotificationUnsignedError('signature in x-a2a-notification-signature or authorization')
+  }
   const id = header(headers, 'webhook-id')
   if (id === undefined) throw new NotificationUnsignedError('webhook-id')
 
@@ -57,10 +65,11 @@ export async function verifyNotification (notification: NotificationToVerify): P
   return { id, taskId: String(taskId), issuer: String(iss), issuedAt: Number(iat) * 1_000 }
 }
 
-/** One value, or none: a header sent twice cannot be told apart. */
+/** One value, or none: of a header sent twice, neither value can be trusted. */
 function header (headers: NotificationToVerify['headers'], name: string): string | undefined {
   if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined
-  const value = (headers as Record<string, string | readonly string[] | undefined>)[Object.keys(headers).find(key => key.toLowerCase() === name) ?? name]
+  const spelled = Object.keys(headers).find(key => key.toLowerCase() === name) ?? name
+  const value = (headers as Record<string, string | readonly string[] | undefined>)[spelled]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
@@ -71,7 +80,7 @@ function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {
   if (jwksUrl === undefined) throw new NotificationKeysError('', 'neither `jwks` nor `jwksUrl` was given')
   const known = remotes.get(jwksUrl)
   if (known !== undefined) return known
-  if (!URL.canParse(jwksUrl)) throw new NotificationKeysError(jwksUrl, 'it is no URL')
+  if (!URL.canParse(jwksUrl)) throw new NotificationKeysError(jwksUrl, 'it is not a URL')
   const remote = createRemoteJWKSet(new URL(jwksUrl))
   const keys: JWTVerifyGetKey = (protectedHeader, token) => remote(protectedHeader, token).catch(error => {
     throw isTokenError(error) ? error : new NotificationKeysError(jwksUrl, (error as Error).message)
@@ -83,7 +92,8 @@ function keysOf ({ jwks, jwksUrl }: NotificationToVerify): JWTVerifyGetKey {
 }
 
 function isTokenError (error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys || error instanceof errors.JOSENotSupported
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSENotSupported
 }
 
 function toNotificationError (error: unknown): unknown {

@@ -21,8 +21,12 @@ export interface SkillOptions {
   readonly tasks: TaskStore
   /** Total time for an interpreter in ms, where the input does not set its own. */
   readonly timeoutMs: number
-  readonly log: Log
+  /** The log of one task. */
+  readonly logOf: (task: TaskRecord) => Log
 }
+
+/** Characters of a progress message, which each status until the next one repeats. */
+export const MAX_PROGRESS_CHARS = 4_096
 
 /** An error that callers may read. */
 interface TaskProblem { readonly code: string, readonly message: string }
@@ -45,7 +49,7 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
-  const { vacs, log } = options
+  const { vacs, logOf } = options
   return async (task, context) => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
@@ -53,10 +57,11 @@ export function skillRunner (options: SkillOptions): TaskHandler {
       return
     }
     const skill = findSkill(vacs, task.skill) as Skill
+    const log = logOf(task)
     const started = performance.now()
     let outcome = 'failed'
     try {
-      outcome = await execute({ skill, task, context }, options)
+      outcome = await execute({ skill, task, context, log }, options)
     } catch (err) {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
@@ -64,13 +69,19 @@ export function skillRunner (options: SkillOptions): TaskHandler {
     } finally {
       const ms = Math.round(performance.now() - started)
       const { vac, kind } = skill
-      const facts = { vac: vac.name, protocol: 'a2a', skill: kind, taskId: task.id, attempt: context.attempt, ms, outcome }
-      log.info(facts, 'task run')
+      const { attempt } = context
+      log.info({ vac: vac.name, protocol: 'a2a', skill: kind, attempt, ms, outcome }, 'task run')
     }
   }
 }
 
-interface Run { readonly skill: Skill, readonly task: TaskRecord, readonly context: TaskContext }
+interface Run {
+  readonly skill: Skill
+  readonly task: TaskRecord
+  readonly context: TaskContext
+  /** Has the ids of the task and of the request that created it. */
+  readonly log: Log
+}
 
 /** Runs a task of a known skill. Resolves to the state that it ends in. */
 async function execute (run: Run, options: SkillOptions): Promise<string> {
@@ -78,24 +89,28 @@ async function execute (run: Run, options: SkillOptions): Promise<string> {
   return await (kind === 'memory' ? searchInMemory : kind === 'stream' ? streamAnswer : askOnce)(run, options)
 }
 
-async function askOnce ({ skill, task, context }: Run, options: SkillOptions): Promise<string> {
-  const answer = await skill.vac.ask(await vacCallOf(task, context, options))
+async function askOnce (run: Run, options: SkillOptions): Promise<string> {
+  const { skill, context } = run
+  const answer = await skill.vac.ask(await vacCallOf(run, options))
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
-async function streamAnswer ({ skill, task, context }: Run, options: SkillOptions): Promise<string> {
+async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
+  const { skill, task, context } = run
   const text = deltaWriter(context)
   let reached = task.progress
-  for await (const chunk of skill.vac.stream(await vacCallOf(task, context, options))) {
+  for await (const chunk of skill.vac.stream(await vacCallOf(run, options))) {
     if (typeof chunk === 'string') {
       await text.write(chunk)
     } else if (isAnswer(chunk)) {
       await text.flush()
       const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
       return await finish(skill, chunk, context, artifact, chunk.answer)
-    } else if (chunk.progress > reached) {
-      reached = Math.min(1, chunk.progress)
-      await context.emit({ progress: reached })
+    } else {
+      const { progress, message: progressMessage } = chunk
+      if (progress <= reached && progressMessage === undefined) continue
+      reached = Math.min(1, Math.max(reached, progress))
+      await context.emit({ progress: reached, progressMessage: progressMessage?.slice(0, MAX_PROGRESS_CHARS) })
     }
   }
   return 'ended'
@@ -144,8 +159,9 @@ function agentMessage (text: string): NonNullable<TaskUpdate['message']> {
 /**
  * The question of the task. After a request for input it is the reply of the caller, with the turns before as history.
  */
-async function vacCallOf (task: TaskRecord, { stop, attempt }: TaskContext, options: SkillOptions): Promise<VacCall> {
-  const { vacs, tasks, timeoutMs, log } = options
+async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): Promise<VacCall> {
+  const { stop, attempt } = context
+  const { vacs, tasks, timeoutMs } = options
   const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
   const { timeout } = streamSettings(task.input)
   if (task.metadata.inContext === true) history.push(...await earlierTurns(tasks, vacs, task))
@@ -184,7 +200,7 @@ function withoutArtifacts (answer: Answer): Answer {
 
 /** Ends the task with an error that callers may read; the cause goes only to the log. */
 async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<string> {
-  log.error({ err, taskId: task.id, vac: vac.name }, 'a task failed')
+  log.error({ err, vac: vac.name }, 'a task failed')
   const error = { code: 'A2A_SKILL_FAILED', ...skillFailure(err, vac.name, `the task id ${task.id}`) }
   await context.emit({ state: 'failed', error })
   return 'failed'

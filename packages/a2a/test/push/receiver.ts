@@ -15,7 +15,7 @@ export interface Receiver {
   open (): number
 }
 
-/** A local server that keeps what it is sent and answers as `answer` says; 200 by default. */
+/** A local server that keeps what it is sent and answers with `answer`; 200 by default. */
 export async function receiver (t: Test, answer: RequestListener = (request, response) => { response.end('fine') }): Promise<Receiver> {
   const received: Received[] = []
   let connections = 0

@@ -1,4 +1,5 @@
 import { McpServerConfig } from '@polyvac/core'
+import { mcpServerProblems } from '@polyvac/core/plugin'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { GatewayOptionsError } from '../errors.js'
 
@@ -21,31 +22,14 @@ export function namedServers (given: readonly McpServerConfig[] | Readonly<Recor
   for (const [where, entry] of entries) {
     for (const { path, message } of compiled.Errors(entry)) problems.push(`${where}${path.replaceAll('/', '.')}: ${message.toLowerCase()}`)
     if (!compiled.Check(entry)) continue
-    const { name, command, url } = entry
+    const { name } = entry
     if (name === undefined) problems.push(`${where} has no name`)
     else if (servers.has(name)) problems.push(`${where}: two servers are named ${JSON.stringify(name)}`)
     else servers.set(name, { ...entry, name })
-    if ((command === undefined) === (url === undefined)) problems.push(`${where} needs either a command or a url`)
-    problems.push(...commandProblems(entry).map(problem => `${where}: ${problem}`))
-    if (url !== undefined && !url.startsWith('${') && !/^https?:$/.test(protocolOf(url))) problems.push(`${where}.url: expected an http(s) address`)
+    problems.push(...mcpServerProblems(entry, where).map(({ message, hint }) => hint === undefined ? message : `${message}: ${hint}`))
   }
   if (problems.length > 0) throw new GatewayOptionsError(`the MCP servers are not configured properly: ${problems.join('; ')}`)
   return servers
-}
-
-function commandProblems ({ command, args = [], cwd }: McpServerConfig): string[] {
-  const problems = []
-  if ([command, cwd, ...args].some(text => text?.includes('\0') === true)) problems.push('a command, an argument or a folder holds a NUL character')
-  if (command?.split(/[/\\]/).includes('..') === true) problems.push('the command holds `..`; write its whole path')
-  return problems
-}
-
-function protocolOf (url: string): string {
-  try {
-    return new URL(url).protocol
-  } catch {
-    return ''
-  }
 }
 
 const UNFILLED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g

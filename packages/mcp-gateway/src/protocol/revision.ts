@@ -1,11 +1,19 @@
 import { packageVersion } from '@polyvac/core/plugin'
-import { MODERN_META, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
+import { MODERN_META, MODERN_REVISIONS, UI_EXTENSION } from '@polyvac/mcp-protocol'
 import type { CallOptions } from './call-options.js'
 
 /** The revision without sessions that the gateway supports. */
 export const MODERN_REVISION = MODERN_REVISIONS[0]
 
-export const CLIENT_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} } as const
+/**
+ * A session serves callers with MCP Apps and callers without, who ignore `_meta.ui`: so the extension is declared
+ * always. The request of a single caller of revision 2026-07-28 declares what that caller declares.
+ */
+export const CLIENT_CAPABILITIES = {
+  elicitation: { form: {}, url: {} },
+  sampling: {},
+  extensions: { [UI_EXTENSION]: { mimeTypes: ['text/html;profile=mcp-app'] } }
+} as const
 export const CLIENT_INFO = { name: 'polyvac-mcp-gateway', version: packageVersion(import.meta.url) } as const
 
 /** `_meta` of every request of this revision. */

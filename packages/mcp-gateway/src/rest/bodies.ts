@@ -1,3 +1,4 @@
+import type { ListedTool } from '@polyvac/core'
 import type { ServerItem } from '../servers.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { ToolResult } from '../protocol/call-options.js'
@@ -6,9 +7,19 @@ import { isRecord } from '@polyvac/core/plugin'
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
 const record = (value: unknown): Record<string, unknown> => isRecord(value) ? value : {}
 
+/** A tool of the service description. */
+export function listedTool ({ server, item }: ServerItem): ListedTool {
+  return {
+    name: text(item.name),
+    description: text(item.description),
+    inputSchema: { type: 'object', ...record(item.inputSchema) },
+    server
+  }
+}
+
 /** The entries of the lists of the service description. Missing texts are empty, never absent. */
-const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => Record<string, unknown> } = {
-  tools: ({ server, item }) => ({ name: item.name, description: text(item.description), inputSchema: { type: 'object', ...record(item.inputSchema) }, server }),
+const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => object } = {
+  tools: listedTool,
   resources: ({ server, item }) => ({ uri: item.uri, name: text(item.name) || text(item.title) || item.uri, description: text(item.description), mimeType: text(item.mimeType), server }),
   templates: ({ server, item }) => ({ uriTemplate: item.uriTemplate, name: text(item.name), description: text(item.description), mimeType: text(item.mimeType), server }),
   prompts: ({ server, item }) => ({

@@ -6,6 +6,9 @@ import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/r
 
 export const DISCOVER = 'server/discover'
 
+/** Revision of servers from before the first release; for a client it equals 2024-11-05. */
+const PRERELEASE = '2024-10-07'
+
 type Capabilities = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
 
 /** What a server reports of itself in the handshake. */
@@ -22,21 +25,35 @@ export async function initialize (send: Send): Promise<ServerFacts> {
   const { protocolVersion, capabilities, serverInfo } = await send('initialize', {
     protocolVersion: NEWEST_LEGACY, capabilities: CLIENT_CAPABILITIES, clientInfo: CLIENT_INFO
   })
-  if (!isLegacy(protocolVersion)) {
+  if (!isLegacy(protocolVersion) && protocolVersion !== PRERELEASE) {
     throw new Error(`it chose protocol version ${JSON.stringify(protocolVersion)}, which the gateway does not support`)
   }
   return { revision: protocolVersion, capabilities: capabilitiesOf(capabilities), info: infoOf(serverInfo) }
 }
 
-/** The handshake of revision 2026-07-28. @throws RpcError if the server does not list it */
+/**
+ * The handshake of revision 2026-07-28. It is sent once more to a server that refuses the revision and names it among
+ * those that it supports.
+ * @throws RpcError if the server does not list it
+ */
 export async function discover (send: Send): Promise<ServerFacts> {
-  const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {})
+  const { supportedVersions, capabilities, _meta: meta } = await send(DISCOVER, {}).catch((err: unknown) => {
+    if (!supportsModern(err)) throw err
+    return send(DISCOVER, {})
+  })
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_REVISION)) {
     const versions = JSON.stringify(supportedVersions)
     throw new RpcError(CODES.unsupportedVersion, `it supports ${versions}, not ${MODERN_REVISION}`)
   }
   const info = isRecord(meta) ? meta[MODERN_META.serverInfo] : undefined
   return { revision: MODERN_REVISION, capabilities: capabilitiesOf(capabilities), info: infoOf(info) }
+}
+
+/** Whether the error is -32022 with revision 2026-07-28 among the supported ones. */
+function supportsModern (err: unknown): boolean {
+  if (!(err instanceof RpcError) || err.code !== CODES.unsupportedVersion || !isRecord(err.data)) return false
+  const { supported } = err.data
+  return Array.isArray(supported) && supported.includes(MODERN_REVISION)
 }
 
 /** The capabilities that are objects. */

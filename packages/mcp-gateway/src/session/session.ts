@@ -14,7 +14,7 @@ import { PendingRequest, type PendingRequestOptions } from './pending-request.js
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
 import { RpcChannel } from './rpc-channel.js'
 import { answersTo, ServerRequests } from './server-requests.js'
-import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
+import { ToolCatalog, type LeftOutTool, type ToolCatalogOptions } from './tool-catalog.js'
 import type { Transport } from './transport.js'
 
 const CALL = 'tools/call'
@@ -48,6 +48,7 @@ export class Session {
   readonly #lists: ListCache
   readonly #questions: ServerRequests
   #catalog: { readonly items: readonly Item[], readonly catalog: ToolCatalog } | undefined
+  #leftOut: readonly LeftOutTool[] = []
   /** Calls in flight. */
   readonly #calls = new LinkedSet<PendingRequest>()
   readonly #parts: PendingRequestOptions
@@ -166,8 +167,14 @@ export class Session {
     return known?.get(tool) === undefined ? undefined : known
   }
 
+  /** Tools of the last list that were left out. */
+  get leftOutTools (): readonly LeftOutTool[] { return this.#leftOut }
+
   #catalogOf (items: readonly Item[]): ToolCatalog {
-    if (this.#catalog?.items !== items) this.#catalog = { items, catalog: new ToolCatalog(items, this.#options) }
+    if (this.#catalog?.items !== items) {
+      this.#catalog = { items, catalog: new ToolCatalog(items, this.#options) }
+      this.#leftOut = this.#catalog.catalog.leftOut
+    }
     return this.#catalog.catalog
   }
 

@@ -6,8 +6,11 @@ export interface ToolCatalogOptions {
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
   /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out, and reported here. */
-  readonly onInvalidHeader?: ((tool: string, problem: string) => void) | undefined
+  readonly onInvalidHeader?: ((leftOut: LeftOutTool) => void) | undefined
 }
+
+/** A tool that a server lists and the gateway does not, and the reason. */
+export interface LeftOutTool { readonly tool: string, readonly problem: string }
 
 /**
  * The tools of one list of a server. Compiled schemas belong to this object and are freed when the list changes.
@@ -15,19 +18,23 @@ export interface ToolCatalogOptions {
 export class ToolCatalog {
   readonly items: readonly Item[]
   readonly names: readonly string[]
+  /** Tools with an invalid `x-mcp-header`. */
+  readonly leftOut: readonly LeftOutTool[]
   readonly #byName: ReadonlyMap<string, Item>
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
   constructor (listed: readonly Item[], { allow, deny = [], onInvalidHeader }: ToolCatalogOptions) {
+    const leftOut: LeftOutTool[] = this.leftOut = []
     this.items = listed.filter(({ name, inputSchema }) => {
       if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
       if (onInvalidHeader === undefined) return true
       const { parameters, problem } = readHeaderParameters(inputSchema)
-      if (problem !== undefined) onInvalidHeader(name, problem)
+      if (problem !== undefined) leftOut.push({ tool: name, problem })
       else if (parameters.length > 0) this.#headers.set(name, parameters)
       return problem === undefined
     })
+    for (const tool of leftOut) onInvalidHeader?.(tool)
     this.#byName = new Map(this.items.map(item => [item.name as string, item]))
     this.names = [...this.#byName.keys()]
   }

@@ -1,5 +1,5 @@
 import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
-import { CODES, TASKS_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
+import { CODES, TASKS_EXTENSION, UI_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, withRpcError, ToolNotFoundError } from '../errors.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
@@ -144,7 +144,9 @@ class SourceOptions implements CallOptions {
     const { elicitation, sampling, roots, extensions } = this.#context.capabilities
     // a task needs a caller that polls it, so results must be passed through
     const tasks = this.round === undefined ? undefined : extensions?.[TASKS_EXTENSION]
-    return { elicitation, sampling, roots, ...tasks !== undefined && { extensions: { [TASKS_EXTENSION]: tasks } } }
+    const ui = extensions?.[UI_EXTENSION]
+    if (tasks === undefined && ui === undefined) return { elicitation, sampling, roots }
+    return { elicitation, sampling, roots, extensions: { [TASKS_EXTENSION]: tasks, [UI_EXTENSION]: ui } }
   }
 
   readonly onProgress = (progress: CallProgress): void => { this.#context.progress(progress)?.catch(() => {}) }

@@ -1,4 +1,5 @@
 import type { Servers } from '../servers.js'
+import { placesOf } from './resources.js'
 import type { ResourceSubscriptions } from '../upstream/resource-subscriptions.js'
 
 /**
@@ -14,13 +15,14 @@ export async function subscribeEverywhere (servers: Servers, uri: string, change
   /** Called when the set of servers changes: lists change often, the set of servers seldom. */
   async function follow (): Promise<void> {
     const now = names = servers.names.join()
-    const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
+    const places = await placesOf(servers, uri)
     if (isOver || now !== servers.names.join()) return
-    // a resource that no server lists may belong to a template of any server
-    const upstreams = (listed === undefined ? servers.names : [listed.server]).map(server => servers.get(server))
-    const wanted = new Set(upstreams.map(({ listeners }) => listeners))
+    const upstreams = places.map(({ server, own }) => ({ upstream: servers.get(server), own }))
+    const wanted = new Set(upstreams.map(({ upstream: { listeners } }) => listeners))
     for (const [listeners, stop] of stops) if (!wanted.has(listeners)) { stop(); stops.delete(listeners) }
-    for (const upstream of upstreams) if (!stops.has(upstream.listeners)) stops.set(upstream.listeners, upstream.watch(uri, changed))
+    for (const { upstream, own } of upstreams) {
+      if (!stops.has(upstream.listeners)) stops.set(upstream.listeners, upstream.watch(own, changed))
+    }
   }
 
   const forget = servers.onChange(() => {

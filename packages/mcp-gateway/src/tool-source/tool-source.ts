@@ -1,26 +1,28 @@
 import { quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
-import { LISTS, type CompletionRef } from '@polyvac/mcp-protocol'
+import { LISTS, UI_EXTENSION, type CompletionRef } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import type { Servers } from '../servers.js'
 import { callFor, requestFor } from './call.js'
+import { placeOf, pageOf, type Place } from './resource-uris.js'
+import { listResources, readResource, withPages } from './resources.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
 import type { GatewayToolSource, SourceItem } from './types.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
-
-/** The server of a name, and the name that it has there. */
-interface Place { readonly server: string, readonly own: string }
 
 export function toolSource (servers: Servers): GatewayToolSource {
   // a name always maps to the same server and tool: a stale list can miss entries but not misroute
   const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
   const interactive = new InteractiveCalls(servers)
   const tasks = new SourceTasks(servers)
+  // whether a tool of the last list has a page, of MCP Apps
+  let hasPages = false
 
   async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
     const { items } = await servers.list(kind)
     const found = new Map<string, Place>()
-    const listed = items.map(({ server, item }): SourceItem => {
+    if (kind === 'tools') hasPages = items.some(({ item }) => pageOf(item) !== undefined)
+    const listed = (await withPages(servers, items)).map(({ server, item }): SourceItem => {
       const own = String(item.name)
       const name = serverToolName(server, own)
       found.set(name, { server, own })
@@ -46,6 +48,8 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const listed = (await servers.list(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
     }
+    const place = placeOf(ref.uri, servers.names)
+    if (place !== undefined) return place
     throw new ResourceNotFoundError('gateway', quoteName(ref.uri), 'no server has it')
   }
 
@@ -57,22 +61,9 @@ export function toolSource (servers: Servers): GatewayToolSource {
       return await callFor({ servers, interactive, tasks, server, tool, args, context })
     },
     resources: {
-      list: async () => (await servers.list('resources')).items.map(({ item }) => ({ ...item, uri: String(item.uri), name: String(item.name ?? item.uri) })),
-      templates: async () => (await servers.list('templates')).items.map(({ item }) => ({ ...item, uriTemplate: String(item.uriTemplate), name: String(item.name ?? item.uriTemplate) })),
-      async read (uri, context) {
-        const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
-        let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
-        for (const server of listed === undefined ? servers.names : [listed.server]) {
-          try {
-            const upstream = servers.get(server)
-            return await requestFor(upstream, context, async options => await upstream.readResource(uri, options)) as never
-          } catch (err) {
-            if (!(err instanceof ResourceNotFoundError)) throw err
-            missing = err
-          }
-        }
-        throw missing
-      },
+      list: async () => await listResources(servers, 'resources') as never,
+      templates: async () => await listResources(servers, 'templates') as never,
+      read: async (uri, context) => await readResource(servers, uri, context) as never,
       async subscribe (uri, changed) {
         return await subscribeEverywhere(servers, uri, changed)
       }
@@ -89,11 +80,16 @@ export function toolSource (servers: Servers): GatewayToolSource {
     async complete (ref, { name, value, given }, context) {
       const { server, own } = await behind(ref)
       const upstream = servers.get(server)
-      const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : ref, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
+      const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own }, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
       const { completion } = await requestFor(upstream, context, async options => await upstream.complete(params, options))
       return completion as never
     },
-    onChange: listener => servers.onChange(listener)
+    extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
+    onChange: listener => servers.onChange(kinds => {
+      // read before a client asks for the extensions
+      if (kinds.includes('tools')) named('tools').catch((err: unknown) => { servers.log.warn({ err }, 'the tools of MCP servers cannot be listed') })
+      listener(kinds)
+    })
   }
 }
 

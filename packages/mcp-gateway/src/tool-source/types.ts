@@ -54,9 +54,13 @@ export interface GatewayToolSource {
    */
   call (name: string, args: Readonly<Record<string, unknown>>, context: SourceContext): Promise<SourceResult>
   readonly resources: {
+    /** All resources. A URI that several servers list becomes `mcp://<server>/<uri>`, or `ui://<server>/…`. */
     list (): Promise<SourceResource[]>
     templates (): Promise<SourceTemplate[]>
-    /** Reads from the server that lists the resource, or the first that has it. @throws MCP_RESOURCE_NOT_FOUND */
+    /**
+     * Reads from the server that lists the resource or that its URI names, or the first that has it.
+     * @throws MCP_RESOURCE_NOT_FOUND
+     */
     read (uri: string, context?: SourceContext): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
     /** Calls `changed` when its server notifies of a change. The function that it returns ends the subscription. */
     subscribe (uri: string, changed: () => void): Promise<() => void>
@@ -75,5 +79,7 @@ export interface GatewayToolSource {
   }
   /** Completes an argument of a prompt, by its unique name, or of a resource template. */
   complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
+  /** Extensions of MCP that its servers offer, by id: MCP Apps, once a listed tool has a page. */
+  extensions (): Readonly<Record<string, object>>
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void
 }

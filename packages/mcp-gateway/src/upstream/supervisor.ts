@@ -10,6 +10,7 @@ import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
+import type { LeftOutTool } from '../session/tool-catalog.js'
 
 export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
 
@@ -19,6 +20,8 @@ const CRASH_LOOP = 5
 const STABLE_MS = 10_000
 /** Time in ms that a session which the server forgot stays open for responses to earlier requests. */
 const RETIRED_MS = 5_000
+/** Left-out tools in a status. */
+const MAX_LEFT_OUT = 20
 /** Calls wait for a restart that is due within this time, in ms. */
 const SOON_MS = 1_500
 
@@ -38,6 +41,7 @@ export interface UpstreamStatus {
   readonly exitCode?: number | null | undefined
   readonly signal?: string | null | undefined
   readonly missingEnv?: readonly string[] | undefined
+  readonly leftOutTools?: readonly LeftOutTool[] | undefined
   readonly stderr: readonly string[]
 }
 
@@ -125,14 +129,20 @@ export class Supervisor {
       error: ready ? undefined : this.#problem,
       ...ready ? {} : { exitCode: this.#last.exitCode, signal: this.#last.signal },
       missingEnv: this.#connection?.missingEnv.length === 0 ? undefined : this.#connection?.missingEnv,
+      leftOutTools: this.#leftOutTools(),
       stderr: this.#connection?.stderr() ?? this.#last.stderr
     }
   }
 
+  #leftOutTools (): UpstreamStatus['leftOutTools'] {
+    const { leftOutTools = [] } = this.#session ?? {}
+    if (leftOutTools.length === 0) return undefined
+    return leftOutTools.slice(0, MAX_LEFT_OUT).map(({ tool, problem }) => ({ tool, problem: this.redact(problem) }))
+  }
+
   /**
    * Calls `changed` with each change of the resource, also after a restart or a change of the server's
-   * configuration. The
-   * function that it returns ends the subscription.
+   * configuration. The function that it returns ends the subscription.
    */
   watch (uri: string, changed: () => void): () => void {
     return this.listeners.add(uri, changed)

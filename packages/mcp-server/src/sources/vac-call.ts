@@ -1,4 +1,4 @@
-import { isAnswer, type Answer, type ChatTurn, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type ChatTurn, type Progress, type VacCall } from '@polyvac/core'
 import {
   askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
@@ -6,6 +6,7 @@ import {
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult as Result } from '../tool-source.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
+import { VacProgress } from './vac-progress.js'
 import { sourceLinks } from './vac-uri.js'
 
 /** Times that an interpreter may ask back in one call. */
@@ -37,8 +38,10 @@ async function converse (
   const { question, history, extra } = questionOf(args)
   const { timeout } = skill.kind === 'stream' ? streamSettings(args) : {}
   const timeoutMs = timeout === undefined ? defaultMs : timeout * 1000
-  const call = { extra, signal, timeoutMs, log, principal, protocol: 'mcp' as const }
-  const run = skill.kind === 'stream' ? streamer(skill, context) : (call: VacCall) => skill.vac.ask(call)
+  const progress = new VacProgress(context)
+  const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
+  const call = { extra, signal, timeoutMs, log, principal, onProgress, protocol: 'mcp' as const }
+  const run = skill.kind === 'stream' ? streamer(skill, progress) : (call: VacCall) => skill.vac.ask(call)
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
@@ -64,13 +67,12 @@ async function converse (
 }
 
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
-function streamer ({ vac }: Skill, context: CallContext): (call: VacCall) => Promise<Answer> {
-  let progress = 0
+function streamer ({ vac }: Skill, progress: VacProgress): (call: VacCall) => Promise<Answer> {
   return async call => {
     for await (const chunk of vac.stream(call)) {
-      if (typeof chunk === 'string') await context.progress({ progress: progress += chunk.length, message: chunk })
+      if (typeof chunk === 'string') await progress.text(chunk)
       else if (isAnswer(chunk)) return chunk
-      else await context.message({ level: 'info', logger: vac.name, data: chunk })
+      else await progress.report(chunk)
     }
     throw new Error('the stream of a VAC ended without an answer')
   }

@@ -41,12 +41,13 @@ export type Task = Static<typeof Task>
 
 /**
  * One event of a stream, and the body of a push notification. `delta` is the text that is new in the last message.
- * `retry` is the number, from 1, of an attempt that begins: the text of the attempt before is void.
+ * `progressMessage` is the text that came with the progress. `retry` is the number, from 1, of an attempt that begins:
+ * the text of the attempt before is void.
  */
 export interface TaskUpdateFrame {
   readonly type: 'task_update'
   readonly taskId: string
-  readonly data: Task & { readonly delta?: string, readonly retry?: number }
+  readonly data: Task & { readonly delta?: string, readonly progressMessage?: string, readonly retry?: number }
 }
 
 /** A task of the engine in the format of the service description. */
@@ -74,9 +75,11 @@ function textParts (parts: TaskRecord['messages'][number]['parts']): Task['messa
   return parts.flatMap(({ type, text }) => type === 'text' ? [{ type, text }] : [])
 }
 
-export function toFrame (task: TaskRecord, { delta, retry }: Pick<TaskEvent, 'delta' | 'retry'> = {}): TaskUpdateFrame {
+export function toFrame (
+  task: TaskRecord, { delta, progressMessage, retry }: Pick<TaskEvent, 'delta' | 'progressMessage' | 'retry'> = {}
+): TaskUpdateFrame {
   const data = Object.assign(toTask(task), delta === undefined ? undefined : { delta },
-    retry === undefined ? undefined : { retry })
+    progressMessage === undefined ? undefined : { progressMessage }, retry === undefined ? undefined : { retry })
   return { type: 'task_update', taskId: task.id, data }
 }
 

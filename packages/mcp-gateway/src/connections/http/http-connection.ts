@@ -6,6 +6,7 @@ import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
+import type { LeftOutTool } from '../../session/tool-catalog.js'
 import type { Transport } from '../../session/transport.js'
 import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { redactor, type Redact } from '../redact.js'
@@ -155,14 +156,14 @@ export class HttpConnection implements Connection {
     const session: Session = new Session(await this.#createTransport(binding, parametersOf), {
       ...sessionOptions(this.#config, this.#parts, this.redact),
       isModern: binding === 'modern',
-      onInvalidHeader: binding === 'modern' ? (tool, problem) => this.#reportTool(tool, problem) : undefined,
+      onInvalidHeader: binding === 'modern' ? leftOut => this.#reportTool(leftOut) : undefined,
       hasReliableNotifications: false
     })
     return session
   }
 
   /** Lists are read repeatedly: one warning for each tool. */
-  #reportTool (tool: string, problem: string): void {
+  #reportTool ({ tool, problem }: LeftOutTool): void {
     if (this.#reported.has(tool)) return
     this.#reported.add(tool)
     const { name } = this.#config

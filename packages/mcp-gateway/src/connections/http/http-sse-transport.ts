@@ -1,5 +1,4 @@
-import { SSEClientTransport, type SSEClientTransportOptions } from '@modelcontextprotocol/sdk/client/sse.js'
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { SSEClientTransport, type JSONRPCMessage, type SSEClientTransportOptions } from '@modelcontextprotocol/client'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 

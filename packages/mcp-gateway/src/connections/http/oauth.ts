@@ -1,6 +1,4 @@
-import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js'
-import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
-import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { auth, ClientCredentialsProvider, extractWWWAuthenticateParams, type FetchLike } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@polyvac/core'
 
 /** The client credentials grant of one server, by the SDK's OAuth client. */

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { until } from '../../../test/fixtures/until.js'
+
+/** A test, or the root of a test file. */
+type Teardown = { teardown: (end: () => unknown) => void }
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url))
+// the built command line, as people run it; `npm test` builds first
+const cli = join(root, 'apps/host/dist/cli.js')
+const endWithParent = new URL('../../../test/fixtures/end-with-parent.mjs', import.meta.url).href
+const require = createRequire(import.meta.url)
+
+/** The command of a published MCP server. */
+export const published = (name: string, ...args: string[]): [string, ...string[]] =>
+  [process.execPath, join(require.resolve(`@modelcontextprotocol/server-${name}/package.json`), '..', 'dist', 'index.js'), ...args]
+
+/** `polyvac` with these arguments, on a free port; it is ended with the test. */
+export function polyvac (t: Teardown, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
+  const { NODE_OPTIONS, ...rest } = process.env
+  const child = spawn(process.execPath, ['--import', endWithParent, cli, ...args], {
+    cwd, env: { ...rest, PORT: '0', ...env }, stdio: ['pipe', 'pipe', 'pipe']
+  })
+  t.teardown(() => { child.kill('SIGKILL') })
+  const out = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
+  const ended = new Promise<number | null>(resolve => { child.on('close', resolve) })
+  const url = (): Promise<string> => until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address')
+  return { child, out, ended, url }
+}
+
+/** An empty folder, removed after the test. */
+export async function emptyFolder (t: Teardown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'polyvac-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+/** JSON of a route; with a body, of a POST. */
+export async function json (url: string, body?: unknown): Promise<any> {
+  const headers = { connection: 'close', 'content-type': 'application/json' }
+  return await (await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) })).json()
+}

@@ -1,0 +1,59 @@
+import { McpServerConfig } from './config-schema.js'
+import { nearest } from './names.js'
+
+/** One thing wrong with the entry of an MCP server. Without `key` it concerns the whole entry. */
+export interface McpServerProblem {
+  readonly key?: keyof McpServerConfig
+  readonly message: string
+  readonly hint?: string
+}
+
+/** Keys of entries, and what is written in place of them. */
+const MISTAKEN: ReadonlyArray<readonly [keyof McpServerConfig, readonly string[]]> = [
+  ['command', ['cmd', 'exec', 'executable', 'program']],
+  ['args', ['arguments', 'argv', 'params']],
+  ['env', ['environment']],
+  ['url', ['uri', 'endpoint', 'address']],
+  ['cwd', ['dir', 'directory', 'workdir']],
+  ['type', ['transport']]
+]
+
+/** The key of an entry that was most likely meant. */
+export function meantKey (key: string): string | undefined {
+  const [known] = MISTAKEN.find(([, mistaken]) => mistaken.includes(key.toLowerCase())) ?? []
+  return known ?? nearest(key, Object.keys(McpServerConfig.properties))
+}
+
+/** What the schema of an entry cannot express. `where` names the entry in the messages. */
+export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, where: string): McpServerProblem[] {
+  const textOf = (key: string): string | undefined => typeof entry[key] === 'string' ? entry[key] : undefined
+  const [command, cwd, url] = ['command', 'cwd', 'url'].map(textOf)
+  const args = Array.isArray(entry.args) ? entry.args.map(String) : []
+  const problems: McpServerProblem[] = []
+  if (entry.command === undefined && entry.url === undefined) {
+    problems.push({ message: `${where} has no "command"`, hint: 'add "command:", or "url:" for a server reached over HTTP' })
+  }
+  if (command !== undefined && url !== undefined) {
+    problems.push({ key: 'url', message: `${where} has a command and a url`, hint: 'keep one of the two' })
+  }
+  if ([command, cwd, ...args].some(text => text?.includes('\0') === true)) {
+    problems.push({ message: `${where}: a command, an argument or a folder holds a NUL character` })
+  }
+  if (command?.split(/[/\\]/).includes('..') === true) {
+    problems.push({ key: 'command', message: `${where}.command holds \`..\``, hint: 'write its whole path' })
+  }
+  // a path may hold spaces; the name of a program does not
+  const [program = '', ...rest] = command?.trim().split(/\s+/) ?? []
+  if (rest.length > 0 && !/[/\\]/.test(program)) {
+    const hint = `write command: ${program}, args: [${[...rest, ...args].join(', ')}]`
+    problems.push({ key: 'command', message: `${where}.command holds arguments`, hint })
+  }
+  if (url !== undefined && !url.startsWith('${') && !/^https?:$/.test(protocolOf(url))) {
+    problems.push({ key: 'url', message: `${where}.url: expected an http(s) address` })
+  }
+  return problems
+}
+
+function protocolOf (url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : ''
+}

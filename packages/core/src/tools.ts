@@ -1,0 +1,56 @@
+/** The tools of external MCP servers, as interpreters use them. */
+
+/** A block of a tool's result (specification of MCP, tools). Its `type` names its other fields. */
+export type ToolContent =
+  | { readonly type: 'text', readonly text: string }
+  | { readonly type: 'image' | 'audio', readonly data: string, readonly mimeType: string }
+  | { readonly type: 'resource_link', readonly uri: string, readonly name: string, readonly mimeType?: string | undefined }
+  | { readonly type: 'resource', readonly resource: ToolResource }
+
+/** An embedded resource: `text`, or its bytes in base64 as `blob`. */
+export interface ToolResource {
+  readonly uri: string
+  readonly mimeType?: string | undefined
+  readonly text?: string | undefined
+  readonly blob?: string | undefined
+}
+
+/** The whole result of a tool. `Structured` is the type that its output schema describes; it is not checked. */
+export interface ToolCallResult<Structured = Readonly<Record<string, unknown>>> {
+  readonly content: readonly ToolContent[]
+  readonly structuredContent?: Structured | undefined
+  readonly [key: string]: unknown
+}
+
+/** A tool that an interpreter may call with `extra.callTool(server, name, …)`. */
+export interface ListedTool {
+  readonly server: string
+  readonly name: string
+  /** Empty if the server does not describe it. */
+  readonly description: string
+  /** JSON Schema of the arguments; its type is always `object`. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Calls a tool of an external MCP server. A failed call throws an error with a code.
+ * @example
+ * const { content } = await callTool('files', 'read_text_file', { path: 'tea.md' }, { signal })
+ * for (const block of content) if (block.type === 'text') yield block.text
+ */
+export type CallTool = <Structured = Readonly<Record<string, unknown>>> (
+  server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: ToolCallOptions
+) => Promise<ToolCallResult<Structured>>
+
+/** Lists the tools of all servers that answer; the others are left out. */
+export type ListTools = () => Promise<readonly ListedTool[]>
+
+export interface ToolCallOptions { readonly signal?: AbortSignal | undefined }
+
+/** How interpreters reach external MCP tools. */
+export interface ToolAccess {
+  /** `extra.callTool` of interpreters. */
+  readonly callTool?: ((...call: Parameters<CallTool>) => Promise<ToolCallResult<unknown>>) | undefined
+  /** `extra.listTools` of interpreters. */
+  readonly listTools?: ListTools | undefined
+}

@@ -1,0 +1,62 @@
+import { isRecord, quoteName } from '@polyvac/core/plugin'
+import { LISTS } from '@polyvac/mcp-protocol'
+import { ResourceNotFoundError } from '../errors.js'
+import type { ToolResult } from '../protocol/call-options.js'
+import type { ServerItem, Servers } from '../servers.js'
+import { requestFor } from './call.js'
+import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from './resource-uris.js'
+import type { SourceContext } from './types.js'
+
+/** A list of resources or templates. A URI that several servers list has its server as the authority. */
+export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<Record<string, unknown>>> {
+  const { items } = await servers.list(kind)
+  const { id } = LISTS[kind]
+  const twice = collisions(kind, items)
+  return items.map(({ server, item }) => {
+    const own = String(item[id])
+    return { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) }
+  })
+}
+
+/** The tools, whose pages have the URIs of `listResources`. */
+export async function withPages (servers: Servers, tools: readonly ServerItem[]): Promise<readonly ServerItem[]> {
+  if (tools.every(({ item }) => pageOf(item) === undefined)) return tools
+  const twice = collisions('resources', (await servers.list('resources')).items)
+  return tools.map(({ server, item }) => {
+    const page = pageOf(item)
+    if (page === undefined || !twice.has(page)) return { server, item }
+    return { server, item: { ...item, _meta: withPage(item._meta as Record<string, unknown>, qualifiedUri(server, page)) } }
+  })
+}
+
+/** Where a resource may be: at the server that lists it, or that its URI names; otherwise at any, of a template. */
+export async function placesOf (servers: Servers, uri: string): Promise<readonly Place[]> {
+  const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
+  if (listed !== undefined) return [{ server: listed.server, own: uri }]
+  const place = placeOf(uri, servers.names)
+  const anywhere = servers.names.map(server => ({ server, own: uri }))
+  return place === undefined ? anywhere : [place, ...anywhere.filter(({ server }) => server !== place.server)]
+}
+
+/** Reads a resource from the first place that has it. @throws MCP_RESOURCE_NOT_FOUND */
+export async function readResource (servers: Servers, uri: string, context?: SourceContext): Promise<ToolResult> {
+  let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
+  for (const { server, own } of await placesOf(servers, uri)) {
+    try {
+      const upstream = servers.get(server)
+      const result = await requestFor(upstream, context, async options => await upstream.readResource(own, options))
+      return own === uri ? result : renamed(result, own, uri)
+    } catch (err) {
+      if (!(err instanceof ResourceNotFoundError)) throw err
+      missing = err
+    }
+  }
+  throw missing
+}
+
+/** The contents under the URI that the caller knows. */
+function renamed (result: ToolResult, own: string, uri: string): ToolResult {
+  if (!Array.isArray(result.contents)) return result
+  const contents = (result.contents as unknown[]).map(one => isRecord(one) && one.uri === own ? { ...one, uri } : one)
+  return { ...result, contents }
+}
