@@ -36,8 +36,9 @@ function run (command, args) {
   }
 }
 
+/** One line at the start of a step, also without a terminal: an installation is silent for a minute. */
 function note (text) {
-  if (process.stderr.isTTY || process.env.CI !== undefined) process.stderr.write(`polyvac: ${text} …\n`)
+  process.stderr.write(`polyvac: ${text} …\n`)
 }
 
 function fail (text) {

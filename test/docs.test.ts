@@ -224,6 +224,8 @@ test('callers get the codes and statuses that the reference lists', async t => {
     BODY_TOO_DEEP: post({ user_input: 'x', deep }),
     VAC_NOT_FOUND: post({ user_input: 'x' }, '/vac/ecko'),
     NOT_FOUND: { path: '/nowhere' },
+    METHOD_NOT_ALLOWED: { path: '/health', method: 'DELETE' },
+    FORM_NOT_ALLOWED: post('vac=echo&question=x', '/ask', { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://other.example' }),
     HOST_NOT_ALLOWED: { path: '/vac', headers: { host: 'rebound.example' } },
     BODY_TOO_LARGE: post({ user_input: 'x'.repeat(1024 * 1024) }),
     UNSUPPORTED_MEDIA_TYPE: post('x', '/vac/echo', { 'content-type': 'text/csv' }),

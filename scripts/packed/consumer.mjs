@@ -55,7 +55,16 @@ export const STRICT = {
   skipLibCheck: false,
   noEmit: true
 }
-const TSCONFIG = { compilerOptions: STRICT, files: ['typed.ts'] }
+/** CommonJS with `require` of ESM. */
+const TYPED_COMMONJS = `import core = require('@polyvac/core')
+import vac = require('@polyvac/vac')
+
+const vacs = core.createVacs({ vacs: ['demo'], streamInterpreter: question => question })
+// @ts-expect-error a time is a number
+const options: vac.VacPluginOptions = { vacs, timeoutMs: '5 s' }
+export = options
+`
+const TSCONFIG = { compilerOptions: STRICT, files: ['typed.ts', 'typed.cts'] }
 
 /** A Fastify app that adds the one plugin: small, script-free, from ESM, CommonJS and strict TypeScript. */
 export async function consumer (packed, temporary, check) {
@@ -63,7 +72,7 @@ export async function consumer (packed, temporary, check) {
   await mkdir(folder)
   const { peerDependencies: { fastify } } = packed.get('@polyvac/vac').manifest
   const manifest = { name: 'consumer', version: '1.0.0', private: true, type: 'module', dependencies: { fastify, '@polyvac/core': '', '@polyvac/vac': '' } }
-  for (const [name, text] of Object.entries({ ...APPS, 'typed.ts': TYPED, 'package.json': JSON.stringify(manifest), 'tsconfig.json': JSON.stringify(TSCONFIG) })) {
+  for (const [name, text] of Object.entries({ ...APPS, 'typed.ts': TYPED, 'typed.cts': TYPED_COMMONJS, 'package.json': JSON.stringify(manifest), 'tsconfig.json': JSON.stringify(TSCONFIG) })) {
     await writeFile(join(folder, name), text)
   }
 

@@ -1,3 +1,4 @@
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
@@ -10,6 +11,13 @@ import { npm, root, start } from './run.mjs'
 const NEEDS = {
   '@polyvac/a2a/grpc': ['@grpc/grpc-js', 'protobufjs'],
   '@polyvac/mcp-server': ['@polyvac/tasks']
+}
+
+/** Settings of older projects and of bundlers; they leave the declarations themselves unchecked. */
+const RESOLUTIONS = {
+  'moduleResolution: node': { ...STRICT, module: 'esnext', moduleResolution: 'node10', skipLibCheck: true },
+  'module: node16': { ...STRICT, module: 'node16', skipLibCheck: true },
+  'moduleResolution: bundler': { ...STRICT, module: 'esnext', moduleResolution: 'bundler', skipLibCheck: true }
 }
 
 /** Every entry point of every package compiles with skipLibCheck: false, with what its manifest makes npm install. */
@@ -26,6 +34,14 @@ export async function declarations (packed, temporary, check) {
       const installed = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.peerDependencies }
       assert.deepEqual(imported.filter(module => !Object.hasOwn(installed, module)), [], 'not a dependency of the package')
       assert.deepEqual(optional.filter(module => NEEDS[entry]?.includes(module) !== true), [], 'optional peers')
+    })
+  }
+
+  for (const { name, file, manifest } of packed.values()) {
+    if (manifest.types === undefined) continue
+    await check(`are the types of ${name} wrong: only require() of ESM, which is documented`, async () => {
+      const { problems } = await checkPackage(createPackageFromTarballData(new Uint8Array(await readFile(file))), { excludeEntrypoints: ['./cli', './package.json'] })
+      assert.deepEqual(problems.filter(({ kind }) => kind !== 'CJSResolvesToESM'), [])
     })
   }
 
@@ -47,6 +63,9 @@ export async function declarations (packed, temporary, check) {
     await npm(['install', '--ignore-scripts', ...[...peers].map(name => `${name}@${ranges[name]}`)], folder)
     return await compile(folder, all)
   })
+  for (const [setting, options] of Object.entries(RESOLUTIONS)) {
+    await check(`all ${all.length} entry points have types with ${setting}`, () => compile(folder, all, options))
+  }
 }
 
 /** Modules that a declaration file imports, with those it reaches in its own package. */
@@ -68,10 +87,10 @@ async function importsOf (folder, file, seen = new Set()) {
 }
 
 /** Errors in declarations of others are counted and shown, but are not ours to correct. */
-async function compile (folder, entries) {
+async function compile (folder, entries, options = STRICT) {
   const program = entries.map((entry, i) => `export * as entry${i} from '${entry}'\n`).join('')
   await writeFile(join(folder, 'entries.ts'), program)
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, files: ['entries.ts'] }))
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['entries.ts'] }))
   const tsc = start(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], { cwd: folder })
   await tsc.ended
   const errors = tsc.out.split('\n').filter(line => /error TS\d+/.test(line))

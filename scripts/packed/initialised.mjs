@@ -20,6 +20,13 @@ export async function initialised (packed, temporary, check) {
   await check('the host installs', () => install(tool, packed))
   await check('only the optional SQLite driver has an install script', async () =>
     assert.deepEqual((await withInstallScript(tool)).filter(name => name !== 'better-sqlite3'), []))
+  await check('the package polyvac is the same command', async () => {
+    const alias = join(temporary, 'alias')
+    await mkdir(alias)
+    await writeFile(join(alias, 'package.json'), JSON.stringify({ name: 'alias', private: true, dependencies: { polyvac: '' } }))
+    await install(alias, packed)
+    assert.equal(await run('npx', ['polyvac', '--help'], { cwd: alias }), await run(process.execPath, [cli(tool), '--help']))
+  })
   await check('polyvac init fills an empty folder', async () => {
     await run(process.execPath, [cli(tool), 'init', folder])
     for (const name of ['vac_config.yaml', 'interpreter.mjs', 'package.json', 'README.md', 'Dockerfile', '.dockerignore', join('docs', 'welcome.md')]) {

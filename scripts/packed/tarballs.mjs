@@ -29,10 +29,10 @@ export async function pack (destination) {
 /** Each tarball has the required files and no others. */
 export async function tarballs (packed, temporary, check) {
   const licence = await readFile(join(root, 'LICENSE'), 'utf8')
-  for (const { name, files, folder, file, size } of packed.values()) {
-    await check(`${name} has dist, src, README and LICENSE, and no other files`, async () => {
+  for (const { name, files, folder, file, size, manifest } of packed.values()) {
+    await check(`${name} has its sources, README and LICENSE, and no other files`, async () => {
       for (const wanted of ['package.json', 'README.md', 'LICENSE']) assert.ok(files.includes(wanted), `${wanted} is missing`)
-      for (const folder of ['dist', 'src']) assert.ok(files.some(path => path.startsWith(`${folder}/`)), `${folder}/ is missing`)
+      for (const folder of manifest.main === undefined ? ['bin'] : ['dist', 'src']) assert.ok(files.some(path => path.startsWith(`${folder}/`)), `${folder}/ is missing`)
       assert.equal(await readFile(join(folder, 'LICENSE'), 'utf8'), licence, 'LICENSE is not the one of the repository')
       assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'files that must not be in it')
       return `${files.length} files, ${Math.round(size / 1024)} kB`
@@ -52,6 +52,14 @@ export async function tarballs (packed, temporary, check) {
         for (const place of [root, homedir() === '/' ? root : `${homedir()}/`]) assert.ok(!text.includes(place), `${path} names ${place}`)
         assert.doesNotMatch(text, MACHINE, path)
       }
+    })
+    await check(`${name} names its repository, its bugs, its words, and how it is published`, () => {
+      const { repository, homepage, bugs, keywords, publishConfig, main, types, exports } = manifest
+      assert.equal(join(root, repository.directory), folder)
+      for (const text of [repository.url, homepage, bugs.url]) assert.match(text, /github\.com\/polyvac\/polyvac/)
+      assert.ok(keywords.length > 2)
+      assert.deepEqual(publishConfig, { access: 'public', provenance: true })
+      if (exports['.'] !== undefined) assert.deepEqual([main, types], [exports['.'].default, exports['.'].types])
     })
     await check(`${name} passes publint`, async () => {
       const { messages, pkg } = await publint({ strict: true, pack: { tarball: new Uint8Array(await readFile(file)).buffer } })

@@ -2,7 +2,7 @@ import {
   loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts,
   type VacsOptions
 } from '@polyvac/core'
-import { isModulePath, moduleUrl } from '@polyvac/core/plugin'
+import { isModulePath, moduleProblem, moduleUrl } from '@polyvac/core/plugin'
 import {
   combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory
 } from '@polyvac/documents'
@@ -129,11 +129,11 @@ async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promis
     throw new MemoryModuleError(where, `there is no such vectorstore; known: ${BUILT_IN.vectorstores.join(', ')}, or a module path`)
   }
   let loaded: { createMemory?: unknown, default?: unknown }
+  const file = /^\.{0,2}[/\\]/.test(vectorstore) ? resolve(folder, vectorstore) : undefined
   try {
-    const url = /^\.{0,2}[/\\]/.test(vectorstore) ? pathToFileURL(resolve(folder, vectorstore)).href : vectorstore
-    loaded = await import(url) as typeof loaded
+    loaded = await import(file === undefined ? vectorstore : pathToFileURL(file).href) as typeof loaded
   } catch (err) {
-    const reason = `loading it failed: ${(err as Error).message.split('\n')[0]}`
+    const reason = await moduleProblem(err, file)
     throw Object.assign(new MemoryModuleError(where, reason), { cause: err })
   }
   const create = loaded.createMemory ?? loaded.default

@@ -8,12 +8,14 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
+import { registerNotFound } from './not-found.js'
 import { openTasks, type HostTasks } from './task-store.js'
 
 declare module 'fastify' {
@@ -115,16 +117,14 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       throw new ShuttingDownError()
     })
     app.setErrorHandler(errorHandler(sendFailure))
-    app.setNotFoundHandler((request, reply) => {
-      const message = `there is no route ${request.method} ${request.url.slice(0, 200)}; GET /openapi.json lists the routes`
-      reply.code(404).send({ error: { code: 'NOT_FOUND', message, requestId: request.id } })
-    })
+    registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
     await app.register(vacPlugin, { vacs, authenticate })
+    await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { InterpreterModuleError } from './errors.js'
 import type { Interpreter } from './interpreter.js'
+import { moduleProblem } from './module-problem.js'
 
 /** What an interpreter module exports; a default export counts as `stream_interpreter`. */
 export interface Interpreters {
@@ -22,7 +23,8 @@ export async function loadInterpreters (path: string, folder: string): Promise<I
   try {
     loaded = await import(url) as Record<string, unknown>
   } catch (err) {
-    const reason = loadFailure(err as NodeJS.ErrnoException)
+    const file = url.startsWith('file:') ? fileURLToPath(url) : undefined
+    const reason = await moduleProblem(err, file)
     throw Object.assign(new InterpreterModuleError(JSON.stringify(path), reason), { cause: err })
   }
   const { stream_interpreter: stream = loaded.default, vac_interpreter: once } = loaded
@@ -42,11 +44,4 @@ export function moduleUrl (path: string, folder: string): string {
     throw new InterpreterModuleError(JSON.stringify(path), `there is no file ${file}; paths are relative to the configuration file`)
   }
   return `${pathToFileURL(file).href}?changed=${stats.mtimeMs}`
-}
-
-function loadFailure (err: NodeJS.ErrnoException): string {
-  if (err.code === 'ERR_UNKNOWN_FILE_EXTENSION') {
-    return 'this Node.js cannot load TypeScript; compile it to JavaScript, or use Node.js 22.18 or newer'
-  }
-  return `loading it failed: ${err.message.split('\n')[0]}`
 }

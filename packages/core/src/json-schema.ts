@@ -1,3 +1,4 @@
+// The public API of @polyvac/core/json-schema: every export here is public and follows semantic versioning.
 import { Ajv, type ErrorObject, type KeywordDefinition, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'

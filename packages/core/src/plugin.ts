@@ -13,6 +13,7 @@ export { toolName, serverToolName, hashedName, MAX_TOOL_NAME } from './tool-name
 export { isModulePath } from './vac-config.js'
 export { mcpServerProblems, type McpServerProblem } from './mcp-server-problems.js'
 export { moduleUrl } from './interpreter-module.js'
+export { moduleProblem } from './module-problem.js'
 export { sendEvents, sendText, eventText, ownTime, registerStreams, streamRoute } from './send-stream.js'
 export type { Encoding, EventEncoding } from './send-stream.js'
 export { LightAbort, type AbortSignalLike } from './light-abort.js'
@@ -23,7 +24,7 @@ export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, problemsOf, InvalidRequestError, NOT_BLANK, type RequestProblem } from './validation.js'
 export { failureOf, type Failure } from './error-body.js'
 export { openApiSchema, pluginRoutes } from './plugin-routes.js'
-export { errorHandler, jsonSerializer, setRetryAfter } from './app-responses.js'
+export { errorHandler, hideRoutes, jsonSerializer, setRetryAfter } from './app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
 export { nearest, quoteName, suggestion } from './names.js'
 export { isRecord } from './is-record.js'
@@ -43,5 +44,5 @@ export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
 export { SignedStates, type StateFault } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
-  BodyTooDeepError, UnauthenticatedError
+  BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'

@@ -1,4 +1,4 @@
-// Every export of this file is public API.
+// The public API of @polyvac/mcp-gateway: every export here is public and follows semantic versioning.
 export { mcpGatewayPlugin, mcpGatewayPlugin as default } from './plugin.js'
 export { createGateway } from './gateway.js'
 export type { Gateway } from './gateway.js'

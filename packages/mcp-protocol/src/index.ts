@@ -1,4 +1,4 @@
-// Every export of this file is public API.
+// The public API of @polyvac/mcp-protocol: every export here is public and follows semantic versioning.
 export {
   ASSUMED_REVISION, eraOf, isLegacy, isModern, LEGACY_REVISIONS, MODERN_REVISIONS, namesModern, NEWEST_LEGACY
 } from './revisions.js'

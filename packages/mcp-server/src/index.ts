@@ -1,4 +1,4 @@
-// Every export of this file is public API.
+// The public API of @polyvac/mcp-server: every export here is public and follows semantic versioning.
 export { mcpServerPlugin, mcpServerPlugin as default } from './plugin.js'
 export type { Limits, McpServerOptions } from './options.js'
 export type { ProtectedResource } from './protected-resource.js'

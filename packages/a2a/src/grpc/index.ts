@@ -1,3 +1,4 @@
+// The public API of @polyvac/a2a/grpc: every export here is public and follows semantic versioning.
 import type {
   sendUnaryData, Server, ServerCredentials, ServerUnaryCall, ServerWritableStream, StatusObject
 } from '@grpc/grpc-js'

@@ -1,0 +1,48 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { parse } from 'yaml'
+import { root } from './fixtures/pages.js'
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const folders = ['packages', 'apps'].flatMap(group => readdirSync(join(root, group)).map(name => `${group}/${name}`))
+  .filter(folder => existsSync(join(root, folder, 'package.json')))
+
+test('each package names its repository, and has main and types beside exports', t => {
+  for (const folder of folders) {
+    const manifest = JSON.parse(read(`${folder}/package.json`))
+    const { name, repository, homepage, bugs, keywords, publishConfig, main, types, typesVersions, exports } = manifest
+    t.equal(repository.directory, folder, name)
+    for (const url of [repository.url, homepage, bugs.url]) t.match(url, /https:\/\/github\.com\/polyvac\/polyvac/)
+    t.ok(keywords.includes('polyvac'))
+    t.strictSame(publishConfig, { access: 'public', provenance: true })
+    for (const [entry, target] of Object.entries<{ types?: string, default?: string }>(exports)) {
+      if (target.types === undefined) continue
+      // moduleResolution: node reads no exports
+      const found = entry === '.' ? [main, types] : [target.default, typesVersions['*'][entry.slice(2)][0]]
+      t.strictSame(found, [target.default, target.types], `${name} ${entry}`)
+    }
+  }
+  t.equal(folders.length, 11)
+  t.end()
+})
+
+test('each entry point states which of its exports are public', t => {
+  for (const folder of folders.filter(folder => existsSync(join(root, folder, 'src/index.ts')))) {
+    t.match(read(`${folder}/src/index.ts`), /^\/\/ The public API of /, folder)
+  }
+  t.match(read('packages/core/src/plugin.ts'), /^\/\/ For Polyvac's own packages only/)
+  t.end()
+})
+
+test('the workflows run on the versions of Node.js that are supported, and publish with provenance', t => {
+  const ci = parse(read('.github/workflows/ci.yml'))
+  t.strictSame(ci.jobs.test.strategy.matrix.node, [20, 22, 24])
+  t.ok(ci.jobs.check.steps.some(({ run }: { run?: string }) => run === 'bash .ci/run'))
+  const publish = parse(read('.github/workflows/publish.yml'))
+  t.equal(publish.jobs.publish.permissions['id-token'], 'write')
+  const changesets = JSON.parse(read('.changeset/config.json'))
+  t.strictSame(changesets.fixed, [['@polyvac/*', 'polyvac']])
+  for (const file of ['.github/dependabot.yml', '.github/ISSUE_TEMPLATE/bug.yml', '.github/ISSUE_TEMPLATE/feature.yml']) t.doesNotThrow(() => parse(read(file)), file)
+  t.end()
+})
