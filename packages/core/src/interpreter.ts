@@ -73,14 +73,19 @@ export interface InterpreterExtra {
  *   yield await response.text()
  * }
  */
-export type Interpreter = (
-  question: string, vector_name: string, chat_history: ChatTurn[], extra: InterpreterExtra
-) =>
-  | AsyncIterable<InterpreterChunk, InterpreterResult | void>
-  | Iterable<InterpreterChunk, InterpreterResult | void>
-  | Promise<InterpreterResult | void>
-  | InterpreterResult
-  | void
+export interface Interpreter {
+  (question: string, vector_name: string, chat_history: ChatTurn[], extra: InterpreterExtra):
+    | AsyncIterable<InterpreterChunk, InterpreterResult | void>
+    | Iterable<InterpreterChunk, InterpreterResult | void>
+    | Promise<InterpreterResult | void>
+    | InterpreterResult
+    | void
+  /**
+   * The parameters of OpenAI's chat completions that it reads from `extra.openai`, such as `tools`, `response_format`,
+   * `stop`, `logprobs`, and `images`, `audio` and `files` in messages. Requests with others are refused.
+   */
+  openai?: readonly string[]
+}
 
 /** Keys of `extra` that the caller's further fields cannot overwrite. */
 export const RESERVED_EXTRA = ['signal', 'log', 'vac', 'protocol', 'principal', 'callTool', 'listTools', 'callback'] as const

@@ -73,7 +73,8 @@ export function skillFailure (err: unknown, vac: string, where: string):
 { readonly code?: string, readonly message: string } {
   // anything can be thrown, undefined too
   const { code, message } = (err ?? {}) as { code?: unknown, message?: unknown }
-  const own = typeof code === 'string' && isForCaller(err)
-  if (own && code !== 'VAC_INTERPRETER_FAILED') return { code, message: String(message) }
-  return { ...own && { code }, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
+  const isExposed = isForCaller(err)
+  const own = isExposed && typeof code === 'string' ? { code } : {}
+  if (isExposed && code !== 'VAC_INTERPRETER_FAILED') return { ...own, message: String(message) }
+  return { ...own, message: `the VAC ${JSON.stringify(vac)} failed; the log has the cause under ${where}` }
 }

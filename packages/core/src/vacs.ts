@@ -159,6 +159,7 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
       name,
       config,
       memory: own.memory,
+      openai: stream.openai,
       stream: call => runInterpreter(streamed, call),
       ask: call => askInterpreter(asked, call)
     })

@@ -2,7 +2,6 @@ import { test } from 'tap'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { bad, folder, journal, lives, published, started, until } from './fixtures/app.js'
 
@@ -23,7 +22,7 @@ test('closing in the middle of starts and calls answers the calls', async t => {
   const { app, gateway, call } = await started(t, [bad({ slow: 5_000 }), bad({}, { name: 'up' })])
   await until(() => gateway.get('up').status().state === 'ready')
   const answers = [call('up', 'hang'), call('bad', 'echo', { message: 'x' })]
-  await delay(50)
+  await until(() => gateway.get('up').status().callsInFlight === 1)
   await app.close()
   for (const { status, body } of await Promise.all(answers)) t.match({ status, body }, { status: 503, body: { code: 'SHUTTING_DOWN' } })
 })

@@ -27,10 +27,10 @@ test('progress comes as events, every one and the last too, then the result', as
 })
 
 test('a failure before the first event is an ordinary error, and later an event', async t => {
-  const { app } = await started(t, [bad({}, { timeout: 0.2 })])
+  const { app } = await started(t, [bad({}, { timeout: 1 })])
   t.match(await events(app, { server: 'bad', tool: 'nothing-such', arguments: {} }), [['status 404', { code: 'MCP_TOOL_NOT_FOUND' }]])
   t.match(await events(app, { server: 'bad', tool: 'fail', arguments: {} }), [['status 500', { code: 'MCP_TOOL_FAILED' }]])
-  t.match(await events(app, { server: 'bad', tool: 'progress', arguments: { steps: 3, ms: 150, total: 9 } }).then(seen => seen.map(([name]) => name)), ['progress', 'progress', 'progress', 'result'])
+  t.match(await events(app, { server: 'bad', tool: 'progress', arguments: { steps: 3, ms: 400, total: 9 } }).then(seen => seen.map(([name]) => name)), ['progress', 'progress', 'progress', 'result'])
   t.match(await events(app, { server: 'bad', tool: 'ask', arguments: {} }), [['input_required', { status: 'input_required', requestState: String }]])
 })
 

@@ -1,4 +1,5 @@
 import { LightAbort } from '@polyvac/core/plugin'
+import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'tap'
 import { bad, published, started, textOf, until } from './fixtures/app.js'
 
@@ -44,12 +45,13 @@ test('a sampling request is answered by a second call, or fails the call if the 
 })
 
 test('a tool may ask again and again, and its own time stands still meanwhile', async t => {
-  const { app, call } = await started(t, [bad({}, { timeout: 0.3 })])
+  const { app, call } = await started(t, [bad({}, { timeout: 1 })])
   const body = { server: 'bad', tool: 'ask', arguments: { rounds: 3 } }
   let answer = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
   for (let round = 1; round <= 3; round++) {
     t.match(Object.keys(answer.inputRequests), [`input-${round}`])
-    await new Promise(resolve => setTimeout(resolve, 250))
+    // in the first round longer than the timeout of the call
+    if (round === 1) await delay(1_200)
     answer = (await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: answer.requestState, inputResponses: { [`input-${round}`]: accept({ city: `c${round}` }) } } })).json()
   }
   t.match(textOf({ body: answer }), /c3/)
@@ -57,12 +59,11 @@ test('a tool may ask again and again, and its own time stands still meanwhile', 
 })
 
 test('an unanswered question is declined after its time, and the end of a server ends its questions', async t => {
-  const { app, call, gateway } = await started(t, [bad()], { questionTtlMs: 200 })
+  const { app, call, gateway } = await started(t, [bad()], { questionTtlMs: 1_000 })
   const body = { server: 'bad', tool: 'ask', arguments: {} }
   const first = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
   t.equal(gateway.get('bad').status().callsInFlight, 1)
-  await new Promise(resolve => setTimeout(resolve, 300))
-  t.equal(gateway.get('bad').status().callsInFlight, 0)
+  await until(() => gateway.get('bad').status().callsInFlight === 0)
   t.match((await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: first.requestState } })).json(), { code: 'MCP_INVALID_STATE' })
   const second = (await app.inject({ method: 'POST', url: '/mcp/call', payload: body })).json()
   await call('bad', 'exit')

@@ -18,11 +18,10 @@ test('a list that pages in a circle ends', async t => {
 test('a server that is silent is left out of the list of all, soon', async t => {
   const { get, gateway } = await started(t, [bad({ silent: true }), published('memory')], { listWaitMs: 500 })
   await until(() => gateway.get('memory').status().state === 'ready')
-  const begun = Date.now()
   const { status, body } = await get('/mcp/tools')
   t.equal(status, 200)
   t.ok(names(body).includes('read_graph'))
-  t.ok(Date.now() - begun < 2_000)
+  t.equal(gateway.get('bad').status().state, 'starting', 'the list did not wait for it')
 })
 
 test('ten thousand tools are listed', async t => {

@@ -47,7 +47,7 @@ test('a source that was never listed finds its tools all the same', async t => {
 })
 
 test('a failure of a server is a result with its code and reason', async t => {
-  const { gateway } = await started(t, [bad({}, { timeout: 0.2 })])
+  const { gateway } = await started(t, [bad({}, { timeout: 1 })])
   const source = gateway.toolSource()
   t.match(await source.call('bad__exit', {}, contextOf()), { isError: true, content: [{ text: /^MCP_SERVER_GONE: the MCP server "bad" ended during the call/ }] })
   await until(() => gateway.get('bad').status().state === 'ready')

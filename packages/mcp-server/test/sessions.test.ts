@@ -1,5 +1,4 @@
 import { test } from 'tap'
-import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { SseBody } from '@polyvac/core/plugin'
 import { until } from '../../../test/fixtures/until.js'
@@ -225,7 +224,8 @@ test('without sessions each request stands alone', async t => {
 })
 
 test('an unused session ends, and at the limit the one that is idle longest', async t => {
-  const app = await serve(t, { sources: [source], limits: { sessionTtlMs: 60, maxSessions: 2 } })
+  const app = await serve(t, { sources: [source], limits: { sessionTtlMs: 60_000, maxSessions: 2 } })
+  const advance = movableClock(t)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const [a, b] = [await LegacySession.open(app), await LegacySession.open(app)]
   await a.request('ping')
@@ -234,13 +234,25 @@ test('an unused session ends, and at the limit the one that is idle longest', as
   const streams = [a, c].map(session => new Wire(app, undefined, session.headers, 'GET'))
   await Promise.all(streams.map(({ head }) => head))
   t.match(await post(app, initialize('2025-11-25')), { status: 503, headers: { 'retry-after': '1' } }, 'those in use stay')
-  // longer than the TTL: a ping in between would count as use
-  await delay(150)
+  advance(61_000)
   t.equal((await a.request('ping')).status, 200, 'an open stream is use')
+  advance(59_000)
   for (const stream of streams) stream.leave()
-  await delay(200)
-  t.equal((await a.request('ping')).status, 404)
+  await until(async () => {
+    // a ping is use, so the time of the session begins again with each
+    advance(61_000)
+    return (await a.request('ping')).status === 404
+  }, 'the session has ended')
 })
+
+/** Lets the test move the clock of this process; timers are not affected. */
+function movableClock (t: { teardown: (work: () => void) => void }): (ms: number) => void {
+  const { now } = performance
+  let ahead = 0
+  performance.now = () => now.call(performance) + ahead
+  t.teardown(() => { performance.now = now })
+  return ms => { ahead += ms }
+}
 
 test('streams and calls of a session are bounded', async t => {
   let isRunning = false

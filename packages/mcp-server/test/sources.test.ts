@@ -5,7 +5,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { test } from 'tap'
 import { vacResources, vacTools, type ToolResult } from '../src/index.js'
 import { callContext } from './fixtures/sources-context.js'
-import { LegacySession, messagesIn, serve } from './fixtures/wire.js'
+import { LegacySession, messagesIn, serve, sourceOf } from './fixtures/wire.js'
 
 const documents = new Map([['guides/a b.md', 'All of it.'], ['c.md', 'More.']])
 const memory = (more: Partial<Memory> = {}): Memory => ({
@@ -114,6 +114,41 @@ test('a failure is a result with isError, code, reason and remedy; its cause is 
   await t.rejects(async () => await vacTools(vacsOf()).call('vac_query_plain', { query: 'x', chat_history: [7] }, callContext()), { code: 'INVALID_HISTORY', statusCode: 400 })
   await t.rejects(async () => await vacTools(vacsOf()).call('get_vac_info', { vector_name: 'nobody' }, callContext()), { code: 'VAC_NOT_FOUND', statusCode: 404 })
   await t.rejects(async () => await vacTools(vacsOf()).call('vac_query_nobody', { query: 'x' }, callContext()), { code: 'VAC_NOT_FOUND' })
+})
+
+test('an error that an interpreter made for its caller is the text of the result; every other one stays hidden', async t => {
+  const thrown = { err: new Error() }
+  const app = await serve(t, { sources: [vacTools(vacsOf(() => { throw thrown.err }))] })
+  const session = await LegacySession.open(app)
+  for (const [properties, text] of [
+    [{ statusCode: 429, code: 'TOO_MANY' }, 'TOO_MANY: the text'],
+    [{ expose: true, statusCode: 502, code: 'NO_SEARCH' }, 'NO_SEARCH: the text'],
+    [{ expose: true }, 'VAC_FAILED: the text'],
+    [{ statusCode: 429 }, undefined],
+    [{ statusCode: 429, code: 'TOO_MANY', expose: false }, undefined],
+    [{ statusCode: 503, code: 'DOWN' }, undefined],
+    [{}, undefined]
+  ] as const) {
+    thrown.err = Object.assign(new Error('the text'), properties)
+    for (const skill of ['query', 'stream']) {
+      const { json: { result } } = await session.request('tools/call', { name: `vac_${skill}_plain`, arguments: { query: 'x' } })
+      const what = `${skill} ${JSON.stringify(properties)}`
+      t.match(result, { isError: true, content: [{ text: text ?? /^VAC_INTERPRETER_FAILED: the VAC "plain" failed/ }] }, what)
+      if (text === undefined) t.notMatch(JSON.stringify(result), /the text/, what)
+    }
+  }
+})
+
+test('errors of handlers and sources for their caller reach it, as text of a result or as a JSON-RPC error', async t => {
+  const busy = Object.assign(new Error('too many'), { statusCode: 429, code: 'TOO_MANY' })
+  const prompts = { list: () => [{ name: 'p' }], get: (name: string): never => { throw name === 'p' ? busy : new Error('secret') } }
+  const app = await serve(t, { sources: [sourceOf({ fails: { run: () => { throw busy } }, breaks: { run: () => { throw new Error('secret') } } }, { prompts })] })
+  const session = await LegacySession.open(app)
+  t.match((await session.request('tools/call', { name: 'fails' })).json.result, { isError: true, content: [{ text: 'too many' }] })
+  const broken = await session.request('tools/call', { name: 'breaks' })
+  t.match(broken.json.result, { isError: true, content: [{ text: /the request failed/ }] })
+  t.notMatch(broken.body, /secret/)
+  t.match((await session.request('prompts/get', { name: 'p' })).json.error, { code: -32603, message: 'too many' })
 })
 
 test('a cancelled call aborts the interpreter', async t => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } from '@polyvac/core'
 import { contentText, eventText, InvalidRequestError, isRole, type Failure } from '@polyvac/core/plugin'
+import { checkParameters } from './openai-parameters.js'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
 /** The question of a chat completion request. */
@@ -10,9 +11,14 @@ export interface ChatQuestion {
   readonly extra: Record<string, unknown>
 }
 
-/** The last user message is the question; all other messages, in their order, are the history. */
-export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
-  const { model, messages, stream, stream_options: options, n, ...extra } = body
+/**
+ * The last user message is the question; all other messages, in their order, are the history. The parameters reach the
+ * interpreter as `extra.openai`.
+ * @param takes what the interpreter takes of the parameters
+ */
+export function toQuestion (body: ChatCompletionRequest, takes: readonly string[] = []): ChatQuestion {
+  checkParameters(body, takes)
+  const { model, messages, stream, stream_options: options, n, ...parameters } = body
   const unknown = messages.findIndex(({ role }) => !isRole(role))
   if (unknown !== -1) {
     const message = 'must be one of system, developer, user, assistant, tool, function'
@@ -28,7 +34,9 @@ export function toQuestion (body: ChatCompletionRequest): ChatQuestion {
   }
   // a turn that is only a tool call has no text
   const turns = messages.filter(({ content }, i) => i !== last && content !== null && content !== undefined)
-  return { question: question.trim(), history: normaliseHistory(turns), extra }
+  // an interpreter that takes tools or images needs the messages themselves
+  const openai = takes.length === 0 ? parameters : { ...parameters, messages }
+  return { question: question.trim(), history: normaliseHistory(turns), extra: { ...parameters, openai } }
 }
 
 /** One completion: the fields that all its chunks share. */

@@ -5,6 +5,7 @@ import { logFailure, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
 import { VectorName } from './schemas.js'
+import type { OwnRoutes } from './unknown-paths.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -13,6 +14,7 @@ import { STREAM_WAIT_TIME } from './options.js'
 const DONE = eventText({ data: '[DONE]' })
 
 interface OpenAiOptions {
+  readonly routes: OwnRoutes
   readonly vacs: Vacs
   readonly streams: OpenStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
@@ -23,21 +25,23 @@ interface OpenAiOptions {
 
 /** The OpenAI-compatible routes: `model` names the VAC. Errors are sent as OpenAI's error object. */
 export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, options) => {
-  const { vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
+  const { vacs, routes, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // one time for all models, which does not change while the process runs
   const created = Math.floor(Date.now() / 1000)
   const toModel = (id: string): Static<typeof Model> => ({ id, object: 'model', created, owned_by: 'polyvac' })
 
   app.setErrorHandler(failureHandler(toOpenAiError))
+  routes.refuseOthers(app)
   app.addHook('onRequest', async (request, reply) => { reply.header('x-request-id', request.id) })
 
   app.get('/models', {
-    schema: { summary: 'List the VACs as models', tags: ['openai'], response: { 200: ModelList } }
+    schema: { operationId: 'listModels', summary: 'List the VACs as models', tags: ['openai'], response: { 200: ModelList } }
   }, async () => ({ object: 'list' as const, data: vacs.names.map(toModel) }))
 
   app.get('/models/:model', {
     schema: {
+      operationId: 'getModel',
       summary: 'One VAC as a model',
       tags: ['openai'],
       params: Type.Object({ model: Type.String() }),
@@ -46,6 +50,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
   }, async request => toModel(vacs.get(request.params.model).name))
 
   const schema = {
+    operationId: 'createChatCompletion',
     summary: 'Complete a chat with a VAC',
     tags: ['openai'],
     body: ChatCompletionRequest,
@@ -54,7 +59,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
   app.post('/chat/completions', { ...streamRoute, bodyLimit, schema },
     (request, reply) => complete(request, reply, request.body, request.body.model ?? ''))
 
-  app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, params: VectorName } },
+  app.post('/chat/completions/:vector_name', { ...streamRoute, bodyLimit, schema: { ...schema, operationId: 'createVacChatCompletion', params: VectorName } },
     (request, reply) => complete(request, reply, request.body, request.params.vector_name))
 
   async function complete (request: FastifyRequest, reply: FastifyReply, body: ChatCompletionRequest,
@@ -63,7 +68,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC of GET /openai/v1/models' }])
     }
     const vac = vacs.get(name)
-    const question = toQuestion(body)
+    const question = toQuestion(body, vac.openai)
     const completion = new Completion(vac.name, question)
     const call = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }
     if (body.stream !== true) return completion.whole(await meterAnswer(streams, request, reply, call, vac => vac.ask()))

@@ -6,6 +6,8 @@ export interface VacPluginOptions {
   readonly vacs: Vacs
   /** Serve the OpenAI-compatible routes as well. Default true. */
   readonly openai?: boolean | undefined
+  /** Describe the routes in the OpenAPI document of the application. Default true. */
+  readonly openapi?: boolean | undefined
   /**
    * Names the caller; undefined refuses the request with 401. Default: no check, the scope around the plugin decides.
    * The principal reaches interpreters as `extra.principal`.
@@ -23,6 +25,7 @@ export interface VacPluginOptions {
 export const OPTIONS = {
   vacs: required(withMethod('get', 'what createVacs() returns')),
   openai: flag(true),
+  openapi: flag(true),
   authenticate: callback(),
   timeoutMs: milliseconds(120_000),
   stallMs: milliseconds(60_000),

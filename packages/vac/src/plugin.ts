@@ -1,7 +1,8 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, jsonSerializer, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText, streamRoute, vacInfo
+  authenticateCallers, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText,
+  streamRoute, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -10,6 +11,7 @@ import { logFailure, failureHandler } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
+import { OwnRoutes } from './unknown-paths.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -17,11 +19,13 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 /** Direct and OpenAI-compatible routes for VACs. Errors are sent as `{ error: { code, message, requestId } }`. */
 const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { vacs, openai, authenticate, timeoutMs, stallMs, bodyLimit } =
+  const { vacs, openai, openapi, authenticate, timeoutMs, stallMs, bodyLimit } =
     readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
   const streams = new OpenStreams()
 
   await registerStreams(app)
+  const ownRoutes = new OwnRoutes(app)
+  if (!openapi) hideRoutes(app)
   app.setValidatorCompiler(schemaValidator)
   app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))
@@ -29,12 +33,13 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   app.addHook('preClose', () => streams.end())
 
   app.get('/vac', {
-    schema: { summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
+    schema: { operationId: 'listVacs', summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
   }, async () => ({ vacs: vacs.list().map(vacInfo) }))
 
   app.post('/vac/:vector_name', {
     bodyLimit,
     schema: {
+      operationId: 'askVac',
       summary: 'Ask a VAC',
       tags: ['vac'],
       params: VectorName,
@@ -60,16 +65,17 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     ...streamRoute,
     ...uncompressed,
     bodyLimit,
-    schema: { ...streamSchema, summary: 'Ask a VAC, answer as a stream in the form that Accept names' }
+    schema: { ...streamSchema, operationId: 'streamVac', summary: 'Ask a VAC, answer as a stream in the form that Accept names' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, formFor(request.headers.accept)))
 
   app.post('/vac/streaming/:vector_name/sse', {
     ...streamRoute,
     bodyLimit,
-    schema: { ...streamSchema, summary: 'Ask a VAC, answer as server-sent events' }
+    schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', routes: ownRoutes, vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
+  await app.register(async function unknownVacPaths (scope) { ownRoutes.refuseOthers(scope) }, { prefix: '/vac' })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery,
     form: StreamForm): Promise<void> {

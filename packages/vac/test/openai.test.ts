@@ -111,3 +111,61 @@ test('a client that aborts its stream stops the interpreter', async t => {
   await seen
   t.pass('the signal fired')
 })
+
+test('parameters that the interpreter does not take are refused by name, and numbers are checked', async t => {
+  const app = await makeApp(echo)
+  t.teardown(() => app.close())
+  const image = { role: 'user', content: [{ type: 'text', text: 'q' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] }
+  for (const [param, value] of [
+    ['tools', [{ type: 'function' }]], ['tool_choice', 'required'], ['response_format', { type: 'json_object' }], ['stop', 'x'], ['stop', ['x']],
+    ['logprobs', true], ['functions', [{}]], ['messages', [image]], ['temperature', 'x'], ['temperature', 2.1], ['top_p', 1.5], ['max_tokens', -1],
+    ['max_tokens', 0.5], ['max_completion_tokens', 0], ['presence_penalty', 3], ['n', 2], ['seed', 0.5]
+  ] as const) {
+    const payload = { model: 'docs', messages: [user('q')], [param]: value }
+    const response = await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload })
+    t.equal(response.statusCode, 400, `${param}: ${response.body}`)
+    t.match(response.json(), { error: { type: 'invalid_request_error', param, code: 'bad_request', message: new RegExp(param) } })
+  }
+})
+
+test('the parameters that clients send by habit are accepted and reach the interpreter as extra.openai', async t => {
+  let seen: unknown
+  const app = await makeApp(async (_q, _v, _h, extra) => { seen = extra.openai; return 'yes' })
+  t.teardown(() => app.close())
+  const numbers = { temperature: 0, top_p: 1, max_tokens: 100, max_completion_tokens: 50, presence_penalty: 0, frequency_penalty: -2, seed: 7 }
+  const noTools = { tools: [], tool_choice: 'auto', parallel_tool_calls: true, response_format: { type: 'text' }, modalities: ['text'] }
+  const habits = { ...numbers, ...noTools, user: 'u', store: false, stop: null, logprobs: false, logit_bias: {}, metadata: { a: 'b' } }
+  const payload = { model: 'docs', messages: [user('q')], n: 1, stream: false, stream_options: null, ...habits }
+  const response = await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload })
+  t.equal(response.statusCode, 200, response.body)
+  t.strictSame(seen, habits)
+})
+
+test('an interpreter that declares parameters gets them, with the messages', async t => {
+  let seen: unknown
+  const agent: Interpreter = async (_q, _v, _h, extra) => { seen = extra.openai; return 'yes' }
+  agent.openai = ['tools', 'images']
+  const app = await makeApp(agent)
+  t.teardown(() => app.close())
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'q' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] }]
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  const ask = async (more: object) => await app.inject({ method: 'POST', url: '/openai/v1/chat/completions', payload: { model: 'docs', messages, tools, ...more } })
+  t.equal((await ask({})).statusCode, 200)
+  t.strictSame(seen, { tools, messages })
+  t.match((await ask({ stop: 'x' })).json(), { error: { param: 'stop' } })
+})
+
+test('unknown paths and methods are answered with OpenAI\'s error object, which names what exists', async t => {
+  const app = await makeApp(echo)
+  t.teardown(() => app.close())
+  for (const path of ['/responses', '/embeddings', '/completions', '/models/docs/more', '/']) {
+    const response = await app.inject({ method: 'POST', url: `/openai/v1${path}`, payload: {} })
+    t.equal(response.statusCode, 404, path)
+    t.match(response.json(), { error: { type: 'invalid_request_error', code: 'not_found', message: /no route POST .*POST \/openai\/v1\/chat\/completions/ } })
+  }
+  const wrong = await app.inject('/openai/v1/chat/completions')
+  t.equal(wrong.statusCode, 405)
+  t.equal(wrong.headers.allow, 'POST')
+  t.match(wrong.json(), { error: { code: 'method_not_allowed', message: /does not take GET; send POST/ } })
+  t.match((await app.inject('/openai/v1/models/docs/')).json(), { error: { message: /leave out the slash at the end: GET \/openai\/v1\/models\/docs/ } })
+})

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
+import swagger from '@fastify/swagger'
 import { fastifySSE } from '@fastify/sse'
 import Fastify, { type FastifyReply } from 'fastify'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
@@ -141,5 +142,54 @@ test('what a hook of the application sends leaves every route as it was sent', a
     t.match(busy, { statusCode: 503, wait: '30', body: { error: { code: /service_unavailable/i } } }, url)
     t.notMatch(JSON.stringify(busy), /SECRET/)
     t.strictSame(await reply('body'), { statusCode: 429, wait: undefined, body: builtBody }, url)
+  }
+})
+
+test('a wrong method is a 405 with Allow, a slash too many gets a hint, and the 404 of the application stays', async t => {
+  const app = Fastify()
+  app.setNotFoundHandler((_request, reply) => { reply.code(404).send('the page of the application') })
+  app.get('/vac/of-the-app', async () => 'own route')
+  await app.register(vacPlugin, { vacs })
+  await app.register(vacPlugin, { vacs, prefix: '/agents/:tenant' })
+  t.teardown(() => app.close())
+  for (const prefix of ['', '/agents/a']) {
+    for (const [method, path, allow] of [
+      ['GET', '/vac/docs', 'POST'], ['DELETE', '/vac/docs', 'POST'], ['POST', '/vac', 'HEAD, GET'], ['GET', '/vac/streaming/docs/sse?a=b', 'POST']
+    ] as const) {
+      const response = await app.inject({ method, url: prefix + path })
+      t.equal(response.statusCode, 405, path)
+      t.strictSame(String(response.headers.allow).split(', ').sort(), allow.split(', ').sort())
+      t.match(response.json(), { error: { code: 'METHOD_NOT_ALLOWED', message: new RegExp(`does not take ${method}; send`) } })
+    }
+    const slash = await app.inject(ask(`${prefix}/vac/docs/`))
+    t.match(slash.json(), { error: { code: 'NOT_FOUND', message: /leave out the slash at the end: POST .*\/vac\/docs$/ } })
+    t.match((await app.inject(ask(`${prefix}/vac/a/b/c`))).json(), { error: { code: 'NOT_FOUND', message: /the routes here are GET .*\/vac, POST/ } })
+  }
+  t.equal((await app.inject('/vac/of-the-app')).body, 'own route')
+  for (const url of ['/', '/vacation', '/openai', '/v1/chat/completions', '/other/vac/docs']) t.equal((await app.inject(url)).body, 'the page of the application', url)
+})
+
+test('requests without a body are taken with any content type', async t => {
+  const app = Fastify()
+  await app.register(vacPlugin, { vacs })
+  t.teardown(() => app.close())
+  for (const url of ['/vac', '/openai/v1/models']) {
+    for (const type of ['application/json', 'text/plain']) t.equal((await app.inject({ url, headers: { 'content-type': type } })).statusCode, 200, url)
+  }
+})
+
+test('its scopes have names, each route has an operationId, and `openapi: false` hides the routes', async t => {
+  for (const openapi of [undefined, false]) {
+    const app = Fastify()
+    await app.register(swagger, { openapi: { openapi: '3.1.0' } })
+    await app.register(vacPlugin, { vacs, openapi })
+    t.teardown(() => app.close())
+    await app.ready()
+    const operations = Object.values(app.swagger().paths ?? {}).flatMap(path => Object.values(path as object) as Array<{ operationId?: string }>)
+    t.equal(operations.length, openapi === false ? 0 : 8)
+    t.equal(new Set(operations.map(({ operationId }) => operationId ?? '')).size, operations.length)
+    t.notOk(operations.some(({ operationId }) => operationId === undefined))
+    t.match(app.printPlugins(), /@polyvac\/vac/)
+    t.notMatch(app.printPlugins(), /anonymous|=>/)
   }
 })

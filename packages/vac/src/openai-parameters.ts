@@ -1,0 +1,80 @@
+import { InvalidRequestError, isRecord, type RequestProblem } from '@polyvac/core/plugin'
+import type { ChatCompletionRequest } from './openai-schemas.js'
+
+/** The ranges of numbers, as the OpenAI API checks them. */
+const NUMBERS: Readonly<Record<string, { readonly min: number, readonly max?: number, readonly integer?: true }>> = {
+  temperature: { min: 0, max: 2 },
+  top_p: { min: 0, max: 1 },
+  presence_penalty: { min: -2, max: 2 },
+  frequency_penalty: { min: -2, max: 2 },
+  max_tokens: { min: 1, integer: true },
+  max_completion_tokens: { min: 1, integer: true },
+  top_logprobs: { min: 0, max: 20, integer: true },
+  seed: { min: Number.MIN_SAFE_INTEGER, integer: true }
+}
+
+/** Parameters that change the answer, with the values that do not: an interpreter has to take any other value. */
+const CAPABILITIES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  tools: isEmpty,
+  tool_choice: value => value === 'none' || value === 'auto',
+  functions: isEmpty,
+  function_call: value => value === 'none' || value === 'auto',
+  response_format: value => isRecord(value) && value.type === 'text',
+  stop: isEmpty,
+  logprobs: value => value === false,
+  top_logprobs: value => value === 0,
+  modalities: value => Array.isArray(value) && value.every(kind => kind === 'text'),
+  audio: () => false,
+  web_search_options: () => false
+}
+
+/** What an interpreter has to take for a part of a message that is not text, by the type of the part. */
+const PARTS: Readonly<Record<string, string>> = { image_url: 'images', input_audio: 'audio', file: 'files' }
+
+/**
+ * Checks the parameters of a chat completion: what would be ignored is refused, and so are numbers out of range.
+ * @param takes what the interpreter takes, `Interpreter.openai`
+ * @throws BAD_REQUEST, naming each parameter
+ */
+export function checkParameters (body: ChatCompletionRequest, takes: readonly string[]): void {
+  const problems: RequestProblem[] = []
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null || value === undefined) continue
+    const range = NUMBERS[name]
+    const problem = range === undefined ? undefined : numberProblem(value, range)
+    if (problem !== undefined) problems.push({ path: `body/${name}`, message: problem })
+    else if (Object.hasOwn(CAPABILITIES, name) && CAPABILITIES[name]?.(value) === false && !takes.includes(name)) {
+      problems.push({ path: `body/${name}`, message: 'the interpreter of this VAC does not take it; leave it out' })
+    }
+  }
+  const part = untakenPart(body.messages, takes)
+  if (part !== undefined) problems.push(part)
+  if (problems.length > 0) throw new InvalidRequestError(problems)
+}
+
+function numberProblem (value: unknown, { min, max = Infinity, integer }: typeof NUMBERS[string]): string | undefined {
+  const fits = typeof value === 'number' && value >= min && value <= max && (integer === undefined || Number.isInteger(value))
+  if (fits) return undefined
+  const kind = integer === undefined ? 'a number' : 'a whole number'
+  if (max !== Infinity) return `must be ${kind} from ${min} to ${max}`
+  return min === Number.MIN_SAFE_INTEGER ? `must be ${kind}` : `must be ${kind} of at least ${min}`
+}
+
+/** The first part of a message that is not text and that the interpreter does not take. */
+function untakenPart (messages: ChatCompletionRequest['messages'], takes: readonly string[]): RequestProblem | undefined {
+  for (const [i, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue
+    for (const [j, part] of content.entries()) {
+      const type = typeof part === 'string' ? 'text' : String(part.type)
+      const kind = Object.hasOwn(PARTS, type) ? PARTS[type] as string : undefined
+      if (kind === undefined || takes.includes(kind)) continue
+      const message = `the interpreter of this VAC does not take ${kind} (${type}); send text`
+      return { path: `body/messages/${i}/content/${j}`, message }
+    }
+  }
+  return undefined
+}
+
+function isEmpty (value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
