@@ -13,7 +13,6 @@ export const remedies = {
   SERVICE_UNAVAILABLE: { seen: 'caller', status: 503, means: 'A hook of the application refuses requests for the moment, such as `@fastify/under-pressure`.', remedy: 'Wait for the seconds of `Retry-After`; the log has the cause.' },
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
-  METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path has routes, but none of this method.', remedy: 'Send one of the methods that the header `Allow` names.' },
   FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'There is no such route.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
