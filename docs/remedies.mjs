@@ -72,6 +72,7 @@ export const remedies = {
   A2A_UNSUPPORTED_OPERATION: { seen: 'caller', means: 'The agent does not support that, or not for a task in its state. `message` names which.', remedy: 'Follow `message`; create another task in the context of one that has ended.' },
   A2A_CONTENT_TYPE_NOT_SUPPORTED: { seen: 'caller', means: 'The body, or a part of the message, has a media type that is not accepted.', remedy: 'Use one of the types that `message` lists, or add it to `inputModes`.' },
   A2A_VERSION_NOT_SUPPORTED: { seen: 'caller', means: 'The version of A2A is not supported, or the method is not part of that version. No header means 0.3.', remedy: 'Send the header `A2A-Version` that `message` names.' },
+  A2A_METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path has no such HTTP verb.', remedy: 'Use one that the header `Allow` names; most methods of A2A are a POST.' },
   A2A_METHOD_NOT_FOUND: { seen: 'caller', means: 'The requested version of A2A has no such method or path.', remedy: 'Compare its spelling: `SendMessage` in 1.0, `message/send` in 0.3.' },
   A2A_EXTENSION_REQUIRED: { seen: 'caller', means: 'The agent requires an extension that the request does not name.', remedy: 'Name it in the header `A2A-Extensions`; the agent card describes it.' },
   A2A_EXTENDED_CARD_NOT_CONFIGURED: { seen: 'caller', means: 'There is no extended agent card for this caller.', remedy: 'Use the public one.' },

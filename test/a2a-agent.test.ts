@@ -57,6 +57,21 @@ test('with a port for gRPC, the agent serves it and its card lists it', async t 
   t.match(err, { details: /A2A-Version/ }, 'a call without a version is refused')
 })
 
+test('the profile of 0.3 asks for more where a message selects nothing, and its card is one of 0.3', async t => {
+  const base = await agent(t, 'v0_3')
+  const card = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json
+  t.match(card, { protocolVersion: '0.3.0', preferredTransport: 'JSONRPC' })
+  const call = async (method: string, params: object): Promise<Json> => {
+    const response = await fetch(card.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })
+    return await response.json() as Json
+  }
+  const message = { kind: 'message', messageId: 'test-1', role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }
+  const { result: { id, status } } = await call('message/send', { message })
+  t.equal(status.state, 'input-required')
+  t.match(await call('message/send', { message: { ...message, messageId: 'test-2', taskId: id } }), { result: { id, status: { state: 'input-required' } } }, 'a task can be continued')
+  t.match(await call('tasks/cancel', { id }), { result: { status: { state: 'canceled' } } })
+})
+
 test('the plain profile has no streams and no webhooks, and requires an extension of messages', async t => {
   const base = await agent(t, 'plain')
   const card = await (await fetch(`${base}/.well-known/agent-card.json`)).json() as Json

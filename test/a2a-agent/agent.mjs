@@ -1,16 +1,20 @@
 // The agent for compatibility kits, after a build:
-//   node test/a2a-agent/agent.mjs [--port 9999] [--grpc-port 10000] [--profile full|plain]
-// `full` has all features; `plain` has neither streams nor push notifications, and requires an extension.
+//   node test/a2a-agent/agent.mjs [--port 9999] [--grpc-port 10000] [--profile full|plain|v0_3]
+// `full` has all features; `plain` has neither streams nor push notifications, and requires an extension. `v0_3` is for
+// the kit of 0.3: its card is the one of 0.3, and a message that selects nothing is asked for more, since that kit
+// continues and cancels the tasks that it has sent.
 import { a2aPlugin } from '@polyvac/a2a'
 import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs } from '@polyvac/core'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import Fastify from 'fastify'
 import { parseArgs } from 'node:util'
-import { steered } from './steered.mjs'
+import { steered, steeredBy } from './steered.mjs'
 
+const push = { allow: ['localhost', '127.0.0.1', '::1'] }
 const PROFILES = {
-  full: { push: { allow: ['localhost', '127.0.0.1', '::1'] } },
+  full: { push },
+  v0_3: { push, unnamedCard: 'both' },
   plain: { push: false, streaming: false, extensions: [{ uri: 'urn:a2a:tck:required-extension', required: true }] }
 }
 
@@ -23,7 +27,7 @@ await tasks.open()
 const app = Fastify({ logger: { level: 'warn' }, forceCloseConnections: true })
 app.addHook('onClose', () => tasks.close())
 await app.register(a2aPlugin, {
-  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what the id of a message selects.' } }, streamInterpreter: steered }),
+  vacs: createVacs({ vacs: { agent: { display_name: 'Steered agent', description: 'Does what the id of a message selects.' } }, streamInterpreter: profile === 'v0_3' ? steeredBy('ask') : steered }),
   tasks,
   rootRpc: true,
   unnamedCard: '1.0',

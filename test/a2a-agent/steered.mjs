@@ -58,9 +58,14 @@ const BY_ID = [
   ['test-resubscribe-message-id', 'slow']
 ]
 
-export function steered (question, vac, history, extra) {
-  const { id = '', metadata = {} } = extra.message ?? {}
-  const named = BY_ID.find(([prefix]) => id.startsWith(prefix))?.[1]
-  const work = WORKS[metadata.work ?? named ?? 'echo'] ?? WORKS.echo
-  return work(question, vac, history, extra)
+/** An interpreter that does `otherwise` for a message that selects nothing. */
+export function steeredBy (otherwise) {
+  return (question, vac, history, extra) => {
+    const { id = '', metadata = {} } = extra.message ?? {}
+    const named = BY_ID.find(([prefix]) => id.startsWith(prefix))?.[1]
+    const work = WORKS[metadata.work ?? named ?? otherwise] ?? WORKS.echo
+    return work(question, vac, history, extra)
+  }
 }
+
+export const steered = steeredBy('echo')

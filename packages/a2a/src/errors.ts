@@ -2,7 +2,8 @@ import { createError as createCodedError, type CodedErrorConstructor } from '@po
 
 /** The codes of failed requests. protocol/failure-codes.ts has a row for each, or it does not compile. */
 export type A2aCode =
-  | 'A2A_INVALID_REQUEST' | 'A2A_WRONG_METHOD' | 'A2A_METHOD_NOT_FOUND' | 'A2A_INVALID_PARAMS'
+  | 'A2A_INVALID_REQUEST' | 'A2A_WRONG_METHOD' | 'A2A_METHOD_NOT_FOUND' | 'A2A_METHOD_NOT_ALLOWED'
+  | 'A2A_INVALID_PARAMS'
   | 'A2A_CONTENT_TYPE_NOT_SUPPORTED' | 'A2A_TASK_NOT_FOUND' | 'A2A_TASK_NOT_CANCELABLE' | 'A2A_TASK_NOT_WAITING'
   | 'A2A_TOO_MANY_STREAMS' | 'A2A_UNSUPPORTED_OPERATION' | 'A2A_PUSH_NOT_SUPPORTED' | 'A2A_PUSH_CONFIG_NOT_FOUND'
   | 'A2A_VERSION_NOT_SUPPORTED' | 'A2A_EXTENSION_REQUIRED' | 'A2A_EXTENDED_CARD_NOT_CONFIGURED'
@@ -66,6 +67,15 @@ export const MethodNotFoundError = createError<[string]>('A2A_METHOD_NOT_FOUND',
 export const NoSuchPathError = createError('A2A_METHOD_NOT_FOUND',
   'the HTTP binding of A2A 1.0 has no such path with this verb; ' +
   'it has those like POST message:send, GET tasks/{id} and POST tasks/{id}:cancel', 404)
+
+/** The path has no such verb. Arguments: the verbs that it takes, the one of the request. */
+export const MethodNotAllowedError = createError<[string, string]>('A2A_METHOD_NOT_ALLOWED',
+  'this path takes %s, not %s', 405)
+
+/** The same with the header that HTTP requires. */
+export function makeMethodNotAllowed (allow: string, method: string): Error {
+  return Object.assign(new MethodNotAllowedError(allow, method), { headers: { allow } })
+}
 
 /** The agent requires an extension that the client does not name. Argument: its URI. */
 export const ExtensionRequiredError = createError<[string]>('A2A_EXTENSION_REQUIRED',

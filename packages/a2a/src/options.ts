@@ -86,6 +86,8 @@ export interface A2aOptions {
   readonly stallMs?: number | undefined
   /** Largest request body in bytes; a larger one is refused with 413. Default 1 MiB. */
   readonly bodyLimit?: number | undefined
+  /** False: the routes are hidden from the OpenAPI document of @fastify/swagger. Default true. */
+  readonly openapi?: boolean | undefined
   /** Push notifications; false switches them off. Default: on, only to public https addresses. */
   readonly push?: PushOptions | false | undefined
 }
@@ -134,6 +136,7 @@ export const OPTIONS = {
   maxStreams: integer(10_000),
   stallMs: milliseconds(60_000),
   bodyLimit: integer(1024 * 1024),
+  openapi: flag(true),
   push: optional<PushOptions | false>('an object of options, or false', value => value === false || isRecord(value), {})
 } satisfies OptionRules<A2aOptions>
 

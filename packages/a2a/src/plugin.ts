@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import { descriptionRoutes } from './bindings/description.js'
 import { restRoutes } from './bindings/http-json.js'
 import { rpcRoutes } from './bindings/json-rpc.js'
+import { HIDDEN } from './bindings/paths.js'
 import { Cards } from './cards/cards.js'
 import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
 import { toNotification } from './dialects/description/record.js'
@@ -82,6 +83,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       log
     })
 
+  if (!read.openapi) app.addHook('onRoute', route => { route.schema = { ...route.schema, ...HIDDEN } })
   await registerStreams(app)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const { status, body } = failureOf(err, request)
@@ -117,17 +119,19 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     inputModes,
     grpcUrl: read.grpcUrl
   })
-  descriptionCardRoutes(app, { exposed, baseUrl, agent, keys })
-  await app.register(async scope => {
+  await app.register(async function a2aDescriptionCards (scope) {
+    descriptionCardRoutes(scope, { exposed, baseUrl, agent, keys })
+  })
+  await app.register(async function a2aCards (scope) {
     const title = (): string => agent.name ?? nameOf(exposed.list())
     const isFixed = publicUrl !== undefined
     await cardRoutes(scope, { cards, exposed, baseUrl, isFixed, unnamed: read.unnamedCard, title })
   })
-  await app.register(async scope => {
+  await app.register(async function a2aDescription (scope) {
     const principalOf = authenticateCallers(scope, authenticate)
     await descriptionRoutes(scope, { vacs: exposed, service, streams, principalOf, bodyLimit })
   })
-  await app.register(async scope => {
+  await app.register(async function a2aPublic (scope) {
     const principalOf = authenticateCallers(scope, authenticate)
     const operations = new Operations({
       service,
@@ -149,10 +153,10 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
         return extended
       }
     })
-    await scope.register(async rpc => {
+    await scope.register(async function a2aJsonRpc (rpc) {
       await rpcRoutes(rpc, { operations, dialects: DIALECTS, atRoot: rootRpc, bodyLimit })
     })
-    await scope.register(async rest => {
+    await scope.register(async function a2aHttpJson (rest) {
       await restRoutes(rest, { operations, dialect: v1, bodyLimit })
     }, { prefix: '/a2a/v1' })
   })

@@ -97,7 +97,7 @@ for (const [binding, Transport] of [['JSON-RPC', JsonRpcTransportFactory], ['HTT
 test('client 0.3.14 gets the error of a stream that does not begin', async t => {
   const { base } = await agent(t)
   const client = await new ClientFactory03().createFromUrl(base)
-  await t.rejects(all(client.resubscribeTask({ id: 'none' })), { message: /there is no task of this id/ })
+  await t.rejects(all(client.resubscribeTask({ id: 'none' })), { message: /task not found/ })
   await t.rejects(all(client.sendMessageStream({ message: { ...message03('echo'), parts: [] } as never })), { message: /message\.parts/ })
 })
 

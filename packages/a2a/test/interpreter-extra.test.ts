@@ -49,6 +49,7 @@ test('a task shows its progress message until its state changes, and keeps it ou
 test('the log of an interpreter has the ids of the task and of the request, and so has the line of its run', async t => {
   const logs: Interpreter = (_question, _vac, _history, { log }) => {
     log.info({ from: 'interpreter' }, 'a line')
+    log.child({ step: 1 }).info('step %s', 'one')
     return 'x'
   }
   const server = { genReqId: ({ headers }: { headers: Json }) => String(headers['x-id'] ?? 'none') }
@@ -59,7 +60,7 @@ test('the log of an interpreter has the ids of the task and of the request, and 
     const headers = { 'x-id': 'request 1' }
     const { task } = await result(served, 'SendMessage', { message: message('x') }, { headers })
     const { taskId } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }, { headers: { 'x-id': 'request 2' } })
-    for (const line of ['a line', 'task run']) {
+    for (const line of ['a line', 'step one', 'task run']) {
       t.match(linesOf(served, line), [{ taskId: task.id, [label]: 'request 1' }, { taskId, [label]: 'request 2' }], line)
     }
     t.notMatch(JSON.stringify(await served.task('tasks/get', { taskId })), /request 2/, 'callers do not get the id')

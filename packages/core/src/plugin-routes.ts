@@ -16,6 +16,11 @@ export function openApiSchema (fields: OpenApiFields): FastifySchema {
   return fields as FastifySchema
 }
 
+/** For `openapi: false` of a plugin: leaves the routes of its scope out of the document of @fastify/swagger. */
+export function hideRoutes (scope: FastifyInstance): void {
+  scope.addHook('onRoute', route => { route.schema = openApiSchema({ ...route.schema, hide: true }) })
+}
+
 /**
  * Prepares a plugin's scope before its routes. The function that it returns is called after them: it refuses the other
  * methods of their paths with 405 and `Allow`.
@@ -24,8 +29,8 @@ export function openApiSchema (fields: OpenApiFields): FastifySchema {
 export function pluginRoutes (scope: FastifyInstance, openapi: boolean): () => void {
   const paths = new Map<string, Set<string>>()
   let isComplete = false
+  if (!openapi) hideRoutes(scope)
   scope.addHook('onRoute', route => {
-    if (!openapi) route.schema = openApiSchema({ ...route.schema, hide: true })
     if (isComplete) return
     const path = route.url.slice(scope.prefix.length)
     const methods = paths.get(path) ?? new Set()

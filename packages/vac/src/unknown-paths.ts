@@ -1,5 +1,6 @@
+import { MethodNotAllowedError } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { MethodNotAllowedError, NoSuchPathError } from './errors.js'
+import { NoSuchPathError } from './errors.js'
 
 interface Route { readonly method: string, readonly url: string, readonly pattern: RegExp }
 
@@ -25,7 +26,7 @@ export class OwnRoutes {
       const methods = this.#methodsOf(path)
       if (methods === '') throw new NoSuchPathError(request.method, path.slice(0, 200), this.#hint(request, path, scope.prefix))
       reply.header('allow', methods)
-      throw new MethodNotAllowedError(path.slice(0, 200), request.method, methods)
+      throw new MethodNotAllowedError(request.method, methods)
     })
   }
 

@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import { errorHandler, eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
 import { ANYONE } from '../options.js'
 import { headersOf } from '../protocol/failure.js'
@@ -10,6 +10,7 @@ import { taskProblem } from '../tasks/run-skill.js'
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
+import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type MethodName, type ParamsOf, type SendParams } from '../dialects/description/methods.js'
@@ -43,6 +44,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setErrorHandler(errorHandler(refuse))
   parseJson(app)
 
+  const refuseOthers = refuseOtherMethods(app)
   answer('tasks/send', async (params, request, reply) => {
     const created = await createOrContinue(params, request)
     const { skill, input } = created.task
@@ -88,20 +90,27 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request))
     })
   })
+  refuseOthers()
 
   function answer<Name extends MethodName> (name: Name, handle: Handler<Name, unknown>): void {
-    const schema = schemaOf(name, responseSchema(METHODS[name]))
-    app.post(`/a2a/${name}`, { bodyLimit, schema }, async (request, reply) => {
+    post(name, {}, responseSchema(METHODS[name]), async (request, reply) => {
       const result = await handle(paramsOf(request.body, name), request, reply)
       return { jsonrpc: '2.0', id: idOf(request.body), result }
     })
   }
 
   function stream<Name extends MethodName> (name: Name, handle: Handler<Name, void>): void {
-    const schema = schemaOf(name, STREAM)
-    app.post(`/a2a/${name}`, { ...streamRoute, bodyLimit, schema }, async (request, reply) => {
+    post(name, streamRoute, STREAM, async (request, reply) => {
       await handle(paramsOf(request.body, name), request, reply)
     })
+  }
+
+  function post (name: MethodName, route: object, response: object, handler: RouteHandlerMethod): void {
+    const url = `/a2a/${name}`
+    for (const path of withSlash(app, url)) {
+      const schema = path === url ? schemaOf(name, response) : HIDDEN
+      app.post(path, { ...route, bodyLimit, schema }, handler)
+    }
   }
 
   /** Creates a task, finds the one that the same request created before, or continues one that asked for input. */
@@ -135,7 +144,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
 
 function schemaOf (name: MethodName, response: object): object {
   const method = METHODS[name]
-  return { summary: method.summary, tags: ['a2a'], body: requestSchema(name, method), response: { 200: response } }
+  const operationId = name.split('/').reduce((id, word) => id + word[0]?.toUpperCase() + word.slice(1), 'a2a')
+  const body = requestSchema(name, method)
+  return { operationId, summary: method.summary, tags: ['a2a'], body, response: { 200: response } }
 }
 
 function stepEncoding (request: FastifyRequest): StepEncoding {

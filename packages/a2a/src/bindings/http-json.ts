@@ -9,6 +9,7 @@ import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
+import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
 import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
@@ -42,27 +43,33 @@ export async function restRoutes (app: FastifyInstance, options: RestOptions): P
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
   parsePublicJson(app)
 
+  const refuseOthers = refuseOtherMethods(app)
   for (const tenant of ['', '/:tenant']) {
-    route('POST', `${tenant}/message::send`, 'Send a message', () => 'send')
-    route('POST', `${tenant}/message::stream`, 'Send a message and follow its task', () => 'stream')
-    route('GET', `${tenant}/tasks`, 'List tasks', () => 'list')
-    route('GET', `${tenant}/tasks/:id`, 'Read a task; follow it, as `{id}:subscribe`', taskOperation)
-    route('POST', `${tenant}/tasks/:id`, 'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`',
-      taskOperation)
+    route('POST', `${tenant}/message::send`, 'SendMessage', 'Send a message', () => 'send')
+    route('POST', `${tenant}/message::stream`, 'StreamMessage', 'Send a message and follow its task', () => 'stream')
+    route('GET', `${tenant}/tasks`, 'ListTasks', 'List tasks', () => 'list')
+    route('GET', `${tenant}/tasks/:id`, 'GetTask', 'Read a task; follow it, as `{id}:subscribe`', taskOperation)
+    route('POST', `${tenant}/tasks/:id`, 'CancelTask',
+      'Cancel a task, as `{id}:cancel`; follow it, as `{id}:subscribe`', taskOperation)
     const configs = `${tenant}/tasks/:taskId/pushNotificationConfigs`
-    route('POST', configs, 'Set a webhook for a task', () => 'setPush')
-    route('GET', configs, 'List the webhooks of a task', () => 'listPush')
-    route('GET', `${configs}/:id`, 'Read a webhook of a task', () => 'getPush')
-    route('DELETE', `${configs}/:id`, 'Delete a webhook of a task', () => 'deletePush')
-    route('GET', `${tenant}/extendedAgentCard`, 'The agent card for authenticated callers', () => 'extendedCard')
+    route('POST', configs, 'SetPushConfig', 'Set a webhook for a task', () => 'setPush')
+    route('GET', configs, 'ListPushConfigs', 'List the webhooks of a task', () => 'listPush')
+    route('GET', `${configs}/:id`, 'GetPushConfig', 'Read a webhook of a task', () => 'getPush')
+    route('DELETE', `${configs}/:id`, 'DeletePushConfig', 'Delete a webhook of a task', () => 'deletePush')
+    route('GET', `${tenant}/extendedAgentCard`, 'GetExtendedCard', 'The agent card for authenticated callers',
+      () => 'extendedCard')
   }
+  refuseOthers()
 
-  function route (method: HTTPMethods, url: string, summary: string, operationOf: OperationOf): void {
-    const response = { 200: ResponseBody }
-    const schema = url.startsWith('/:tenant') ? { hide: true, response } : { summary, tags: ['a2a'], response }
+  function route (method: HTTPMethods, url: string, name: string, summary: string, operationOf: OperationOf): void {
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
       await answer(request, reply, operationOf)
-    app.route({ ...streamRoute, method, url, bodyLimit, schema, handler })
+    for (const path of withSlash(app, url)) {
+      const isShown = path === url && !url.startsWith('/:tenant')
+      const operationId = `a2a${name}`
+      const schema = isShown ? { operationId, summary, tags: ['a2a'], response: { 200: ResponseBody } } : HIDDEN
+      app.route({ ...streamRoute, method, url: path, bodyLimit, schema, handler })
+    }
   }
 
   async function answer (request: FastifyRequest, reply: FastifyReply, operationOf: OperationOf): Promise<unknown> {

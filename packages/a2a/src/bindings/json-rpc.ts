@@ -8,6 +8,7 @@ import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
+import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
 import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
@@ -35,19 +36,22 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
   parsePublicJson(app)
 
   const response = { 200: ResponseBody }
-  const summary = 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named'
-  const route = { ...streamRoute, bodyLimit, schema: { summary, tags: ['a2a'], response } }
-  const alias = { ...route, schema: { hide: true, response } }
-  app.post('/a2a', route, answer)
-  app.post('/a2a/vacs/:vac', { ...route, schema: { ...route.schema, summary: 'The same for one VAC' } }, answer)
-  if (!ignoresTrailingSlash(app)) {
-    app.post('/a2a/', alias, answer)
-    app.post('/a2a/vacs/:vac/', alias, answer)
+  const route = { ...streamRoute, bodyLimit }
+  const refuseOthers = refuseOtherMethods(app)
+  for (const [url, operationId, summary] of [
+    ['/a2a', 'a2aRpc', 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named'],
+    ['/a2a/vacs/:vac', 'a2aVacRpc', 'The same for one VAC']
+  ] as const) {
+    for (const path of withSlash(app, url)) {
+      const schema = path === url ? { operationId, summary, tags: ['a2a'], response } : HIDDEN
+      app.post(path, { ...route, schema }, answer)
+    }
   }
-  if (atRoot) app.post('/', alias, answer)
+  if (atRoot) app.post('/', { ...route, schema: HIDDEN }, answer)
+  refuseOthers()
 
   async function answer (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { id, method, params } = readEnvelope(request.body, (method, params) => { checkCall(request, method, params) })
+    const { id, method, params } = readEnvelope(request.body, checkCall.bind(undefined, request))
     const { dialect, operation } = methodOf(dialects, versionOf(request), method)
     const { vac } = request.params as { vac?: string }
     const call = { dialect, params: vac === undefined ? params : withTenant(params, vac), request, reply }
@@ -120,14 +124,6 @@ function methodOf (dialects: readonly Dialect[], version: string | undefined, me
     throw new VersionNotSupportedError(`the method is one of A2A ${other.version}; send A2A-Version: ${other.version}`)
   }
   throw new MethodNotFoundError(dialect.version)
-}
-
-/**
- * Whether the application ignores a trailing slash: a second route for the slash would then be a duplicate, and fail
- * the start.
- */
-function ignoresTrailingSlash ({ initialConfig: { routerOptions, ignoreTrailingSlash } }: FastifyInstance): boolean {
-  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false
 }
 
 /** @throws A2A_INVALID_PARAMS if the params name another tenant than the path */

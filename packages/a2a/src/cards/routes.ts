@@ -1,6 +1,7 @@
 import { errorHandler, matchesEtag, setRetryAfter, type ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refuseOtherMethods } from '../bindings/paths.js'
 import type { Cards, CardKind, RenderedCard } from './cards.js'
 import { AgentCard, agentCard, type CardFacts } from '../dialects/description/card.js'
 import type { SigningKeys } from '../push/signing-keys.js'
@@ -38,19 +39,24 @@ export interface DescriptionCardOptions {
 export function descriptionCardRoutes (app: FastifyInstance, options: DescriptionCardOptions): void {
   const { exposed, baseUrl, agent, keys } = options
   const serializerCompiler = () => JSON.stringify
-  const schema = { summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
+  const refuseOthers = refuseOtherMethods(app)
+  const operationId = 'a2aDescriptionCard'
+  const schema = { operationId, summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
   app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
     reply.header('cache-control', 'no-cache')
     const url = baseUrl(request)
     const jwksUrl = keys === undefined ? undefined : `${url}/.well-known/jwks.json`
     return agentCard({ ...agent, vacs: exposed.list(), url, jwksUrl })
   })
-  if (keys === undefined) return
-  const keySchema = { summary: 'Keys that sign push notifications', tags: ['a2a'], response: { 200: KeySet } }
-  app.get('/.well-known/jwks.json', { schema: keySchema, serializerCompiler }, async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300')
-    return keys.publicJwks()
-  })
+  if (keys !== undefined) {
+    const summary = 'Keys that sign push notifications'
+    const schema = { operationId: 'a2aSigningKeys', summary, tags: ['a2a'], response: { 200: KeySet } }
+    app.get('/.well-known/jwks.json', { schema, serializerCompiler }, async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=300')
+      return keys.publicJwks()
+    })
+  }
+  refuseOthers()
 }
 
 /** The card of all VACs, that of each, and the catalog of them. */
@@ -64,12 +70,14 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
     reply.code(failure.http).send(toHttpBody(failure))
   }))
 
-  const schemaOf = (summary: string): object => ({ schema: { summary, tags: ['a2a'], response: { 200: Card } } })
-  app.get('/.well-known/agent-card.json', schemaOf('Agent card of A2A 1.0 and 0.3, by A2A-Version'),
+  const refuseOthers = refuseOtherMethods(app)
+  const schemaOf = (operationId: string, summary: string): object =>
+    ({ schema: { operationId, summary, tags: ['a2a'], response: { 200: Card } } })
+  app.get('/.well-known/agent-card.json', schemaOf('a2aCard', 'Agent card of A2A 1.0 and 0.3, by A2A-Version'),
     async (request, reply) => await send(request, reply))
-  app.get('/a2a/vacs/:vac/.well-known/agent-card.json', schemaOf('Agent card of one VAC'),
+  app.get('/a2a/vacs/:vac/.well-known/agent-card.json', schemaOf('a2aVacCard', 'Agent card of one VAC'),
     async (request, reply) => await send(request, reply, (request.params as { vac: string }).vac))
-  const catalog = schemaOf('Catalog of all agents here; a draft, its shape may change')
+  const catalog = schemaOf('a2aCatalog', 'Catalog of all agents here; a draft, its shape may change')
   app.get('/.well-known/ai-catalog.json', catalog, async (request, reply) => {
     const url = baseUrl(request)
     // a request may name a host that is not valid in a URL
@@ -87,6 +95,7 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
       }))
     }
   })
+  refuseOthers()
 
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
     // first, because caches store error responses, too

@@ -53,6 +53,7 @@ const FAILURES: Readonly<Record<A2aCode | CoreCode | PushCode | TaskCode, Row>> 
   A2A_TOO_MANY_STREAMS: every('REQUEST'),
   A2A_WRONG_METHOD: every('METHOD'),
   A2A_METHOD_NOT_FOUND: every('METHOD'),
+  A2A_METHOD_NOT_ALLOWED: every('REQUEST'),
   A2A_INVALID_PARAMS: every('PARAMS'),
   TASK_CONFLICT: every('PARAMS'),
   TASK_INVALID: every('PARAMS'),

@@ -30,6 +30,7 @@ export interface DialectError {
 export const PLAIN_STATUSES: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
+  405: 'UNIMPLEMENTED',
   413: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
   503: 'UNAVAILABLE'

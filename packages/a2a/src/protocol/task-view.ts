@@ -1,5 +1,6 @@
 import {
-  isTerminal, isWaiting, MAX_PARTIAL_CHARS, type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
+  isTerminal, isWaiting, MAX_PARTIAL_CHARS,
+  type TaskEvent, type TaskMessage, type TaskPart, type TaskRecord, type TaskState
 } from '@polyvac/tasks'
 import { ARTIFACTS } from './artifact-names.js'
 

@@ -3,8 +3,8 @@ import type { CodedFailure, DialectError } from '../../protocol/failure.js'
 
 /** Texts whose remedy names a method or header of 0.3. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  A2A_TASK_NOT_FOUND: 'there is no task of this id; message/send begins one',
-  TASK_NOT_FOUND: 'there is no task of this id; message/send begins one',
+  A2A_TASK_NOT_FOUND: 'task not found: none has this id; message/send begins one',
+  TASK_NOT_FOUND: 'task not found: none has this id; message/send begins one',
   A2A_PUSH_NOT_SUPPORTED: 'push notifications are switched off here; follow the task with tasks/resubscribe',
   A2A_EXTENSION_REQUIRED: 'this agent requires an extension; name the one of the agent card in X-A2A-Extensions'
 }
