@@ -172,6 +172,11 @@ test('a URI that two servers list has its server as the authority, and both are 
   t.match(await source.resources.read(uris[0]!.toLowerCase()), { contents: [{ text: 'Grüße' }] }, 'a client may normalize the authority')
   t.match(await source.resources.read(uris[2]!), { contents: [{ uri: uris[2], text: 'b' }] })
   t.match(await source.resources.read('file:///a?b#c'), { contents: [{ text: 'Grüße' }] }, 'without a server the first one counts')
+  const stop = await source.resources.subscribe(uris[2]!, () => {})
+  const subscribed = (name: string): string[] => [...gateway.get(name).listeners.uris]
+  t.strictSame([subscribed('Grüße'), subscribed('b')], [[], ['file:///a?b#c']], 'a subscription is at its server')
+  stop()
+  t.strictSame(subscribed('b'), [])
   await t.rejects(source.resources.read('mcp://b/none:'), { code: 'MCP_RESOURCE_NOT_FOUND' })
   await t.rejects(source.resources.read('mcp://c/file:///a'), { code: 'MCP_RESOURCE_NOT_FOUND' })
   for (const server of ['Grüße', 'b']) {
