@@ -262,6 +262,14 @@ test('READMEs are short and no page names a path of a machine', t => {
   t.end()
 })
 
+/** First questions of readers, and how the answer begins. */
+const FIRST_SENTENCES: ReadonlyArray<readonly [string, RegExp]> = [
+  ['How do I set the port?', /^To set the port, give the option `--port` or the variable `PORT`/],
+  ['What is a VAC?', /^A VAC, a virtual agent computer, is an agent with a name\./],
+  ['How do I deploy with Docker?', /^To deploy with Docker, build an image/],
+  ['How do I scale it?', /^To scale Polyvac, run several processes/]
+]
+
 test('the documentation answers questions about itself', async t => {
   const questions: ReadonlyArray<readonly [string, string]> = [
     ['How do I stop an answer?', 'guides/streaming.md'],
@@ -285,6 +293,10 @@ test('the documentation answers questions about itself', async t => {
   ]
   const host = await startHost(root)
   t.teardown(() => host.close())
+  for (const [question, start] of FIRST_SENTENCES) {
+    const response = await fetch(`${host.url}/vac/docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: question }) })
+    t.match(await response.json(), { answer: start }, question)
+  }
   for (const [question, page] of questions) {
     const response = await fetch(`${host.url}/vac/docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: question }) })
     const { answer, source_documents: documents } = await response.json() as { answer: string, source_documents: Array<{ metadata: { source: string } }> }

@@ -133,7 +133,7 @@ test('closing the page stops the answer', async t => {
 test('a request without a route is answered with the route that is meant', async t => {
   const app = await host(t, { enable_mcp_server: true, tasks: { store: 'memory' } })
   const meant: Array<['GET' | 'POST', string, string]> = [
-    ['POST', '/v1/chat/completions', '/openai/v1/chat/completions'], ['GET', '/v1/models', '/openai/v1/models'], ['GET', '/vac/', '/vac'],
+    ['POST', '/v1/chat/completions', '/openai/v1/chat/completions'], ['GET', '/v1/models', '/openai/v1/models'],
     ['GET', '/helth', '/health'], ['POST', '/tides', '/vac/tides'], ['POST', '/api/vac/tides?x=1', '/vac/tides'], ['GET', '/ready/', '/ready']
   ]
   for (const [method, url, route] of meant) {

@@ -72,11 +72,6 @@ export const NoSuchPathError = createError('A2A_METHOD_NOT_FOUND',
 export const MethodNotAllowedError = createError<[string, string]>('A2A_METHOD_NOT_ALLOWED',
   'this path takes %s, not %s', 405)
 
-/** The same with the header that HTTP requires. */
-export function makeMethodNotAllowed (allow: string, method: string): Error {
-  return Object.assign(new MethodNotAllowedError(allow, method), { headers: { allow } })
-}
-
 /** The agent requires an extension that the client does not name. Argument: its URI. */
 export const ExtensionRequiredError = createError<[string]>('A2A_EXTENSION_REQUIRED',
   "this agent requires the extension '%s'; name it in A2A-Extensions", 400)

@@ -1,5 +1,5 @@
 import {
-  authenticateCallers, errorHandler, exposedVacs, failureOf, OpenStreams, packageVersion, readOptions, registerStreams,
+  authenticateCallers, errorHandler, exposedVacs, failureOf, hideRoutes, OpenStreams, packageVersion, readOptions, registerStreams,
   setRetryAfter
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
@@ -7,7 +7,6 @@ import fp from 'fastify-plugin'
 import { descriptionRoutes } from './bindings/description.js'
 import { restRoutes } from './bindings/http-json.js'
 import { rpcRoutes } from './bindings/json-rpc.js'
-import { HIDDEN } from './bindings/paths.js'
 import { Cards } from './cards/cards.js'
 import { cardRoutes, descriptionCardRoutes } from './cards/routes.js'
 import { toNotification } from './dialects/description/record.js'
@@ -83,7 +82,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       log
     })
 
-  if (!read.openapi) app.addHook('onRoute', route => { route.schema = { ...route.schema, ...HIDDEN } })
+  if (!read.openapi) hideRoutes(app)
   await registerStreams(app)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const { status, body } = failureOf(err, request)

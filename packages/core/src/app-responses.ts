@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types'
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify'
 import { statusOf } from './create-error.js'
 import { retryAfter } from './error-body.js'
 import { lingerOnClose } from './lingering-close.js'
@@ -37,10 +37,4 @@ export function errorHandler (send: SendFailure): SendFailure {
 export function setRetryAfter (reply: FastifyReply, status: number): void {
   const seconds = retryAfter(status)
   if (seconds !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', seconds)
-}
-
-/** For `openapi: false` of a plugin: leaves the routes of its scope out of the document of @fastify/swagger. */
-export function hideRoutes (scope: FastifyInstance): void {
-  const hidden = { hide: true }
-  scope.addHook('onRoute', route => { route.schema = { ...route.schema, ...hidden } })
 }

@@ -16,21 +16,29 @@ export function openApiSchema (fields: OpenApiFields): FastifySchema {
   return fields as FastifySchema
 }
 
+/** Keeps a route out of the document of @fastify/swagger. */
+export const HIDDEN = openApiSchema({ hide: true })
+
+/** For `openapi: false` of a plugin: leaves the routes of its scope out of the document of @fastify/swagger. */
+export function hideRoutes (scope: FastifyInstance): void {
+  scope.addHook('onRoute', route => { route.schema = { ...route.schema, ...HIDDEN } })
+}
+
 /**
- * Prepares a plugin's scope before its routes. The function that it returns is called after them: it refuses the other
- * methods of their paths with 405 and `Allow`.
- * @param openapi whether OpenAPI documents of the application have the routes
+ * Collects the routes of a scope from now on. The function that it returns is called after them: it refuses the other
+ * methods of their paths with 405 and `Allow` (RFC 9110, section 15.5.6), in the format of the scope's error handler.
+ * The path `/` is left to the application.
+ * @param refusal makes the error; default METHOD_NOT_ALLOWED
  */
-export function pluginRoutes (scope: FastifyInstance, openapi: boolean): () => void {
+export function refuseOtherMethods (scope: FastifyInstance,
+  refusal = (method: string, allow: string): Error => new MethodNotAllowedError(method, allow)): () => void {
   const paths = new Map<string, Set<string>>()
   let isComplete = false
-  scope.addHook('onRoute', route => {
-    if (!openapi) route.schema = openApiSchema({ ...route.schema, hide: true })
-    if (isComplete) return
-    const path = route.url.slice(scope.prefix.length)
-    const methods = paths.get(path) ?? new Set()
-    paths.set(path, methods)
-    for (const method of [route.method].flat()) methods.add(method)
+  scope.addHook('onRoute', ({ routePath, method }) => {
+    if (isComplete || routePath === '/') return
+    const methods = paths.get(routePath) ?? new Set()
+    paths.set(routePath, methods)
+    for (const name of [method].flat()) methods.add(name)
   })
   return () => {
     isComplete = true
@@ -41,10 +49,10 @@ export function pluginRoutes (scope: FastifyInstance, openapi: boolean): () => v
       scope.route({
         method: others,
         url,
-        schema: openApiSchema({ hide: true }),
+        schema: HIDDEN,
         exposeHeadRoute: false,
         // after the hooks of the application, before the body is read
-        preParsing: async ({ method }) => { throw Object.assign(new MethodNotAllowedError(method, allow), { headers: { allow } }) },
+        preParsing: async ({ method }) => { throw Object.assign(refusal(method, allow), { headers: { allow } }) },
         handler: () => {}
       })
     }

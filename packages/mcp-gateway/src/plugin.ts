@@ -1,5 +1,5 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, Disconnects, errorHandler, OpenCalls, ownTime, pluginRoutes, schemaValidator } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, errorHandler, hideRoutes, OpenCalls, ownTime, refuseOtherMethods, schemaValidator } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -38,7 +38,8 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
-  const refuseOthers = pluginRoutes(app, openapi)
+  if (!openapi) hideRoutes(app)
+  const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)
   app.setErrorHandler(errorHandler(sendFailure))

@@ -1,21 +1,8 @@
-import { LightAbort } from '@polyvac/core/plugin'
 import { test } from 'tap'
-import type { CallProgress, ServerRequest, SourceContext } from '../src/index.js'
+import type { ServerRequest, SourceContext } from '../src/index.js'
+import { toolSource } from '../src/tool-source/tool-source.js'
 import { bad, published, started, until } from './fixtures/app.js'
-import { handWritten, type Exchange } from './fixtures/hand-written.js'
-
-const contextOf = (over: Partial<SourceContext> = {}): SourceContext & { readonly signal: LightAbort, readonly sent: CallProgress[] } => {
-  const sent: CallProgress[] = []
-  return {
-    capabilities: {},
-    era: 'legacy',
-    progress: async progress => { sent.push(progress) },
-    ask: async () => { throw Object.assign(new Error('cannot'), { code: 'MCP_CANNOT_ASK' }) },
-    ...over,
-    signal: new LightAbort(),
-    sent
-  }
-}
+import { contextOf, handWritten, type Exchange } from './fixtures/hand-written.js'
 
 test('the tools of all servers are one source, under unique names', async t => {
   const { gateway } = await started(t, [published('everything'), bad({}, { name: 'a server with a name that is much longer than any model would ever take' })])
@@ -185,6 +172,11 @@ test('a URI that two servers list has its server as the authority, and both are 
   t.match(await source.resources.read(uris[0]!.toLowerCase()), { contents: [{ text: 'Grüße' }] }, 'a client may normalize the authority')
   t.match(await source.resources.read(uris[2]!), { contents: [{ uri: uris[2], text: 'b' }] })
   t.match(await source.resources.read('file:///a?b#c'), { contents: [{ text: 'Grüße' }] }, 'without a server the first one counts')
+  const stop = await source.resources.subscribe(uris[2]!, () => {})
+  const subscribed = (name: string): string[] => [...gateway.get(name).listeners.uris]
+  t.strictSame([subscribed('Grüße'), subscribed('b')], [[], ['file:///a?b#c']], 'a subscription is at its server')
+  stop()
+  t.strictSame(subscribed('b'), [])
   await t.rejects(source.resources.read('mcp://b/none:'), { code: 'MCP_RESOURCE_NOT_FOUND' })
   await t.rejects(source.resources.read('mcp://c/file:///a'), { code: 'MCP_RESOURCE_NOT_FOUND' })
   for (const server of ['Grüße', 'b']) {
@@ -218,4 +210,30 @@ test('MCP Apps are declared to a server of the older era, and by a call for the 
     await source.call('own__tool', {}, contextOf({ era: 'legacy' }))
     t.strictSame(seen, isModern ? [ui, undefined] : [ui])
   }
+})
+
+test('however many changes there are, the tools are listed once at a time', async t => {
+  let change = (_kinds: readonly ['tools']): void => {}
+  let open = 0
+  let most = 0
+  let lists = 0
+  const source = toolSource({
+    names: [],
+    limits: { maxQuestions: 1 },
+    stateKey: undefined,
+    async list () {
+      lists++
+      most = Math.max(most, ++open)
+      await new Promise(resolve => setImmediate(resolve))
+      open--
+      return { items: [], unavailable: [] }
+    },
+    onChange (listener: typeof change) { change = listener; return () => {} }
+  } as unknown as Parameters<typeof toolSource>[0])
+  let changes = 0
+  source.onChange(() => { changes++ })
+  for (let i = 0; i < 1_000; i++) change(['tools'])
+  await until(() => lists === 2 && open === 0)
+  t.equal(most, 1)
+  t.equal(changes, 1_000, 'each change is reported')
 })

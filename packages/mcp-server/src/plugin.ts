@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, errorHandler, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, pluginRoutes,
+  authenticateCallers, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, refuseOtherMethods,
   readOptions, setRetryAfter, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -22,12 +22,14 @@ const OWNER = 'the mcp-server plugin'
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options)
   const { authenticate, protectedResource, name, title, version } = others
-  const refuseOthers = pluginRoutes(app, openapi)
+  if (!openapi) hideRoutes(app)
+  const refuseOthers = refuseOtherMethods(app)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)
   refuseOthers()
 
   await app.register(async function mcp (scope) {
-    const refuseOthers = pluginRoutes(scope, openapi)
+    if (!openapi) hideRoutes(scope)
+    const refuseOthers = refuseOtherMethods(scope)
     scope.setErrorHandler(errorHandler((err, request, reply) => {
       const { statusCode } = err as { statusCode?: number }
       const isUnauthorized = statusCode === 401 || (statusCode === 403 && authenticate !== undefined)

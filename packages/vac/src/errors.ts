@@ -1,7 +1,5 @@
 import { createError } from '@polyvac/core/plugin'
 
-export const MethodNotAllowedError = createError<[string, string, string]>('METHOD_NOT_ALLOWED',
-  '%s does not take %s; send %s', 405)
 export const NoSuchPathError = createError<[string, string, string]>('NOT_FOUND',
   'there is no route %s %s; %s', 404)
 export const InvalidOptionsError = createError<[string]>('VAC_PLUGIN_OPTIONS', '%s', 500)

@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { MethodNotAllowedError, NoSuchPathError } from './errors.js'
+import { MethodNotAllowedError, quoteName } from '@polyvac/core/plugin'
+import type { FastifyInstance } from 'fastify'
+import { NoSuchPathError } from './errors.js'
 
 interface Route { readonly method: string, readonly url: string, readonly pattern: RegExp }
 
@@ -23,9 +24,9 @@ export class OwnRoutes {
     scope.setNotFoundHandler((request, reply) => {
       const path = request.url.split('?', 1)[0] as string
       const methods = this.#methodsOf(path)
-      if (methods === '') throw new NoSuchPathError(request.method, path.slice(0, 200), this.#hint(request, path, scope.prefix))
+      if (methods === '') throw new NoSuchPathError(request.method, path.slice(0, 200), this.#hint(path, scope.prefix))
       reply.header('allow', methods)
-      throw new MethodNotAllowedError(path.slice(0, 200), request.method, methods)
+      throw new MethodNotAllowedError(request.method, methods)
     })
   }
 
@@ -33,10 +34,9 @@ export class OwnRoutes {
     return this.#routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method).join(', ')
   }
 
-  #hint ({ method }: FastifyRequest, path: string, prefix: string): string {
+  #hint (path: string, prefix: string): string {
     const trimmed = path.replace(/\/+$/, '')
-    const methods = this.#methodsOf(trimmed)
-    if (methods !== '') return `leave out the slash at the end: ${methods.includes(method) ? method : methods} ${trimmed.slice(0, 200)}`
+    if (this.#methodsOf(trimmed) !== '') return `did you mean ${quoteName(trimmed)}?`
     const below = this.#routes.filter(({ method, url }) => method !== 'HEAD' && url.startsWith(prefix))
     return `the routes here are ${below.map(({ method, url }) => `${method} ${url}`).join(', ')}`
   }

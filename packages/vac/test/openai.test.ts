@@ -166,6 +166,6 @@ test('unknown paths and methods are answered with OpenAI\'s error object, which 
   const wrong = await app.inject('/openai/v1/chat/completions')
   t.equal(wrong.statusCode, 405)
   t.equal(wrong.headers.allow, 'POST')
-  t.match(wrong.json(), { error: { code: 'method_not_allowed', message: /does not take GET; send POST/ } })
-  t.match((await app.inject('/openai/v1/models/docs/')).json(), { error: { message: /leave out the slash at the end: GET \/openai\/v1\/models\/docs/ } })
+  t.match(wrong.json(), { error: { code: 'method_not_allowed', message: /not have the method GET; use POST/ } })
+  t.match((await app.inject('/openai/v1/models/docs/')).json(), { error: { message: /did you mean "\/openai\/v1\/models\/docs"\?/ } })
 })

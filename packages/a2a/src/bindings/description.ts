@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { errorHandler, eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -10,7 +10,7 @@ import { taskProblem } from '../tasks/run-skill.js'
 import { idempotencyKey, lastEventId, resumePosition } from '../protocol/request-headers.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
-import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
+import { refuseOthers, withSlash } from './paths.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type MethodName, type ParamsOf, type SendParams } from '../dialects/description/methods.js'
@@ -44,7 +44,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   app.setErrorHandler(errorHandler(refuse))
   parseJson(app)
 
-  const refuseOthers = refuseOtherMethods(app)
+  const refuseRest = refuseOthers(app)
   answer('tasks/send', async (params, request, reply) => {
     const created = await createOrContinue(params, request)
     const { skill, input } = created.task
@@ -90,7 +90,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request))
     })
   })
-  refuseOthers()
+  refuseRest()
 
   function answer<Name extends MethodName> (name: Name, handle: Handler<Name, unknown>): void {
     post(name, {}, responseSchema(METHODS[name]), async (request, reply) => {

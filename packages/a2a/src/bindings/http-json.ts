@@ -1,4 +1,4 @@
-import { BodyTooDeepError, errorHandler, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
+import { HIDDEN, BodyTooDeepError, errorHandler, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'
@@ -9,7 +9,7 @@ import { essenceOf } from '../protocol/media-type.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
-import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
+import { refuseOthers, withSlash } from './paths.js'
 import { unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RestOptions {
@@ -43,7 +43,7 @@ export async function restRoutes (app: FastifyInstance, options: RestOptions): P
   app.setNotFoundHandler((request, reply) => { refuse(new NoSuchPathError(), request, reply) })
   parsePublicJson(app)
 
-  const refuseOthers = refuseOtherMethods(app)
+  const refuseRest = refuseOthers(app)
   for (const tenant of ['', '/:tenant']) {
     route('POST', `${tenant}/message::send`, 'SendMessage', 'Send a message', () => 'send')
     route('POST', `${tenant}/message::stream`, 'StreamMessage', 'Send a message and follow its task', () => 'stream')
@@ -59,7 +59,7 @@ export async function restRoutes (app: FastifyInstance, options: RestOptions): P
     route('GET', `${tenant}/extendedAgentCard`, 'GetExtendedCard', 'The agent card for authenticated callers',
       () => 'extendedCard')
   }
-  refuseOthers()
+  refuseRest()
 
   function route (method: HTTPMethods, url: string, name: string, summary: string, operationOf: OperationOf): void {
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>

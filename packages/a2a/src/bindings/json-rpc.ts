@@ -1,4 +1,4 @@
-import { errorHandler, eventText, isRecord, streamRoute } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, isRecord, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES, type CodedFailure } from '../protocol/failure.js'
@@ -8,7 +8,7 @@ import { idOf, readEnvelope } from '../protocol/json-rpc.js'
 import { refuseField } from '../protocol/read-params.js'
 import { isStreamed, type Operations } from '../operations/operations.js'
 import { parsePublicJson } from './json-body.js'
-import { HIDDEN, refuseOtherMethods, withSlash } from './paths.js'
+import { refuseOthers, withSlash } from './paths.js'
 import { UNNAMED_VERSION, unsupportedVersion, versionOf } from '../protocol/request-headers.js'
 
 export interface RpcOptions {
@@ -37,7 +37,7 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
 
   const response = { 200: ResponseBody }
   const route = { ...streamRoute, bodyLimit }
-  const refuseOthers = refuseOtherMethods(app)
+  const refuseRest = refuseOthers(app)
   for (const [url, operationId, summary] of [
     ['/a2a', 'a2aRpc', 'A2A over JSON-RPC: 1.0, and 0.3 where no A2A-Version is named'],
     ['/a2a/vacs/:vac', 'a2aVacRpc', 'The same for one VAC']
@@ -48,7 +48,7 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
     }
   }
   if (atRoot) app.post('/', { ...route, schema: HIDDEN }, answer)
-  refuseOthers()
+  refuseRest()
 
   async function answer (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { id, method, params } = readEnvelope(request.body, checkCall.bind(undefined, request))

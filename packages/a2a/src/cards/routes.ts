@@ -1,7 +1,7 @@
 import { errorHandler, matchesEtag, setRetryAfter, type ExposedVacs } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { refuseOtherMethods } from '../bindings/paths.js'
+import { refuseOthers } from '../bindings/paths.js'
 import type { Cards, CardKind, RenderedCard } from './cards.js'
 import { AgentCard, agentCard, type CardFacts } from '../dialects/description/card.js'
 import type { SigningKeys } from '../push/signing-keys.js'
@@ -39,7 +39,7 @@ export interface DescriptionCardOptions {
 export function descriptionCardRoutes (app: FastifyInstance, options: DescriptionCardOptions): void {
   const { exposed, baseUrl, agent, keys } = options
   const serializerCompiler = () => JSON.stringify
-  const refuseOthers = refuseOtherMethods(app)
+  const refuseRest = refuseOthers(app)
   const operationId = 'a2aDescriptionCard'
   const schema = { operationId, summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
   app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
@@ -56,7 +56,7 @@ export function descriptionCardRoutes (app: FastifyInstance, options: Descriptio
       return keys.publicJwks()
     })
   }
-  refuseOthers()
+  refuseRest()
 }
 
 /** The card of all VACs, that of each, and the catalog of them. */
@@ -70,7 +70,7 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
     reply.code(failure.http).send(toHttpBody(failure))
   }))
 
-  const refuseOthers = refuseOtherMethods(app)
+  const refuseRest = refuseOthers(app)
   const schemaOf = (operationId: string, summary: string): object =>
     ({ schema: { operationId, summary, tags: ['a2a'], response: { 200: Card } } })
   app.get('/.well-known/agent-card.json', schemaOf('a2aCard', 'Agent card of A2A 1.0 and 0.3, by A2A-Version'),
@@ -95,7 +95,7 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
       }))
     }
   })
-  refuseOthers()
+  refuseRest()
 
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
     // first, because caches store error responses, too

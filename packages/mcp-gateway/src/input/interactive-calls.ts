@@ -25,9 +25,6 @@ interface Open { readonly question: ServerRequest, answer (response: Record<stri
  * alive until the next full one.
  */
 class Running implements CallOptions {
-  /** The signal of its first request, for as long as the call lasts. */
-  readonly signal: LightAbort
-  readonly owner: string | undefined
   readonly questions = new Map<string, Open>()
   onProgress: CallOptions['onProgress']
   onMessage: CallOptions['onMessage']
@@ -35,23 +32,21 @@ class Running implements CallOptions {
   /** Called with each new question. */
   onQuestion: (() => void) | undefined
   done: Promise<ToolResult> | undefined
-  readonly capabilities: CallBody['capabilities']
-  readonly #hasRoom: () => boolean
   #asked = 0
 
-  constructor (capabilities: CallBody['capabilities'], owner: string | undefined, signal: LightAbort, { onProgress, onMessage, logLevel }: Listeners, hasRoom: () => boolean) {
-    this.owner = owner
-    this.capabilities = capabilities
-    this.signal = signal
+  /** @param signal that of its first request, for as long as the call lasts */
+  constructor (
+    readonly capabilities: CallBody['capabilities'], readonly owner: string | undefined, readonly signal: LightAbort,
+    { onProgress, onMessage, logLevel }: Listeners, private readonly hasRoom: () => boolean
+  ) {
     this.onProgress = onProgress
     this.onMessage = onMessage
     this.logLevel = logLevel
-    this.#hasRoom = hasRoom
   }
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
-    if (can === undefined || !this.#hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
+    if (can === undefined || !this.hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
       const key = `input-${++this.#asked}`
       const end = (): void => {

@@ -31,11 +31,13 @@ export async function withPages (servers: Servers, tools: readonly ServerItem[])
 
 /** Where a resource may be: at the server that lists it, or that its URI names; otherwise at any, of a template. */
 export async function placesOf (servers: Servers, uri: string): Promise<readonly Place[]> {
-  const listed = (await servers.list('resources')).items.find(({ item }) => item.uri === uri)
+  const { items } = await servers.list('resources')
+  const listed = items.find(({ item }) => item.uri === uri)
   if (listed !== undefined) return [{ server: listed.server, own: uri }]
   const place = placeOf(uri, servers.names)
   const anywhere = servers.names.map(server => ({ server, own: uri }))
-  return place === undefined ? anywhere : [place, ...anywhere.filter(({ server }) => server !== place.server)]
+  if (place === undefined) return anywhere
+  return items.some(({ server, item }) => server === place.server && item.uri === place.own) ? [place] : [place, ...anywhere]
 }
 
 /** Reads a resource from the first place that has it. @throws MCP_RESOURCE_NOT_FOUND */

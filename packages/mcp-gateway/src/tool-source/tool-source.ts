@@ -17,6 +17,8 @@ export function toolSource (servers: Servers): GatewayToolSource {
   const tasks = new SourceTasks(servers)
   // whether a tool of the last list has a page, of MCP Apps
   let hasPages = false
+  let isStale = false
+  let refreshing: Promise<void> | undefined
 
   async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
     const { items } = await servers.list(kind)
@@ -30,6 +32,19 @@ export function toolSource (servers: Servers): GatewayToolSource {
     })
     places[kind] = found
     return listed
+  }
+
+  /** Lists the tools before a client asks for the extensions; once at a time, however many changes there are. */
+  function refresh (): void {
+    isStale = true
+    refreshing ??= relist().finally(() => { refreshing = undefined })
+  }
+
+  async function relist (): Promise<void> {
+    while (isStale) {
+      isStale = false
+      await named('tools').catch((err: unknown) => { servers.log.warn({ err }, 'the tools of MCP servers cannot be listed') })
+    }
   }
 
   // compared with the list, not split at the separator, which may occur in a name
@@ -86,8 +101,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     },
     extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
     onChange: listener => servers.onChange(kinds => {
-      // read before a client asks for the extensions
-      if (kinds.includes('tools')) named('tools').catch((err: unknown) => { servers.log.warn({ err }, 'the tools of MCP servers cannot be listed') })
+      if (kinds.includes('tools')) refresh()
       listener(kinds)
     })
   }

@@ -14,27 +14,21 @@ export type TaskCallOptions =
 /** A call that runs as a task: it has no connection, and its questions wait in the task. */
 export class TaskCall implements CallContext {
   /** Stands for the HTTP request in error texts and logs. */
-  readonly request: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
-  readonly signal: AbortSignalLike
+  readonly request!: { readonly id: string, readonly headers: Readonly<Record<string, never>> }
+  readonly signal!: AbortSignalLike
   readonly principal: Principal | undefined
-  readonly log: Log
-  readonly capabilities: ClientCapabilities
-  readonly protocolVersion: Revision
+  readonly log!: Log
+  readonly capabilities!: ClientCapabilities
+  readonly protocolVersion!: Revision
   readonly #answers: InputResponses
   /** The state of the run before, then of this one. */
   state: string | undefined
   /** What the caller has to answer before the next run. */
   questions: InputRequests | undefined
 
-  constructor ({ request, signal, principal, log, capabilities, protocolVersion, answers, state }: TaskCallOptions) {
-    this.request = request
-    this.signal = signal
-    this.principal = principal
-    this.log = log
-    this.capabilities = capabilities
-    this.protocolVersion = protocolVersion
+  constructor ({ answers, ...fields }: TaskCallOptions) {
+    Object.assign(this, fields)
     this.#answers = answers
-    this.state = state
   }
 
   get era (): Era { return eraOf(this.protocolVersion) }
