@@ -72,7 +72,8 @@ function streamer ({ vac }: Skill, progress: VacProgress): (call: VacCall) => Pr
     for await (const chunk of vac.stream(call)) {
       if (typeof chunk === 'string') await progress.text(chunk)
       else if (isAnswer(chunk)) return chunk
-      else await progress.report(chunk)
+      // clients join the messages of this tool to the text, so what an interpreter reports has none
+      else await progress.report({ progress: chunk.progress })
     }
     throw new Error('the stream of a VAC ended without an answer')
   }
