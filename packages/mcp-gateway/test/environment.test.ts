@@ -79,8 +79,8 @@ test('a configuration that cannot work is refused at once, with all that is wron
   const refused = (servers: unknown): string => { try { createGateway({ servers: servers as never }); return 'taken' } catch (err) { return (err as Error).message } }
   t.match(refused([{ command: 'x' }]), /servers\[0\] has no name/)
   t.match(refused([{ name: 'a', command: 'x' }, { name: 'a', command: 'y' }]), /two servers are named "a"/)
-  t.match(refused([{ name: 'a' }]), /needs either a command or a url/)
-  t.match(refused([{ name: 'a', command: 'x', url: 'http://x' }]), /needs either/)
+  t.match(refused([{ name: 'a' }]), /has no "command": add "command:", or "url:"/)
+  t.match(refused([{ name: 'a', command: 'x', url: 'http://x' }]), /has a command and a url: keep one/)
   t.match(refused([{ name: 'a', command: 'x', args: ['a\0b'] }]), /NUL/)
   t.match(refused([{ name: 'a', command: '../x' }]), /whole path/)
   t.match(refused([{ name: 'a', url: 'file:///etc/passwd' }]), /http\(s\)/)

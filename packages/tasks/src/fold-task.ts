@@ -115,7 +115,7 @@ export class TaskFold {
     const { id, owner, skill, input, contextId, metadata } = this.#origin
     const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, progressMessage } = this.#now
     const { messages, artifacts, error, partial } = this.#now
-    return {
+    const record: TaskRecord = {
       id,
       owner,
       skill,
@@ -131,11 +131,11 @@ export class TaskFold {
       attempt,
       turn,
       progress,
-      ...(progressMessage === undefined ? undefined : { progressMessage }),
       messages: partial === null ? [...messages] : [...messages, agentMessage(partial)],
       artifacts: [...artifacts],
       error
     }
+    return progressMessage === undefined ? record : Object.assign(record, { progressMessage })
   }
 
   snapshot (): string { return JSON.stringify(this.#now) }

@@ -14,7 +14,7 @@ const program = await compileProcess()
 tap.teardown(program.remove)
 
 type Message = Record<string, unknown>
-interface Process { readonly child: ChildProcess, readonly messages: Message[], saw (key: string): Promise<Message>, kill (signal: NodeJS.Signals): Promise<void> }
+interface Process { readonly child: ChildProcess, readonly exited: Promise<unknown>, readonly messages: Message[], saw (key: string): Promise<Message>, kill (signal: NodeJS.Signals): Promise<void> }
 
 /** Starts a process that shares `path`, and ends it with the test. */
 function start (t: Test, path: string, mode: string): Process {
@@ -28,6 +28,7 @@ function start (t: Test, path: string, mode: string): Process {
   })
   return {
     child,
+    exited,
     messages,
     async saw (key) {
       return await until(() => {
@@ -95,7 +96,7 @@ test('a task that kills every executor fails after its attempts', async t => {
   for (let i = 0; i < 3; i++) {
     const executor = start(t, path, 'work')
     attempts.push((await executor.saw('started')).attempt)
-    await once(executor.child, 'exit')
+    await executor.exited
   }
   t.strictSame(attempts, [0, 1, 2])
   let runs = 0
@@ -186,7 +187,7 @@ test('a delivery whose process dies before its outcome is written is repeated wi
   await store.create('alice', { skill: 'x', input: 1, push: { id: 'p', url: 'https://a.example', after: 0 } })
   const first = start(t, path, 'deliver')
   const { delivery } = await first.saw('delivery')
-  await once(first.child, 'exit')
+  await first.exited
   const again = new Promise(resolve => {
     store.deliver(async ({ id }) => {
       resolve(id)
