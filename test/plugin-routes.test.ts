@@ -76,3 +76,12 @@ function group (operations: ReturnType<typeof operationsOf>): Map<string, Set<st
   for (const [path, method] of operations) paths.set(path, (paths.get(path) ?? new Set()).add(method.toUpperCase()))
   return paths
 }
+
+test('a route that the application has on a path of a plugin stays', async t => {
+  const app = await appOf(t, async app => {
+    app.get('/mcp/call', async () => 'the page of the application')
+    await app.register(mcpGatewayPlugin, { servers: [] })
+  })
+  t.equal((await app.inject('/mcp/call')).body, 'the page of the application')
+  t.equal((await app.inject({ method: 'DELETE', url: '/mcp/call' })).statusCode, 405)
+})

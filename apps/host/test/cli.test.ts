@@ -218,3 +218,13 @@ test('only loopback addresses are private to this machine', async t => {
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) t.equal(isLoopback(host), true, host)
   for (const host of ['0.0.0.0', '::', '192.168.1.1', '10.0.0.1', 'example.org', '127.0.0.1.example.org', '']) t.equal(isLoopback(host), false, host)
 })
+
+test('help is a command, and an unknown one is refused with the nearest', async t => {
+  const folder = await workspace(t)
+  const help = run(['help'], folder)
+  t.equal((await help.ended).code, 0)
+  t.match(help.out.stdout, /polyvac \[start\]/)
+  const unknown = run(['sttart'], folder)
+  t.equal((await unknown.ended).code, 2)
+  t.match(unknown.out.stderr, /"sttart" is not a command.*did you mean `polyvac start`/)
+})

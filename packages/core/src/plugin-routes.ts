@@ -43,7 +43,8 @@ export function refuseOtherMethods (scope: FastifyInstance,
   return () => {
     isComplete = true
     for (const [url, methods] of paths) {
-      const others = METHODS.filter(method => !methods.has(method))
+      // the application may have another method of this path already
+      const others = METHODS.filter(method => !scope.hasRoute({ method, url: scope.prefix + url }))
       const allow = [...methods].sort().join(', ')
       if (others.length === 0) continue
       scope.route({
