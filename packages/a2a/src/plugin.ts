@@ -92,12 +92,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
-    const runSkill = skillRunner({
-      vacs: exposed,
-      tasks,
-      timeoutMs,
-      logOf: ({ id: taskId, metadata: { requestId } }) => log.child({ taskId, [idLabel]: requestId })
-    })
+    const runSkill = skillRunner({ vacs: exposed, tasks, timeoutMs, log, idLabel })
     workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })

@@ -1,6 +1,6 @@
 import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
-import { interpreterLog, silentLog } from './log.js'
+import { BoundLog, silentLog, type InterpreterLog, type Log } from './log.js'
 import type { ToolAccess } from './tools.js'
 import type { VacCall } from './vac.js'
 
@@ -21,7 +21,7 @@ const CALLBACK = { enumerable: true, configurable: true, get (this: Held) { retu
 /** The last argument of an interpreter: the caller's fields, overwritten by the reserved names. */
 export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run: OnDemand): InterpreterExtra {
   const extra = copyOf(call.extra)
-  extra.log = call.log === undefined ? silentLog : interpreterLog(call.log)
+  extra.log = call.log === undefined ? silentLog : hasChild(call.log) ? call.log : new BoundLog(call.log, {})
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
@@ -40,4 +40,9 @@ export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run
 function copyOf (fields: VacCall['extra']): Record<string | symbol, unknown> {
   if (fields === undefined) return {}
   return Object.hasOwn(fields, '__proto__') ? { ...fields } : Object.assign({}, fields)
+}
+
+/** Whether a log is one of pino, which interpreters get unchanged. */
+function hasChild (log: Log): log is InterpreterLog {
+  return typeof (log as Partial<InterpreterLog>).child === 'function'
 }

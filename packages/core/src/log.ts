@@ -33,12 +33,8 @@ export const silentLog: InterpreterLog = {
   trace () {}, debug () {}, info () {}, warn () {}, error () {}, child () { return silentLog }
 }
 
-/** A pino logger unchanged, and any other log with the methods that it lacks. */
-export function interpreterLog (log: Log): InterpreterLog {
-  return typeof (log as Partial<InterpreterLog>).child === 'function' ? log as InterpreterLog : new BoundLog(log, {})
-}
-
-class BoundLog implements InterpreterLog {
+/** A log with the methods that pino has and `log` lacks. */
+export class BoundLog implements InterpreterLog {
   readonly #log: Log
   readonly #bindings: object
 

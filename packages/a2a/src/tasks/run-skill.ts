@@ -7,6 +7,7 @@ import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
   type TaskUpdate
 } from '@polyvac/tasks'
+import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { ANYONE } from '../options.js'
 import { ARTIFACTS } from '../protocol/artifact-names.js'
@@ -21,8 +22,9 @@ export interface SkillOptions {
   readonly tasks: TaskStore
   /** Total time for an interpreter in ms, where the input does not set its own. */
   readonly timeoutMs: number
-  /** The log of one task. */
-  readonly logOf: (task: TaskRecord) => Log
+  readonly log: FastifyBaseLogger
+  /** Key of the request id in log lines, as the application names it. */
+  readonly idLabel: string
 }
 
 /** Characters of a progress message, which each status until the next one repeats. */
@@ -49,7 +51,7 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
-  const { vacs, logOf } = options
+  const { vacs, idLabel } = options
   return async (task, context) => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
@@ -57,7 +59,7 @@ export function skillRunner (options: SkillOptions): TaskHandler {
       return
     }
     const skill = findSkill(vacs, task.skill) as Skill
-    const log = logOf(task)
+    const log = options.log.child({ taskId: task.id, [idLabel]: task.metadata.requestId })
     const started = performance.now()
     let outcome = 'failed'
     try {
