@@ -63,10 +63,11 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 
     const route = { ...ownTime(app), exposeHeadRoute: false }
 
-    const preParsing = async (request: FastifyRequest): Promise<void> => { checkAccept(request) }
     scope.post('/mcp', {
-      ...route, bodyLimit, preParsing, schema: schemaOf('sendMcpMessage', 'Send a JSON-RPC message of MCP')
+      ...route, bodyLimit, schema: schemaOf('sendMcpMessage', 'Send a JSON-RPC message of MCP')
     }, (request, reply) => {
+      // not in an onRequest hook, which would refuse before hooks of the application such as those of @fastify/rate-limit
+      checkAccept(request)
       const { body } = request
       try {
         if (isTooDeep(body)) throw refusal(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`)
