@@ -66,7 +66,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     scope.post('/mcp', {
       ...route, bodyLimit, schema: schemaOf('sendMcpMessage', 'Send a JSON-RPC message of MCP')
     }, (request, reply) => {
-      // not in an onRequest hook, which would refuse before hooks of the application such as those of @fastify/rate-limit
+      // not in an onRequest hook, which would refuse before the hooks of plugins such as @fastify/rate-limit
       checkAccept(request)
       const { body } = request
       try {
