@@ -1,4 +1,4 @@
-import { createError, MethodNotAllowedError, nearest, quoteName } from '@polyvac/core/plugin'
+import { createError, MethodNotAllowedError, nearest, quoteName, RouteTable } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 
 /** Longest path that is compared with the routes, in characters. */
@@ -12,20 +12,13 @@ const NotFoundError = createError<[string, string]>('NOT_FOUND', 'there is no ro
  * @param names the names of the VACs
  */
 export function registerNotFound (app: FastifyInstance, names: () => readonly string[]): void {
-  const routes = new Map<string, { pattern: RegExp, methods: Set<string> }>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const route = routes.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
-    for (const name of [method].flat()) route.methods.add(name)
-    routes.set(url, route)
-  })
-  const methodsOf = (path: string): string[] =>
-    [...new Set([...routes.values()].filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]))]
+  const table = new RouteTable(app)
 
   app.setNotFoundHandler((request, reply) => {
     const { method, url } = request
     const path = url.split('?', 1)[0]!.slice(0, MAX_COMPARED_CHARS)
     const asked = `${method} ${url.slice(0, MAX_COMPARED_CHARS)}`
-    const methods = methodsOf(path)
+    const methods = table.methodsOf(path)
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
       throw new MethodNotAllowedError(method, methods.join(', '))
@@ -37,17 +30,11 @@ export function registerNotFound (app: FastifyInstance, names: () => readonly st
   /** The path that was most likely meant: without its last slash, with the prefix of the routes, or the nearest one. */
   function hint (path: string): string | undefined {
     const bare = path.replace(/\/+$/, '') || '/'
-    if (methodsOf(bare).length > 0) return bare
-    const fixed = [...routes.keys()].filter(url => !/[:*]/.test(url) && url !== '/')
+    if (table.methodsOf(bare).length > 0) return bare
+    const fixed = table.routes.map(({ url }) => url).filter(url => !/[:*]/.test(url) && url !== '/')
     const name = bare.slice(bare.lastIndexOf('/') + 1)
     if (names().includes(name)) return `/vac/${name}`
     // a whole segment at least, such as /v1/models for /openai/v1/models
     return fixed.find(url => bare !== '/' && url.endsWith(bare)) ?? nearest(bare, fixed)
   }
-}
-
-/** A pattern of the router as an expression: `:name` is one segment, `*` is the rest. */
-function toPattern (url: string): RegExp {
-  const parts = url.split(/(:\w+|\*)/).map(part => part === '*' ? '.*' : part.startsWith(':') ? '[^/]+' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('')}$`)
 }

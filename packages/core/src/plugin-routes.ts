@@ -59,3 +59,33 @@ export function refuseOtherMethods (scope: FastifyInstance,
     }
   }
 }
+
+interface KnownRoute { readonly url: string, readonly methods: Set<string>, readonly pattern: RegExp }
+
+/** The routes that a scope gets after this, for answers to requests that none of them matches. */
+export class RouteTable {
+  readonly #routes = new Map<string, KnownRoute>()
+
+  constructor (scope: FastifyInstance) {
+    scope.addHook('onRoute', ({ url, method }) => {
+      const route = this.#routes.get(url) ?? { url, methods: new Set<string>(), pattern: toPattern(url) }
+      for (const name of [method].flat()) route.methods.add(name)
+      this.#routes.set(url, route)
+    })
+  }
+
+  get routes (): readonly KnownRoute[] { return [...this.#routes.values()] }
+
+  /** The methods of a path; none if no route matches it. */
+  methodsOf (path: string): string[] {
+    const matching = this.routes.filter(({ pattern }) => pattern.test(path))
+    return [...new Set(matching.flatMap(({ methods }) => [...methods]))]
+  }
+}
+
+/** A pattern of the router as an expression: `:name` is one segment, `*` is the rest. */
+function toPattern (url: string): RegExp {
+  const parts = url.split(/(:\w+|\*)/).map(part =>
+    part === '*' ? '.*' : part.startsWith(':') ? '[^/]+' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('')}$`)
+}

@@ -1,11 +1,11 @@
 import type { Principal, Vacs } from '@polyvac/core'
-import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams } from '@polyvac/core/plugin'
+import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
 import { meterAnswer } from './metered-answer.js'
 import { logFailure, failureHandler } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
 import { VectorName } from './schemas.js'
-import type { OwnRoutes } from './unknown-paths.js'
+import { refuseUnknownPaths } from './unknown-paths.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -14,7 +14,7 @@ import { STREAM_WAIT_TIME } from './options.js'
 const DONE = eventText({ data: '[DONE]' })
 
 interface OpenAiOptions {
-  readonly routes: OwnRoutes
+  readonly table: RouteTable
   readonly vacs: Vacs
   readonly streams: OpenStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
@@ -25,14 +25,14 @@ interface OpenAiOptions {
 
 /** The OpenAI-compatible routes: `model` names the VAC. Errors are sent as OpenAI's error object. */
 export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, options) => {
-  const { vacs, routes, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
+  const { vacs, table, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // one time for all models, which does not change while the process runs
   const created = Math.floor(Date.now() / 1000)
   const toModel = (id: string): Static<typeof Model> => ({ id, object: 'model', created, owned_by: 'polyvac' })
 
   app.setErrorHandler(failureHandler(toOpenAiError))
-  routes.refuseOthers(app)
+  refuseUnknownPaths(app, table)
   app.addHook('onRequest', async (request, reply) => { reply.header('x-request-id', request.id) })
 
   app.get('/models', {

@@ -1,8 +1,8 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, schemaValidator, sendEvents, sendText,
-  streamRoute, vacInfo
+  authenticateCallers, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
+  sendText, streamRoute, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -11,7 +11,7 @@ import { logFailure, failureHandler } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
-import { OwnRoutes } from './unknown-paths.js'
+import { refuseUnknownPaths } from './unknown-paths.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -24,7 +24,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const streams = new OpenStreams()
 
   await registerStreams(app)
-  const ownRoutes = new OwnRoutes(app)
+  const table = new RouteTable(app)
   if (!openapi) hideRoutes(app)
   app.setValidatorCompiler(schemaValidator)
   app.setSerializerCompiler(jsonSerializer)
@@ -74,8 +74,8 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', routes: ownRoutes, vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
-  await app.register(async function unknownVacPaths (scope) { ownRoutes.refuseOthers(scope) }, { prefix: '/vac' })
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', table, vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
+  await app.register(async function unknownVacPaths (scope) { refuseUnknownPaths(scope, table) }, { prefix: '/vac' })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery,
     form: StreamForm): Promise<void> {
