@@ -15,7 +15,7 @@ export const remedies = {
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
   FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },
   HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
-  NOT_FOUND: { seen: 'caller', status: 404, means: 'There is no such route.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
+  NOT_FOUND: { seen: 'caller', status: 404, means: 'No route matches the path.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
   METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path exists, but not with this method. The header `Allow` lists the methods.', remedy: 'Send one of them.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound.', remedy: 'Send less, or raise `bodyLimit`.' },

@@ -42,7 +42,7 @@ export class Cards {
     this.#options = options
   }
 
-  /** The card of one VAC, or of all; undefined where there is no such VAC. */
+  /** The card of one VAC, or of all; undefined if no VAC has the name. */
   render (kind: CardKind, url: string, tenant?: string): Promise<RenderedCard> | undefined {
     const vacs = this.#options.exposed.list()
     // a reload of the configuration replaces the VACs

@@ -1,4 +1,4 @@
-import { failureOf } from '@polyvac/core/plugin'
+import { failureOf, retryAfter } from '@polyvac/core/plugin'
 import { isTaskError, type InvalidTaskError } from '@polyvac/tasks'
 import type { FastifyError, FastifyRequest } from 'fastify'
 import { InvalidFieldsError, type FieldViolation } from '../errors.js'
@@ -62,5 +62,6 @@ function violationsOf (err: unknown, { headers }: FastifyRequest): readonly Fiel
 /** The headers of a status, unless the application's own rate limiter or authenticator has set them. */
 export function headersOf (status: number, has: (name: string) => boolean): Record<string, string | number> {
   if (status === 401 && !has('www-authenticate')) return { 'www-authenticate': 'Bearer' }
-  return (status === 429 || status === 503) && !has('retry-after') ? { 'retry-after': 1 } : {}
+  const seconds = has('retry-after') ? undefined : retryAfter(status)
+  return seconds === undefined ? {} : { 'retry-after': seconds }
 }
