@@ -84,6 +84,15 @@ test('tools, call and mcp take the command of a server too, and ask and init do 
   }
 })
 
+test('polyvac call waits for a server that starts slowly, as npx does while it installs one', async t => {
+  const [node, script] = published('everything')
+  const slow = `setTimeout(() => import(${JSON.stringify(script)}), 11_000)`
+  const command = [node, '-e', slow] as const
+  const call = polyvac(t, ['call', serverName(command), 'echo', '{"message":"late"}', '--', ...command], root)
+  t.equal(await call.ended, 0, call.out.stderr)
+  t.match(JSON.parse(call.out.stdout), { content: [{ text: 'Echo: late' }] })
+})
+
 test('options after -- belong to the server, and $ in them stays', async t => {
   const { serverCommand, port } = readArguments(['-p', '7', '--', 'npx', '-p', '9', '$HOME ${x}'], {}) // eslint-disable-line no-template-curly-in-string
   t.equal(port, 7)

@@ -6,6 +6,9 @@ import { toSettings } from '../host-options.js'
 import { loadConfig } from '../load-config.js'
 import type { Arguments } from '../arguments.js'
 
+/** A command waits as long as a start may take: `npx` may install the server first. */
+const READY_WAIT_MS = 60_000
+
 /**
  * Starts the MCP servers of the configuration, calls `work`, and always stops them.
  * @throws NO_MCP_SERVERS
@@ -13,7 +16,7 @@ import type { Arguments } from '../arguments.js'
 export async function withGateway (args: Arguments, work: (gateway: Gateway, signal: AbortSignal) => Promise<void>): Promise<void> {
   const config = await loadConfig(args)
   const { log } = Fastify({ logger: { level: args.logLevel ?? 'error', stream: process.stderr } })
-  const gateway = await openGateway(toSettings({}, config), config.variables, log)
+  const gateway = await openGateway(toSettings({}, config), config.variables, log, READY_WAIT_MS)
   if (gateway === undefined) throw new NoServersError(config.file)
   const stop = new AbortController()
   const onInterrupt = (): void => stop.abort(new Error('interrupted'))
