@@ -43,6 +43,8 @@ export const remedies = {
   MCP_MESSAGE_TOO_LARGE: { seen: 'caller', means: 'The answer of the MCP server is longer than the bound. No other call is affected.', remedy: 'Ask for less, or raise `maxMessageBytes`.' },
   MCP_INPUT_DECLINED: { seen: 'caller', status: 200, means: 'The tool of a VAC has an `isError` result. The interpreter asked its caller something and got no answer.', remedy: 'Call the tool again and answer, or add the answer to `query`.' },
   VAC_FAILED: { seen: 'caller', status: 200, means: 'The tool of a VAC has an `isError` result. Callers do not get the reason.', remedy: 'Look for the call id in the log; it has the stack.' },
+  MEMORY_BUDGET_EXCEEDED: { seen: 'caller', means: 'The bytes that requests, responses and sessions hold have reached the limit of the process, or the share of this owner.', remedy: 'Wait for the seconds of `Retry-After`, and send fewer or smaller requests at once. The operator gives the process a larger heap (`--max-old-space-size`).' },
+  OWNER_SHARE_USED: { seen: 'caller', means: 'This owner uses as many of the shared places as one owner may have.', remedy: 'Wait until some of the calls have ended.' },
   VAC_BUSY: { seen: 'caller', means: 'As many answers are in progress as the bound allows.', remedy: 'Wait for the seconds of `Retry-After` and ask again.' },
   SHUTTING_DOWN: { seen: 'caller', means: 'The service is shutting down.', remedy: 'Ask again; another process, or the next one, answers.' },
   VAC_TIMEOUT: { seen: 'caller', means: 'The interpreter did not finish in time and was stopped.', remedy: 'Ask for less, or raise `stream_timeout`.' },

@@ -43,6 +43,12 @@ export class LinkedSet<T> {
     return entry
   }
 
+  /** The node of the oldest member. */
+  get first (): LinkedNode<T> | undefined {
+    const { next } = this.#ring
+    return next === this.#ring ? undefined : next as LinkedNode<T>
+  }
+
   /** The members at this moment; members may be removed while they are iterated. */
   values (): T[] {
     const values: T[] = []
