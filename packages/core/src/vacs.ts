@@ -33,7 +33,7 @@ export interface VacsOptions {
   readonly listTools?: ToolAccess['listTools']
   /**
    * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). An owner may
-   * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer where the heap is small.
+   * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
    */
   readonly maxConcurrent?: number | undefined
   /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`. */
