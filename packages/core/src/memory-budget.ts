@@ -19,7 +19,12 @@ export class HeldBytes {
 
   /** Counts `bytes` more. @throws MEMORY_BUDGET_EXCEEDED (503); nothing is counted then */
   grow (bytes: number): void {
-    if (!this.tryGrow(bytes)) throw new MemoryBudgetError(this.part)
+    if (!this.tryGrow(bytes)) throw this.refusal()
+  }
+
+  /** The error for what could not be counted. */
+  refusal (): Error {
+    return new MemoryBudgetError(this.part)
   }
 
   /** The same, and returns false instead of throwing. */
