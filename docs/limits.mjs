@@ -136,6 +136,8 @@ export const limits = {
     ['Length of a message of a server', `${gateway}/options.ts`, 'maxMessageBytes', 'bytes', 'It is dropped, and only its call fails: 500 `MCP_MESSAGE_TOO_LARGE`. Set it with `maxMessageBytes`.'],
     ['Bytes that wait for a server that does not read', `${gateway}/connections/stdio/stdio-transport.ts`, 'MAX_WAITING_BYTES', 'bytes', 'Further calls fail with `MCP_CALL_FAILED`.'],
     ['Calls of one server in flight', `${gateway}/options.ts`, 'maxInFlight', 'calls', '503 `MCP_SERVER_BUSY` with `Retry-After`. Set it with `maxInFlight`.'],
+    ['Length of OAuth metadata, or of a token response', `${gateway}/connections/http/token-requests.ts`, 'MAX_BYTES', 'bytes', 'The start of the server fails, and is tried again.'],
+    ['Time for one of these requests', `${gateway}/connections/http/token-requests.ts`, 'MAX_MS', 'ms', 'The same.'],
     ['Lines of stderr that are kept', `${gateway}/options.ts`, 'stderrLines', 'lines', 'Older ones are dropped. Set it with `stderrLines`.'],
     ['Length of such a line', `${gateway}/connections/stdio/stderr-ring.ts`, 'LINE_CHARS', 'characters', 'The rest is left out.'],
     ['Pause before a restart', `${gateway}/options.ts`, 'restartDelayMaxMs', 'ms', 'It grows no further. Set it with `restartDelayMaxMs`.'],

@@ -40,7 +40,7 @@ export const McpServerConfig = Type.Object({
   oauth: Type.Optional(Type.Object({
     client_id: Type.String({ minLength: 1 }),
     client_secret: Type.String({ minLength: 1 }),
-    issuer: Type.Optional(Type.String({ description: 'the authorization server that may see the secret' })),
+    issuer: Type.Optional(Type.String({ description: 'https address of the authorization server that gets the secret; default: the origin of `url`' })),
     scope: Type.Optional(Type.String())
   }, { additionalProperties: false, description: 'OAuth client credentials for `url`: client_id, client_secret, issuer, scope' })),
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),

@@ -31,6 +31,7 @@ export { HIDDEN, hideRoutes, openApiSchema, refuseOtherMethods, RouteTable } fro
 export { errorHandler, jsonSerializer, setRetryAfter } from './app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
 export { nearest, quoteName, suggestion } from './names.js'
+export { isLoopbackHost, isPublicAddress } from './public-address.js'
 export { isRecord } from './is-record.js'
 export { packageVersion } from './package-version.js'
 export { createError, isExposed, isForCaller, statusOf, type CodedErrorConstructor } from './create-error.js'
