@@ -88,6 +88,9 @@ export const ServiceConfig = Type.Object({
   async_stream: Type.Optional(Type.Boolean({
     description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
   })),
+  on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
+    description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
+  })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
   tasks: Type.Optional(Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
