@@ -105,6 +105,9 @@ export const ServiceConfig = Type.Object({
   memory_budget: Type.Optional(Type.Integer({
     minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
   })),
+  on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
+    description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
+  })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
   tasks: Type.Optional(Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
