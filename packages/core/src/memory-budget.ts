@@ -40,6 +40,13 @@ export class HeldBytes {
     this.budget.subtract(this.owner, freed)
   }
 
+  /** Counts `bytes` in place of what it counted before; false, and as before, where the budget does not allow it. */
+  tryResize (bytes: number): boolean {
+    if (bytes > this.bytes) return this.tryGrow(bytes - this.bytes)
+    this.shrink(this.bytes - bytes)
+    return true
+  }
+
   /** Counts nothing of it any more. May be called twice. */
   release (): void {
     if (this.bytes > 0) this.shrink(this.bytes)
