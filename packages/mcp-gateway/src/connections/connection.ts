@@ -3,6 +3,7 @@ import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session, SessionOptions } from '../session/session.js'
+import type { Cause } from './cause.js'
 import type { Redactor } from '../redact.js'
 
 /** The parts that all connections of a gateway share. */
@@ -34,6 +35,7 @@ export function sessionOptions (
 /** How a connection ended. */
 export interface End {
   readonly problem: string
+  readonly cause: Cause
   readonly exitCode?: number | null | undefined
   readonly signal?: string | null | undefined
   readonly stderr: readonly string[]

@@ -4,6 +4,7 @@ import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
   ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
+import { CAUSES } from '../connections/cause.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
@@ -125,8 +126,9 @@ export class Upstream extends Supervisor {
       return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
-    const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
-    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
+    const { problem = 'its connection was closed', cause = 'CLOSED', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    const { message: brief } = new ServerGoneError(quoteName(this.name), CAUSES[cause])
+    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, brief, details: { ...this.details(), cause, exitCode, signal, stderr } })
   }
 }
 
