@@ -183,7 +183,16 @@ export const limits = {
     ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They get an error that names the shutdown.']
   ],
   Configuration: [
-    ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
+    ['Size of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Tokens of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_TOKENS', 'tokens', '`CONFIG_INVALID`.'],
+    ['Nesting in brackets and braces', `${core}/config-bounds.ts`, 'MAX_FLOW_DEPTH', 'levels', '`CONFIG_INVALID`.'],
+    ['Indentation of a block', `${core}/config-bounds.ts`, 'MAX_BLOCK_COLUMN', 'columns', '`CONFIG_INVALID`.'],
+    ['Values of the file with its aliases expanded', `${core}/config-bounds.ts`, 'MAX_CONFIG_VALUES', 'values', '`CONFIG_INVALID`.'],
+    ['Problems, and warnings, reported for one file', `${core}/config-problem.ts`, 'MAX_CONFIG_PROBLEMS', '', 'The others are left out.'],
+    ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
+    ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
+    ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Time for loading a module, and for opening a memory', `${core}/interpreter-module.ts`, 'MAX_LOAD_MS', 'ms', '`INTERPRETER_MODULE`, `MEMORY_MODULE` or `LOAD_TIMEOUT`. Set it with `load_timeout`.']
   ],
   'MCP server: VACs as tools': [
     ['Time for an interpreter', `${mcpServer}/sources/vac-tools.ts`, 'timeoutMs', 'ms', 'A result with `isError`: `VAC_TIMEOUT`. Set it with `stream_settings.timeout` of a stream, or `timeoutMs` of `vacTools`.'],

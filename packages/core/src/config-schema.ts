@@ -105,10 +105,19 @@ export const ServiceConfig = Type.Object({
   memory_budget: Type.Optional(Type.Integer({
     minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
   })),
+  load_timeout: Type.Optional(Type.Number({
+    exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
+  })),
   on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
   })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
+  allowed_hosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'further host names of the service in `Host`, such as agents.example.org; `*` allows all'
+  })),
+  allowed_origins: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'web pages that may send requests with effects, such as https://app.example.org; `*` allows all'
+  })),
   tasks: Type.Optional(Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),

@@ -11,6 +11,7 @@ import { loggerFor } from '../logger.js'
 import { GRPC_HOST } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { stopInTime } from '../stop-in-time.js'
+import { toPlainLines } from '../terminal.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
 
@@ -78,18 +79,27 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
   const modules = ({ service, vac, folder }: Config): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
-  let running = Promise.resolve()
+  let running: Promise<void> | undefined
+  let isStale = false
   const reload = async (): Promise<void> => {
     try {
-      const next = await readConfig(config.file, BUILT_IN)
+      const next = await readConfig(config.file, { ...BUILT_IN, inThread: true })
       await app.polyvac.reload(next)
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
     } catch (err) {
-      process.stderr.write(`${(err as Error).message}\nthe configuration in force stays as it was\n`)
+      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
     }
   }
-  return watchFiles([config.file, ...watch ? modules(config) : []], () => { running = running.then(reload) },
+  /** Changes during a reload cause one more. */
+  const onChange = (): void => {
+    isStale = running !== undefined
+    running ??= reload().finally(() => {
+      running = undefined
+      if (isStale) onChange()
+    })
+  }
+  return watchFiles([config.file, ...watch ? modules(config) : []], onChange,
     err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
 }
 
