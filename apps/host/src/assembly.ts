@@ -52,7 +52,8 @@ export async function assemble (settings: Settings, options: Options, previous?:
   async function interpretersOf (name: string): Promise<Interpreters> {
     if (settings.switches.async_stream === false) {
       // by its URL, which changes with the file
-      return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder))
+      const { log } = options
+      return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder, { log }))
     }
     return await loadInterpreters(name, settings.folder)
   }

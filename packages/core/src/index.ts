@@ -10,6 +10,7 @@ export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } fro
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './tools.js'
+export { guardProcess, type GuardOptions } from './stray-errors.js'
 export type { InterpreterLog, Log, LogMethod } from './log.js'
 export { collect } from './run-interpreter.js'
 export type { RunLimits } from './run-interpreter.js'

@@ -5,7 +5,9 @@ import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from './erro
 import { RESERVED_EXTRA } from './interpreter.js'
 import type { FromWorker, ThreadFailure, ToWorker, WorkerJob } from './interpreter-worker.js'
 import type { Interpreters } from './interpreter-module.js'
-import { integer, readOptions, type OptionRules } from './options.js'
+import { LogGate } from './log-gate.js'
+import { silentLog, type Log } from './log.js'
+import { integer, readOptions, withMethod, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
 
 /** The interpreters of a module, which run in worker threads. */
@@ -19,12 +21,15 @@ export interface WorkerOptions {
   readonly maxThreads?: number | undefined
   /** Most calls waiting for a thread; one more fails with VAC_BUSY (503). Default 256. */
   readonly maxQueue?: number | undefined
+  /** Gets the errors that a thread throws between two calls; the thread is replaced. */
+  readonly log?: Log | undefined
 }
 
 /** Types, bounds and defaults of the options. */
 export const WORKER_OPTIONS = {
   maxThreads: integer(Math.max(2, availableParallelism()), { max: 10_000 }),
-  maxQueue: integer(256, { min: 0 })
+  maxQueue: integer(256, { min: 0 }),
+  log: withMethod('error', 'a log, such as that of Fastify')
 } satisfies OptionRules<WorkerOptions>
 
 /**
@@ -39,7 +44,7 @@ export const WORKER_OPTIONS = {
  */
 export async function workerInterpreter (module: string, folder: string,
   options: WorkerOptions = {}): Promise<WorkerInterpreter> {
-  const { maxThreads, maxQueue } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
+  const { maxThreads, maxQueue, log: poolLog = silentLog } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
   const pool = new Piscina<WorkerJob, string[]>({
     filename: new URL('./interpreter-worker.js', import.meta.url).href,
@@ -48,8 +53,12 @@ export async function workerInterpreter (module: string, folder: string,
     idleTimeout: 30_000,
     atomics: 'disabled'
   })
-  // an error outside a call has no caller; the pool has replaced the thread
-  pool.on('error', () => {})
+  const gate = new LogGate()
+  // an error between two calls has no caller; the pool has replaced the thread
+  pool.on('error', (err: unknown) => {
+    const suppressed = gate.pass('')
+    if (suppressed !== undefined) poolLog.error({ err, module, suppressed }, 'an interpreter threw an error in its thread between two calls')
+  })
   let names: string[]
   try {
     names = await pool.run({ module, folder })
