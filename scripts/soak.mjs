@@ -1,5 +1,5 @@
-// `npm run soak -- --minutes N`: mixed traffic of all protocols with random aborts, at a bounded rate, against one host.
-// Afterwards its heap after collection, its file descriptors and its log must be as small as before. Ends with
+// `npm run soak -- --minutes N`: mixed traffic of all protocols with random aborts, at a bounded rate, against one
+// host. Afterwards its heap after collection, its file descriptors and its log must be as small as before. Ends with
 // `soak: N passed, 0 failed`.
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'

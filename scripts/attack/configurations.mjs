@@ -30,7 +30,7 @@ const CONFIGURATIONS = {
   'a string of 20 MB': `kind: vacConfig\nvac: { agent: { display_name: "${'x'.repeat(20_000_000)}" } }`,
   'NUL bytes': Buffer.alloc(100_000),
   'bytes of chance': Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7919 + 13) % 251)),
-  'nothing': '',
+  nothing: '',
   'tags and directives': '%YAML 9.9\n--- !!js/function "function () { process.exit(7) }"\nkind: !<tag:x> vacConfig\n',
   '20,000 variables': `kind: vacConfig\nvac: { agent: { display_name: "${'${A:-'.repeat(20_000)}" } }`,
   'a FIFO': folder => execFileSync('mkfifo', [join(folder, 'vac_config.yaml')]),

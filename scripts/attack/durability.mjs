@@ -1,12 +1,12 @@
 // Tasks that were acknowledged survive: random SIGKILLs, two processes on one file, a full disk, files that go, a clock
 // that is set back.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jsonOf, post, rpc, task } from './client.mjs'
-import { configuration, folderOf, startHost, until } from './host.mjs'
+import { configuration, folderOf, root, startHost, until, upstream } from './host.mjs'
 
 const CYCLES = 10
 const TASKS = 30
@@ -40,7 +40,7 @@ async function endsInLog (host, taskId) {
 }
 
 const killed = {
-  name: `${CYCLES} SIGKILLs at random moments`,
+  name: 'SIGKILLs at random moments',
   ms: 120_000,
   async attack () {
     const folder = newFolder()
@@ -107,7 +107,7 @@ async function fill (host, folder, free) {
   const ready = (await (await fetch(`${host.url}/ready`)).json()).status
   const direct = await post(host.url, '/vac/agent', { user_input: 'hello' })
   if (refused === 0) problems.push('the disk never became full')
-  else if (ready === 'ready') problems.push('/ready says ready while tasks are refused')
+  else if (ready === 'ready') problems.push('/ready answers `ready` while tasks are refused')
   if (direct.status !== 200) problems.push(`a direct call: ${direct.status}`)
   await free()
   const again = await until(async () => (await create(host, 'hello')).task?.state === 'completed', 30_000)
@@ -214,4 +214,31 @@ const clockBack = {
   ms: 100_000
 }
 
-export const group = { entries: () => [killed, twoProcesses, fullDisk, fileLimit, missingFile, emptyFile, clockBack].map(entry => ({ ms: 90_000, ...entry })) }
+/** Processes of the system whose command line has a word. */
+const running = word => readdirSync('/proc').filter(pid => /^\d+$/.test(pid)).filter(pid => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word)
+  } catch {
+    return false
+  }
+})
+
+const orphans = {
+  name: 'no child is left after a SIGKILL of the host',
+  async attack () {
+    const word = `attack-${process.pid}`
+    const bad = `${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`
+    const host = await startHost({ config: configuration({ mcp_servers: [upstream({ mark: word }), { name: 'stubborn', command: process.execPath, args: [bad, '--stubborn', `--mark=${word}`], inherit_env: [] }] }) })
+    await until(async () => (await (await fetch(`${host.url}/mcp/servers`)).json()).servers.every(({ state }) => state === 'ready'))
+    const before = running(word).length
+    host.kill()
+    await host.ended
+    await until(() => running(word).length === 0)
+    const left = running(word)
+    for (const pid of left) process.kill(Number(pid), 'SIGKILL')
+    return { before, left: left.length }
+  },
+  holds: ({ before, left }) => before < 2 ? ['the servers did not start'] : left === 0 ? [] : [`${left} of ${before} processes are left after 20 s`]
+}
+
+export const group = { entries: () => [killed, twoProcesses, fullDisk, fileLimit, missingFile, emptyFile, clockBack, orphans].map(entry => ({ ms: 90_000, ...entry })) }

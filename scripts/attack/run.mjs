@@ -1,9 +1,10 @@
 // `npm run attack`: attacks started hosts over loopback, and checks what must hold. Arguments are names of groups;
-// default: all; `--verbose` prints the time of each entry. Prints a line for each group, each failure with its reproduction, and `N held, 0 failed` at the end.
+// default: all; `--verbose` prints the time of each entry. Prints a line for each group, each failure with its
+// reproduction, and `N held, 0 failed` at the end.
 //
 // An attack is an entry `{ name, attack, holds, busy }`. `attack(context)` resolves to what was seen, with `tried`, the
-// number of tries (default 1). `holds(seen, context)` returns the problems. Whatever the entry, the host must live, an
-// honest client must be answered meanwhile (`busy`: or refused with 503 and Retry-After) and afterwards, and no response
+// number of tries (default 1). `holds(seen, context)` returns the problems. Whatever the entry, the host must live; an
+// honest client must be answered meanwhile (`busy`: or refused with 503 and Retry-After) and afterwards; no response
 // may show a stack, a path or a secret.
 import { pathToFileURL } from 'node:url'
 import { closeConnections, HonestClient, send } from './client.mjs'
@@ -17,7 +18,7 @@ const GROUPS = [
 const MAX_RUN_MS = 10 * 60_000
 const MAX_ENTRY_MS = 45_000
 const MAX_RECOVERY_MS = 15_000
-/** What an honest client may wait, at least: the machine of the test may be busy. Otherwise a multiple of its usual time. */
+/** What an honest client may wait: a multiple of its usual time, and at least this, as the machine may be busy. */
 const MIN_PATIENCE_MS = 5_000
 const PATIENCE = 50
 /** What a group may leave behind. */
@@ -96,7 +97,8 @@ class Context {
       return seen.heap < MAX_HEAP_LEFT && seen.fds < MAX_FDS_LEFT
     }, 30_000)
     this.notes.push(`longest block ${seen.blockedMs} ms`, `heap ${mb(seen.heap)}, fds ${seen.fds} left`)
-    return back === undefined ? [`${mb(seen.heap)} of heap and ${seen.fds} descriptors are left 30 s after the attacks`] : []
+    const leaks = this.host.out.isLeaking ? ['the log shows a secret'] : []
+    return back !== undefined ? leaks : [...leaks, `${mb(seen.heap)} of heap and ${seen.fds} descriptors are left 30 s after the attacks`]
   }
 
   async end () {

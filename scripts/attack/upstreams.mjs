@@ -7,7 +7,7 @@ import { SECRET } from './secret.mjs'
 
 const servers = []
 /** Requests to an address that no upstream server may send the host to. */
-let canaryHits = []
+const canaryHits = []
 
 async function serve (answer) {
   const server = createServer(answer)
@@ -100,7 +100,7 @@ export const group = {
     const good = upstream()
     return {
       config: configuration({
-        mcp_servers: [{ ...good, env: { UPSTREAM_TOKEN: '${POLYVAC_CANARY_SECRET}' } }, ...Object.entries(LISTING).map(([name, options]) => upstream(options, name)), ...http.servers]
+        mcp_servers: [{ ...good, env: { UPSTREAM_TOKEN: '$' + '{POLYVAC_CANARY_SECRET}' } }, ...Object.entries(LISTING).map(([name, options]) => upstream(options, name)), ...http.servers]
           .map(server => ({ timeout: 15, ...server }))
       })
     }

@@ -1,5 +1,5 @@
-// Addresses of webhooks that lead into the machine's network. Only the guard sees those that are not loopback, and names
-// are resolved by a stub.
+// Addresses of webhooks that lead into the machine's network. Only the guard sees those that are not loopback, and a
+// stub resolves names.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import ts from 'typescript'
