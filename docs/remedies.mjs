@@ -95,6 +95,7 @@ export const remedies = {
   INVALID_VACS: { seen: 'start', means: 'A VAC has no interpreter, `parts` names a VAC that is not configured, or an option of `createVacs` is unknown, has the wrong type or is out of its range.', remedy: 'Give `streamInterpreter` a function; correct the option or the name in `message`.' },
   INVALID_VAC_NAME: { seen: 'start', means: 'A VAC has a name that cannot be part of a path.', remedy: 'Use 1 to 64 letters, digits, `_`, `-` or `.`.' },
   INTERPRETER_MODULE: { seen: 'start', means: 'An interpreter module is missing, fails to load, or exports no function.', remedy: 'Export a function named `stream_interpreter`, or a default one; paths are relative to the configuration file.' },
+  LOAD_TIMEOUT: { seen: 'start', means: 'A memory, or an interpreter with its threads, did not open within `load_timeout`.', remedy: 'Look whether its disk or server answers, or raise `service.load_timeout`.' },
   MEMORY_MODULE: { seen: 'start', means: 'A memory module is missing, fails to load, or returns an object without `search()`.', remedy: 'Export `createMemory(entry, { folder, log })` whose result has `search()`.' },
   VAC_WITHOUT_MEMORY: { seen: 'start', means: 'A VAC answers from documents and has none.', remedy: 'Add a `memory` entry, or name another `interpreter`.' },
   WORKER_OPTIONS: { seen: 'start', means: 'An option of `workerInterpreter` has the wrong type or is out of its range. `message` names it.', remedy: 'Correct the named option.' },

@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy, openDatabase } from '@polyvac/sqlite'
-import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
+import { isTaskError, StoreClosedError, StoreFullError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
@@ -21,10 +21,11 @@ import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
 import { migrate } from './tables.js'
-import { newFold, TaskLog } from './task-log.js'
+import { newFold, TaskLog, type NewRow } from './task-log.js'
 import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
-import { Worker, type Place } from './worker.js'
+import { Usage } from './usage.js'
+import { endWaiting, Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
@@ -39,6 +40,7 @@ interface Opened extends StoreContext {
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly purge: Purge
+  readonly usage: Usage
   readonly probe: (at: number) => void
   readonly timers: NodeJS.Timeout[]
 }
@@ -84,16 +86,23 @@ class SqliteTaskStore implements TaskStore {
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)
       const version = database.prepare('PRAGMA data_version')
       const probe = database.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at')
+      const usage = new Usage(database)
+      const commit = new GroupCommit(database)
+      const purge = new Purge(database, usage, commit, settings)
+      await usage.count()
       const opened: Opened = {
         settings,
         database,
-        commit: new GroupCommit(database),
+        commit,
         tasks: new TaskLog(database),
         readers: new Readers(),
         nudge: waiting => { if (waiting === true) this.#queued(); else this.#nudge() },
         pages: new TaskPages(database),
         push: new PushConfigs(database),
-        purge: new Purge(database),
+        purge,
+        usage,
+        checkSpace: owner => { purge.checkSpace(owner) },
+        grew: (owner, bytes) => { purge.grew(owner, 0, bytes) },
         probe: at => { probe.run(at) },
         timers: []
       }
@@ -149,11 +158,12 @@ class SqliteTaskStore implements TaskStore {
   async health (): Promise<TaskStoreHealth> {
     let timer: NodeJS.Timeout | undefined
     try {
-      const { commit, probe } = this.#now
+      const { commit, probe, purge } = this.#now
       const late = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS)
       })
       await Promise.race([commit.write(() => { probe(Date.now()) }), late])
+      if (purge.isFull) throw new StoreFullError('the task store')
       return { ok: true }
     } catch (error) {
       return { ok: false, detail: (error as Error).message }
@@ -163,10 +173,11 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
-    const { commit, tasks, push, purge } = this.#now
+    const { commit, tasks, push, purge, usage } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
-    const { idem, hash, origin: { id } } = prepared
-    const place = this.#reserve(prepared.queue)
+    const { idem, hash, bytes, origin: { id } } = prepared
+    const place = this.#reserve(prepared)
+    let counted = false
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
     const isNew = idem === null && task.id === undefined
@@ -181,26 +192,31 @@ class SqliteTaskStore implements TaskStore {
           return before
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
-        purge.makeRoom(this.#settings.maxTasks)
+        purge.makeRoom(owner)
         const key = tasks.insert(prepared, place?.claim)
         if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
         if (place !== undefined) place.fence.key = key
+        purge.grew(owner, 1, bytes)
+        counted = true
         return undefined
-      }, () => { if (place !== undefined) place.fence.key = 0 })
+      }, () => {
+        if (place !== undefined) place.fence.key = 0
+        if (counted) usage.add(owner, -1, -bytes)
+        counted = false
+      })
       // no other call can know this task, so its handler may begin before the commit. Its creation stands in the queue
       // of commits before the handler's updates; `create` resolves after the commit
       if (isNew) attempt = place?.worker.begin(place, fold)
       const before = await written
       if (before !== undefined) {
-        place?.worker.giveBack()
+        place?.worker.giveBack(place)
         return { task: tasks.fold(before).record(), created: false }
       }
     } catch (error) {
-      if (attempt === undefined) place?.worker.giveBack()
+      if (attempt === undefined) place?.worker.giveBack(place)
       else place?.worker.abandon(id, error as Error)
       throw error
     }
-    purge.created()
     if (place === undefined) this.#queued()
     else attempt ??= place.worker.begin(place, fold)
     return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
@@ -219,10 +235,10 @@ class SqliteTaskStore implements TaskStore {
   }
 
   /** A free place of a worker of this process and of the task's queue. */
-  #reserve (queue: string): Place | undefined {
+  #reserve ({ queue, owner, bytes }: NewRow): Place | undefined {
     for (const worker of this.#workers) {
       if (worker.queue !== queue) continue
-      const place = worker.reserve()
+      const place = worker.reserve(owner, bytes)
       if (place !== undefined) return place
     }
     return undefined
@@ -269,18 +285,21 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
-    const { commit, tasks } = this.#now
+    const { commit, tasks, checkSpace, grew } = this.#now
     const at = Date.now()
     const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
-    toJson('message', body, MAX_EVENT_CHARS)
+    const { length: chars } = toJson('message', body, MAX_EVENT_CHARS)
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
+      tasks.checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
+      checkSpace(owner)
       return { row, event: tasks.appendFree(row, body) }
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     const task = await this.get(owner, id)
     if (done.event !== undefined) {
+      grew(owner, chars)
       this.#written(done.row, done.event)
       this.#queued()
     }
@@ -298,8 +317,8 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { queue = '', ...limits }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, readNumbers(WORK_NUMBERS, limits))
+  work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold })
     this.#workers.add(worker)
     this.#nudge()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -345,16 +364,19 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async purge (limits: PurgeLimits): Promise<number> {
-    const { commit, purge, readers, tasks } = this.#now
-    const deleted = await purge.run(commit, limits)
+    const { purge, readers, tasks } = this.#now
+    const deleted = await purge.run(limits)
     if (deleted > 0) readers.lookAgain(key => tasks.findKey(key)?.seq)
     return deleted
   }
 
   #purgeOnTime (): void {
-    const { ttlMs, maxTasks, log } = this.#settings
+    const { ttlMs, inputTtlMs, maxTasks, log } = this.#settings
+    const opened = this.#now
     const waiting = [...this.#workers].map(worker => worker.endWaiting())
-    Promise.all([this.purge({ terminalOlderThanMs: ttlMs, maxTasks }), ...waiting]).catch((error: unknown) => {
+    // before the purge: what other processes have created counts, too
+    const purged = opened.usage.count(() => this.#opened === undefined).then(async () => { await this.purge({ terminalOlderThanMs: ttlMs, maxTasks }) })
+    Promise.all([purged, endWaiting(opened, undefined, inputTtlMs), ...waiting]).catch((error: unknown) => {
       if (!isTaskError(error, 'TASK_STORE_CLOSED')) log.warn({ err: error }, 'ended tasks could not be deleted')
     })
   }
