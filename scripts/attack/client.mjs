@@ -5,12 +5,12 @@ import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 24, maxFreeSockets: 24 })
-const MAX_READ = 256 * 1024
+const MAX_READ = 1024 * 1024
 
 /**
  * Sends one request. Resolves to `{ status, headers, text }`, with status 0 and the code of the error where no response
- * came. At most 256 KiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over a connection of
- * its own, however many there are.
+ * came. At most 1 MiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over its own
+ * connection, however many there are.
  */
 export function send (url, { method = 'GET', path = '/', headers = {}, body, readMs = 150, ms = 30_000, alone = false } = {}) {
   return new Promise(resolve => {

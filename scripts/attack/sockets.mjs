@@ -1,5 +1,5 @@
 // Slow, silent and broken connections. The limits are those of `service.connections`; on any of these sockets the host
-// waits no longer than they say, and everyone else is served meanwhile.
+// waits no longer than they say, and all others are served meanwhile.
 import { setTimeout as delay } from 'node:timers/promises'
 import { bytesOf, jsonBytes, open, sendBytes } from './client.mjs'
 import { configuration, connections, openAt, startHost, until } from './host.mjs'
@@ -10,7 +10,7 @@ const CLOSE_MS = 30_000
 
 const portsOf = wires => wires.map(({ socket }) => socket.localPort)
 
-/** Opens sockets, and calls `each` for every one of them until the host has closed all. Resolves to how many it left open. */
+/** Opens sockets, and calls `each` for every one until the host has closed all. Resolves to how many it left open. */
 async function besiege (context, count, begin, each) {
   const wires = Array.from({ length: count }, () => open(context.port))
   await until(() => wires.every(({ socket, isClosed }) => isClosed || !socket.connecting))
