@@ -42,6 +42,14 @@ export const limits = {
     ['Time for the next request of a connection', 'apps/host/src/connections.ts', 'IDLE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.idle_timeout`.'],
     ['Time that a reader may take nothing of a response', 'apps/host/src/connections.ts', 'STALL_TIMEOUT', 's', 'The connection is closed. Set it with `connections.stall_timeout`.']
   ],
+  'JSON schemas of tools': [
+    ['Steps of the check of one value', `${core}/json-schema/check.ts`, 'MAX_STEPS', 'steps', 'The value goes unchecked to the MCP server that has the tool. A tool of `defineTools` refuses it: `MCP_INVALID_ARGUMENTS`. A schema that needs as many for a small value is named in the log once it is listed.'],
+    ['Subschemas that apply one within another', `${core}/json-schema/check.ts`, 'MAX_CHECK_DEPTH', '', 'The same.'],
+    ['Subschemas of one schema that are prepared', `${core}/json-schema/document.ts`, 'MAX_NODES', '', 'The same.'],
+    ['Work to compile a pattern', `${core}/json-schema/pattern.ts`, 'MAX_PATTERN_SIZE', 'characters, with repeats as copies', 'The pattern is not checked.'],
+    ['Text whose `format` is checked', `${core}/json-schema/assertions.ts`, 'MAX_FORMAT_CHARS', 'characters', 'The format is not checked.'],
+    ['Problems reported about one value', `${core}/json-schema/check.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
   Streams: [
     ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
     ['Time that a reader may take nothing', `${vac}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and its interpreter is aborted. Set it with `stallMs`.'],
@@ -144,7 +152,6 @@ export const limits = {
     ['Entries of one list', `${gateway}/protocol/lists.ts`, 'MAX_ITEMS', 'entries', 'The others are left out.'],
     ['Pages of one list', `${gateway}/protocol/lists.ts`, 'MAX_PAGES', 'pages', 'The others are left out.'],
     ['Age of a list whose server does not notify changes', `${gateway}/options.ts`, 'listTtlMs', 'ms', 'It is read again. Set it with `listTtlMs`.'],
-    ['Length of an input schema that is checked', `${core}/json-schema.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
     ['Questions of tools that are open', `${gateway}/options.ts`, 'maxQuestions', '', 'The next one is declined. Set it with `maxQuestions`.'],
     ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on. Set it with `questionTtlMs`.'],
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
