@@ -1,10 +1,12 @@
 import closeWithGrace from 'close-with-grace'
 import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine, serverLines } from '../banner.js'
 import { createHost } from '../create-host.js'
+import { ServerCommandFailedError } from '../errors.js'
 import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
@@ -46,9 +48,23 @@ export async function start (args: Arguments): Promise<void> {
   let starting = gateway !== undefined
   const settled = gateway?.settled().then(() => { starting = false })
   await within(Promise.all([indexed, settled]), BANNER_PATIENCE_MS)
+  if (args.serverCommand !== undefined && !starting) {
+    const problem = commandProblem(gateway)
+    if (problem !== undefined) {
+      await app.close()
+      throw new ServerCommandFailedError(args.serverCommand.join(' '), problem)
+    }
+  }
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
   // the first start of a server can take long, for example where npx downloads it
-  if (starting) settled?.then(() => process.stdout.write(serverLines(gateway!)), () => {})
+  if (starting) {
+    settled?.then(async () => {
+      process.stdout.write(serverLines(gateway!))
+      if (args.serverCommand === undefined || commandProblem(gateway) === undefined) return
+      process.exitCode = 1
+      await app.close()
+    }).catch(() => {})
+  }
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
@@ -65,6 +81,11 @@ export async function start (args: Arguments): Promise<void> {
     if (signal === 'SIGHUP') process.kill(process.pid, 'SIGKILL')
   })
   stopWithParent()
+}
+
+/** Why the server of the command line did not start: without it the service has nothing to serve. */
+function commandProblem (gateway: Gateway | undefined): string | undefined {
+  return gateway?.status().find(({ state }) => state !== 'ready')?.error
 }
 
 /** Interval of checks for the parent process, in ms. */

@@ -2,6 +2,7 @@ import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
+import type { ToolCatalogOptions } from '../session/tool-catalog.js'
 import type { Session, SessionOptions } from '../session/session.js'
 import type { Cause } from './cause.js'
 import type { Redactor } from '../redact.js'
@@ -13,11 +14,12 @@ export interface ConnectionContext {
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
+  readonly review: ToolCatalogOptions['review']
 }
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redactor
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
@@ -28,6 +30,7 @@ export function sessionOptions (
     redact,
     onChange,
     onUpdated,
+    review,
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
 }
