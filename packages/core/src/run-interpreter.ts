@@ -5,11 +5,14 @@ import { isAnswer, isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
+import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
+import type { LinkedNode } from './linked-set.js'
+import type { Log } from './log.js'
 import type { ToolAccess } from './tools.js'
 import type { Answer, Chunk, Progress, VacCall } from './vac.js'
 
@@ -54,7 +57,7 @@ export interface Run extends ToolAccess {
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
-  readonly admit?: (() => () => void) | undefined
+  readonly admit?: ((owner: string | undefined) => () => void) | undefined
 }
 
 /**
@@ -90,7 +93,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
  * call does not use (signal, timer, pushed text, handlers) is created at first use.
  */
-class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
+class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall {
   readonly #run: Run
   readonly #call: VacCall
   #state: 'new' | 'running' | 'over' = 'new'
@@ -100,6 +103,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #onAbort: (() => void) | undefined
   #deadline: Deadline | undefined
   #release: (() => void) | undefined
+  #guarded: LinkedNode<GuardedCall> | undefined
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
   #aborted = false
@@ -160,6 +164,19 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     })
   }
 
+  get vac (): string {
+    return this.#run.vac
+  }
+
+  get log (): Log | undefined {
+    return this.#call.log
+  }
+
+  /** Ends the call with an error that its interpreter threw outside of it. */
+  fail (cause: unknown): void {
+    this.#abort(Object.assign(new VacInterpreterFailedError(JSON.stringify(this.vac)), { cause }))
+  }
+
   get signal (): AbortSignal {
     this.#stop ??= new AbortController()
     if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
@@ -186,7 +203,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     try {
       const { vac, admit, interpreter, config } = this.#run
       const call = this.#call
-      this.#release = admit?.()
+      this.#release = admit?.(call.principal?.owner)
+      this.#guarded = guardCall(this)
       const { signal, timeoutMs } = call
       if (signal !== undefined) {
         this.#onAbort = () => this.#abort(reasonOf(signal.reason))
@@ -197,7 +215,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
       const extra = makeExtra(call, config, this.#run, this)
-      this.#receive(interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra))
+      const history = call.history === undefined ? [] : [...call.history]
+      this.#receive(inCall(this, () => interpreter(call.question, vac, history, extra)))
     } catch (err) {
       this.#hold({ err })
     }
@@ -251,7 +270,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
 
   #pull (): void {
     try {
-      const result = this.#source!.next()
+      // without tracking no closure is made for the chunk
+      const result = isTracking() ? inCall(this, () => this.#source!.next()) : this.#source!.next()
       if (!isThenable(result)) return this.#hold({ result })
       this.#pulling = true
       this.#onItem ??= result => {
@@ -382,6 +402,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
     this.#pushed?.close()
     if (this.#aborted) leave(this.#source)
+    this.#guarded?.remove()
     this.#release?.()
   }
 }

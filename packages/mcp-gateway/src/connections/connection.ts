@@ -1,9 +1,11 @@
+import { LogGate } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session, SessionOptions } from '../session/session.js'
-import type { Redact } from './redact.js'
+import type { Cause } from './cause.js'
+import type { Redactor } from '../redact.js'
 
 /** The parts that all connections of a gateway share. */
 export interface ConnectionContext {
@@ -14,9 +16,15 @@ export interface ConnectionContext {
   readonly onUpdated: (uri: string) => void
 }
 
+/** A server may change its list all the time. */
+const explosiveGate = new LogGate()
+
+/** Tools of one log line. */
+const MAX_LOGGED_TOOLS = 20
+
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redact
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
@@ -24,15 +32,23 @@ export function sessionOptions (
     callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
     allow,
     deny,
+    redact,
     onChange,
     onUpdated,
-    onTrouble: err => log.debug({ mcpServer: name, err: redact(err.message) }, 'trouble with an MCP server')
+    onExplosive (tools) {
+      const suppressed = explosiveGate.pass(name)
+      if (suppressed === undefined) return
+      const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
+      log.warn({ mcpServer: name, tools: named, suppressed }, 'input schemas can take too many steps to check: the server gets such arguments unchecked')
+    },
+    onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
 }
 
 /** How a connection ended. */
 export interface End {
   readonly problem: string
+  readonly cause: Cause
   readonly exitCode?: number | null | undefined
   readonly signal?: string | null | undefined
   readonly stderr: readonly string[]
@@ -56,7 +72,7 @@ export interface Connection {
   /** Resolves when it has ended. */
   ended (): Promise<End>
   stderr (): readonly string[]
-  redact (text: string): string
+  readonly redact: Redactor
   /** The text of a failure, without secrets. */
   problemOf (err: unknown): string
   /**

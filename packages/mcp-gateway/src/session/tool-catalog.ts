@@ -1,4 +1,4 @@
-import { JsonSchema } from '@polyvac/core/json-schema'
+import { findExplosiveSchemas, JsonSchema } from '@polyvac/core/json-schema'
 import { readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 
@@ -7,6 +7,8 @@ export interface ToolCatalogOptions {
   readonly deny?: readonly string[] | undefined
   /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out, and reported here. */
   readonly onInvalidHeader?: ((leftOut: LeftOutTool) => void) | undefined
+  /** The input schemas of these tools can take too many steps to check. */
+  readonly onExplosive?: ((tools: readonly string[]) => void) | undefined
 }
 
 /** A tool that a server lists and the gateway does not, and the reason. */
@@ -24,7 +26,7 @@ export class ToolCatalog {
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
-  constructor (listed: readonly Item[], { allow, deny = [], onInvalidHeader }: ToolCatalogOptions) {
+  constructor (listed: readonly Item[], { allow, deny = [], onInvalidHeader, onExplosive }: ToolCatalogOptions) {
     const leftOut: LeftOutTool[] = this.leftOut = []
     this.items = listed.filter(({ name, inputSchema }) => {
       if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
@@ -37,6 +39,8 @@ export class ToolCatalog {
     for (const tool of leftOut) onInvalidHeader?.(tool)
     this.#byName = new Map(this.items.map(item => [item.name as string, item]))
     this.names = [...this.#byName.keys()]
+    const explosive = findExplosiveSchemas(this.items.map(({ name, inputSchema }) => [name as string, inputSchema]))
+    if (explosive.length > 0) onExplosive?.(explosive)
   }
 
   /** The arguments of a tool that are repeated as headers. */

@@ -4,10 +4,10 @@ import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
   ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
 } from '../errors.js'
+import { CAUSES } from '../connections/cause.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
-import { redactedValue } from '../connections/redact.js'
 import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
@@ -30,7 +30,7 @@ export class Upstream extends Supervisor {
   async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
     if (result.isError === true) {
-      throw withContext(new ToolFailedError(quoteName(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
+      throw withContext(new ToolFailedError(quoteName(tool), toolText(result)), { server: this.name, tool, details: { result } })
     }
     return result
   }
@@ -56,7 +56,7 @@ export class Upstream extends Supervisor {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#textOf(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), shortened(err.message))
         throw err
       }
     }, options)
@@ -116,7 +116,7 @@ export class Upstream extends Supervisor {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
       if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(quoteName(this.name), this.#textOf(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+        return withContext(new CallFailedError(quoteName(this.name), shortened(err.message)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: err.data } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
@@ -126,12 +126,9 @@ export class Upstream extends Supervisor {
       return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
-    const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
-    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
-  }
-
-  #textOf (err: RpcError): string {
-    return this.redact(shortened(err.message))
+    const { problem = 'its connection was closed', cause = 'CLOSED', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    const { message: brief } = new ServerGoneError(quoteName(this.name), CAUSES[cause])
+    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, brief, details: { ...this.details(), cause, exitCode, signal, stderr } })
   }
 }
 
