@@ -73,7 +73,11 @@ export const limits = {
     ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']
   ],
   Tasks: [
-    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones of the owner with most are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Part of the tasks, of their space and of the executors that one owner may use', `${tasks}/owner-share.ts`, 'OWNER_SHARE', '', 'The oldest ended tasks of that owner are deleted; where none has ended, `TASK_TOO_MANY` or `TASK_STORE_FULL`. Further tasks of that owner wait.'],
+    ['Space that tasks take in a file', `${tasks}/sqlite/options.ts`, 'FILE_BYTES', 'bytes', 'Ended tasks of the owner with most are deleted; where none has ended, `TASK_STORE_FULL`. Set it with `max_size`.'],
+    ['Space that tasks take in memory', `${tasks}/sqlite/options.ts`, 'MEMORY_BYTES', 'bytes', 'The same.'],
+    ['Time that a task waits for its caller or for a worker', `${tasks}/sqlite/options.ts`, 'inputTtlMs', 'ms', 'It fails with `TASK_INPUT_TIMEOUT` or `TASK_NOT_STARTED`. Set it with `input_ttl`.'],
     ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
     ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],

@@ -123,7 +123,13 @@ export const ServiceConfig = Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
-    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
+    input_ttl: Type.Optional(Type.String({
+      pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'
+    })),
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept; one owner may have a quarter' })),
+    max_size: Type.Optional(Type.String({
+      pattern: '^[0-9]+(KB|MB|GB)$', description: 'most space that tasks take, e.g. 4GB; one owner may have about a quarter'
+    }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),
