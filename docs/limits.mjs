@@ -10,7 +10,7 @@ const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
-    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'maxConcurrent', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Answers in progress at once, over all VACs; fewer where the heap is small', `${core}/vacs.ts`, 'MAX_ANSWERS', '', '503 `VAC_BUSY` with `Retry-After`; 503 `OWNER_SHARE_USED` for an owner that has a quarter of them. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
@@ -25,8 +25,22 @@ export const limits = {
     ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
-    ['Time to receive a whole request', 'apps/host/src/create-host.ts', 'REQUEST_TIMEOUT_MS', 'ms', 'The host closes the connection with 408.'],
+    ['Values in a body of JSON', `${core}/request-memory.ts`, 'MAX_BODY_VALUES', '', '413 `BODY_TOO_MANY_VALUES`.'],
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
+  'Memory of the process': [
+    ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],
+    ['Part of the budget, and of other shared places, for one owner', `${core}/owner-slots.ts`, 'OWNER_SHARE', '', '503 `MEMORY_BUDGET_EXCEEDED` or `OWNER_SHARE_USED`. Callers without an owner share the whole.'],
+    ['Size up to which a body is not counted', `${core}/request-memory.ts`, 'SMALL_BODY_BYTES', 'bytes', 'It is counted while its request lasts.'],
+    ['Log lines of one kind', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.']
+  ],
+  'Connections of the host': [
+    ['Connections at once; fewer where the heap or the file descriptors are few', 'apps/host/src/connections.ts', 'MAX_CONNECTIONS', '', 'New ones are closed, with a log line. Set it with `connections.max`.'],
+    ['Time for the first byte of a connection', 'apps/host/src/connections.ts', 'FIRST_BYTE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.first_byte_timeout`.'],
+    ['Time for the headers of a request', 'apps/host/src/connections.ts', 'HEADERS_TIMEOUT', 's', '408. Set it with `connections.headers_timeout`.'],
+    ['Time to receive a whole request', 'apps/host/src/connections.ts', 'BODY_TIMEOUT', 's', '408. Set it with `connections.body_timeout`.'],
+    ['Time for the next request of a connection', 'apps/host/src/connections.ts', 'IDLE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.idle_timeout`.'],
+    ['Time that a reader may take nothing of a response', 'apps/host/src/connections.ts', 'STALL_TIMEOUT', 's', 'The connection is closed. Set it with `connections.stall_timeout`.']
   ],
   Streams: [
     ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
@@ -122,6 +136,8 @@ export const limits = {
     ['Length of a message of a server', `${gateway}/options.ts`, 'maxMessageBytes', 'bytes', 'It is dropped, and only its call fails: 500 `MCP_MESSAGE_TOO_LARGE`. Set it with `maxMessageBytes`.'],
     ['Bytes that wait for a server that does not read', `${gateway}/connections/stdio/stdio-transport.ts`, 'MAX_WAITING_BYTES', 'bytes', 'Further calls fail with `MCP_CALL_FAILED`.'],
     ['Calls of one server in flight', `${gateway}/options.ts`, 'maxInFlight', 'calls', '503 `MCP_SERVER_BUSY` with `Retry-After`. Set it with `maxInFlight`.'],
+    ['Length of OAuth metadata, or of a token response', `${gateway}/connections/http/token-requests.ts`, 'MAX_BYTES', 'bytes', 'The start of the server fails, and is tried again.'],
+    ['Time for one of these requests', `${gateway}/connections/http/token-requests.ts`, 'MAX_MS', 'ms', 'The same.'],
     ['Lines of stderr that are kept', `${gateway}/options.ts`, 'stderrLines', 'lines', 'Older ones are dropped. Set it with `stderrLines`.'],
     ['Length of such a line', `${gateway}/connections/stdio/stderr-ring.ts`, 'LINE_CHARS', 'characters', 'The rest is left out.'],
     ['Pause before a restart', `${gateway}/options.ts`, 'restartDelayMaxMs', 'ms', 'It grows no further. Set it with `restartDelayMaxMs`.'],

@@ -8,6 +8,7 @@ export const remedies = {
   INVALID_BODY: { seen: 'caller', status: 400, means: 'The length of the body differs from its `Content-Length`.', remedy: 'Let the client compute the header.' },
   BAD_URL: { seen: 'caller', status: 400, means: 'The address is not properly percent-encoded.', remedy: 'Encode each part of it, as `encodeURIComponent` does.' },
   BAD_HTTP: { seen: 'caller', status: 400, means: 'The request cannot be read as HTTP, or names two hosts. The status is 408 for one that arrived too slowly, and 431 for one with too large headers.', remedy: 'Use an HTTP client.' },
+  BODY_TOO_MANY_VALUES: { seen: 'caller', means: 'The JSON of the body has so many values that parsing it would keep the service from other work.', remedy: 'Send fewer values, for example one long text in place of many short ones.' },
   BODY_TOO_DEEP: { seen: 'caller', means: 'The body is nested too deep.', remedy: 'Send a flatter body.' },
   REQUEST_REFUSED: { seen: 'caller', status: '4xx', means: 'A hook of the application refused the request without naming a code.', remedy: 'Read `message` and the status.' },
   SERVICE_UNAVAILABLE: { seen: 'caller', status: 503, means: 'A hook of the application refuses requests for the moment, such as `@fastify/under-pressure`.', remedy: 'Wait for the seconds of `Retry-After`; the log has the cause.' },

@@ -35,6 +35,10 @@ export interface HostOptions {
   readonly mcp_inherit_env?: 'all' | 'none' | undefined
   /** False: interpreter modules run in worker threads. Default true. */
   readonly async_stream?: boolean | undefined
+  /** Bounds of the connections of callers: `{ max, stall_timeout, … }`, times in seconds. */
+  readonly connections?: ServiceConfig['connections'] | undefined
+  /** MiB that requests, responses and sessions may hold together. Default: a quarter of the heap limit. */
+  readonly memory_budget?: number | undefined
   /** Address under which callers reach the service. */
   readonly public_url?: string | undefined
   /** Further host names of the service in `Host`; `*` allows all. */
@@ -83,6 +87,8 @@ export const HOST_OPTIONS = {
   mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
   mcp_inherit_env: switchRule('mcp_inherit_env'),
   async_stream: flag(),
+  connections: switchRule('connections'),
+  memory_budget: switchRule('memory_budget'),
   public_url: optional('a text', isText),
   allowed_hosts: switchRule('allowed_hosts'),
   allowed_origins: switchRule('allowed_origins'),
@@ -126,6 +132,8 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     mcp_servers: options.mcp_servers,
     mcp_inherit_env: options.mcp_inherit_env,
     async_stream: options.async_stream,
+    connections: options.connections,
+    memory_budget: options.memory_budget,
     public_url: options.public_url,
     allowed_hosts: options.allowed_hosts,
     allowed_origins: options.allowed_origins,

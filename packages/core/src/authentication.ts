@@ -5,6 +5,13 @@ import type { Principal } from './vac.js'
 /** Names the caller; undefined (or null) refuses the request with 401. */
 export type Authenticate = (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>
 
+const principals = new WeakMap<FastifyRequest, Principal>()
+
+/** The owner of a request; undefined before it is authenticated, and where no `authenticate` is given. */
+export function ownerOf (request: FastifyRequest): string | undefined {
+  return principals.get(request)?.owner
+}
+
 /**
  * Authenticates each request of a scope in its first hook. Returns the function with which a handler reads the caller:
  * undefined where no `authenticate` is given.
@@ -12,7 +19,6 @@ export type Authenticate = (request: FastifyRequest) => Principal | undefined | 
  */
 export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined):
 (request: FastifyRequest) => Principal | undefined {
-  const principals = new WeakMap<FastifyRequest, Principal>()
   if (authenticate !== undefined) {
     scope.addHook('onRequest', async request => {
       const principal = await authenticate(request) as Principal | undefined | null

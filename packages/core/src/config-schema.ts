@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TNumber } from '@sinclair/typebox'
 
 /** One knowledge store of a VAC: `vectorstore` names its kind; the other keys depend on the kind. */
 export const MemoryEntry = Type.Object({
@@ -40,7 +40,7 @@ export const McpServerConfig = Type.Object({
   oauth: Type.Optional(Type.Object({
     client_id: Type.String({ minLength: 1 }),
     client_secret: Type.String({ minLength: 1 }),
-    issuer: Type.Optional(Type.String({ description: 'the authorization server that may see the secret' })),
+    issuer: Type.Optional(Type.String({ description: 'https address of the authorization server that gets the secret; default: the origin of `url`' })),
     scope: Type.Optional(Type.String())
   }, { additionalProperties: false, description: 'OAuth client credentials for `url`: client_id, client_secret, issuer, scope' })),
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
@@ -50,6 +50,10 @@ export const McpServerConfig = Type.Object({
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })
 export type McpServerConfig = Static<typeof McpServerConfig>
+
+function seconds (description: string): TNumber {
+  return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
+}
 
 /** The host's section: the switches of the service description under their names there, and those of the host. */
 export const ServiceConfig = Type.Object({
@@ -90,6 +94,19 @@ export const ServiceConfig = Type.Object({
   })),
   load_timeout: Type.Optional(Type.Number({
     exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
+  })),
+  connections: Type.Optional(Type.Object({
+    max: Type.Optional(Type.Integer({
+      minimum: 1, description: 'most connections at once; default 10000, or fewer where the heap or the file descriptors are few'
+    })),
+    first_byte_timeout: Type.Optional(seconds('for the first byte of a connection; default 20')),
+    headers_timeout: Type.Optional(seconds('for the headers of a request; default 20')),
+    body_timeout: Type.Optional(seconds('for a whole request; default 60')),
+    idle_timeout: Type.Optional(seconds('for the next request of a connection; default 72')),
+    stall_timeout: Type.Optional(seconds('that a reader may take nothing of its response; default 60'))
+  }, { additionalProperties: false, description: 'bounds of the connections of callers' })),
+  memory_budget: Type.Optional(Type.Integer({
+    minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
   })),
   on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'

@@ -1,5 +1,6 @@
 import { McpServerConfig } from './config-schema.js'
 import { nearest } from './names.js'
+import { isLoopbackHost } from './public-address.js'
 
 /** One thing wrong with the entry of an MCP server. Without `key` it concerns the whole entry. */
 export interface McpServerProblem {
@@ -51,7 +52,26 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
   if (url !== undefined && !url.startsWith('${') && !/^https?:$/.test(protocolOf(url))) {
     problems.push({ key: 'url', message: `${where}.url: expected an http(s) address` })
   }
+  const issuer = issuerOf(entry.oauth) ?? url
+  if (entry.oauth !== undefined && issuer !== undefined && !`${url}${issuer}`.includes('${') && !isProtected(issuer, url)) {
+    problems.push({
+      key: 'oauth',
+      message: `${where}.oauth: the client secret would be sent to ${JSON.stringify(issuer)}, which is not an https address`,
+      hint: 'set `issuer` to the https address of the authorization server'
+    })
+  }
   return problems
+}
+
+function issuerOf (oauth: unknown): string | undefined {
+  const { issuer } = (oauth ?? {}) as { issuer?: unknown }
+  return typeof issuer === 'string' ? issuer : undefined
+}
+
+/** Whether the issuer is reached over https, or over http within this machine. */
+function isProtected (issuer: string, url = ''): boolean {
+  if (protocolOf(issuer) !== 'http:') return protocolOf(issuer) === 'https:'
+  return URL.canParse(url) && [issuer, url].every(address => isLoopbackHost(new URL(address).hostname))
 }
 
 function protocolOf (url: string): string {

@@ -19,12 +19,17 @@ export class HeldBytes {
 
   /** Counts `bytes` more. @throws MEMORY_BUDGET_EXCEEDED (503); nothing is counted then */
   grow (bytes: number): void {
-    if (!this.tryGrow(bytes)) throw new MemoryBudgetError(this.part)
+    if (!this.tryGrow(bytes)) throw this.refusal()
+  }
+
+  /** The error for what could not be counted. */
+  refusal (): Error {
+    return new MemoryBudgetError(this.part)
   }
 
   /** The same, and returns false instead of throwing. */
   tryGrow (bytes: number): boolean {
-    if (!this.budget.add(this.owner, bytes)) return false
+    if (!this.budget.add(this.part, this.owner, bytes)) return false
     this.bytes += bytes
     return true
   }
@@ -47,7 +52,8 @@ export class HeldBytes {
  */
 export class MemoryBudget {
   used = 0
-  refusals = 0
+  /** Called with what was refused, and to whom. */
+  onRefusal: ((part: string, owner: string | undefined) => void) | undefined
   #limit: number
   #refusedAt = -RECENT_MS
   readonly #owners = new Map<string, number>()
@@ -71,11 +77,11 @@ export class MemoryBudget {
   }
 
   /** @internal Use `HeldBytes.grow`. */
-  add (owner: string | undefined, bytes: number): boolean {
+  add (part: string, owner: string | undefined, bytes: number): boolean {
     const ofOwner = owner === undefined ? 0 : (this.#owners.get(owner) ?? 0) + bytes
     if (this.used + bytes > this.#limit || ofOwner > this.#limit * OWNER_SHARE) {
-      this.refusals++
       this.#refusedAt = performance.now()
+      this.onRefusal?.(part, owner)
       return false
     }
     this.used += bytes

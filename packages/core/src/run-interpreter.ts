@@ -57,7 +57,7 @@ export interface Run extends ToolAccess {
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
-  readonly admit?: (() => () => void) | undefined
+  readonly admit?: ((owner: string | undefined) => () => void) | undefined
 }
 
 /**
@@ -203,7 +203,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     try {
       const { vac, admit, interpreter, config } = this.#run
       const call = this.#call
-      this.#release = admit?.()
+      this.#release = admit?.(call.principal?.owner)
       this.#guarded = guardCall(this)
       const { signal, timeoutMs } = call
       if (signal !== undefined) {

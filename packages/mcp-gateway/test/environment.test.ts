@@ -11,7 +11,7 @@ test('a bare entry inherits the environment of the service without its secrets, 
   const log = { debug () {}, warn () {}, error () {}, info: (obj: object, message?: string) => { lines.push([obj, message]) } }
   const { call } = await started(t, [bad(), bad({}, { name: 'named', env: {} })], { env, secretEnv: ['SIGNING'], log })
   const seen = JSON.parse(textOf(await call('bad', 'env')))
-  t.match(seen, { API_KEY: 'key-of-a-provider', HOME: '/home/nobody' })
+  t.match(seen, { API_KEY: '[redacted]', HOME: '/home/nobody' }, 'it has the key, which callers do not see')
   for (const name of ['DATABASE_URL', 'SIGNING', 'POLYVAC_TOKEN']) t.notOk(name in seen, name)
   const told = lines.filter(line => /inherit the environment/.test(JSON.stringify(line)))
   t.strictSame((told as Array<[object]>).map(([obj]) => obj), [{ mcpServers: ['bad'] }])

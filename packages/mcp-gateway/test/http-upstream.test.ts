@@ -161,7 +161,7 @@ test('a server takes OAuth client credentials from the configuration', async t =
       if (id === undefined) return res.writeHead(202).end()
       const result = method === 'initialize'
         ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'own', version: '1' } }
-        : method === 'tools/list' ? { tools: [{ name: 'a', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text: 'granted' }] }
+        : method === 'tools/list' ? { tools: [{ name: 'a', inputSchema: { type: 'object' } }] } : { content: [{ type: 'text', text: 'welcome' }] }
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
     })
   }).listen(0, '127.0.0.1')
@@ -169,7 +169,7 @@ test('a server takes OAuth client credentials from the configuration', async t =
   t.teardown(() => { server.closeAllConnections(); server.close() })
   const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   const { call } = await started(t, [{ name: 'own', url: own, oauth: { client_id: 'me', client_secret: 'hush-hush', issuer: base } }])
-  t.equal(textOf(await call('own', 'a')), 'granted')
+  t.equal(textOf(await call('own', 'a')), 'welcome')
   t.equal(grants, 1)
 })
 

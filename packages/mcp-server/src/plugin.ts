@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, refuseOtherMethods,
-  readOptions, setRetryAfter, type ReadOptions
+  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson,
+  readOptions, refuseOtherMethods, setRetryAfter, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -40,6 +40,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     }))
     // browsers send forms and plain text to other sites without a preflight request, but not JSON
     parseJson(scope)
+    boundMemory(scope)
     const guard = originGuard(scope, others)
     scope.addHook('onRequest', async request => { guard(request) })
     const principalOf = authenticateCallers(scope, authenticate)

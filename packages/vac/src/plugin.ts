@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
-  authenticateCallers, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
+  authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
   sendText, streamRoute, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -25,6 +25,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
 
   await registerStreams(app)
   const table = new RouteTable(app)
+  boundMemory(app, stallMs)
   if (!openapi) hideRoutes(app)
   app.setValidatorCompiler(schemaValidator)
   app.setSerializerCompiler(jsonSerializer)

@@ -1,10 +1,9 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { unlessAborted, within } from '@polyvac/core/plugin'
+import { isPublicAddress, unlessAborted, within } from '@polyvac/core/plugin'
 import type { Agent } from 'undici'
 import { AllowList, bareHost } from './allow-list.js'
 import { PushUrlRefusedError } from './errors.js'
-import { isPublicAddress } from './public-address.js'
 
 const MAX_URL_LENGTH = 2_048
 const PORTS: readonly number[] = [443, 8443]

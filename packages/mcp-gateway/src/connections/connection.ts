@@ -3,7 +3,7 @@ import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session, SessionOptions } from '../session/session.js'
-import type { Redact } from './redact.js'
+import type { Redactor } from '../redact.js'
 
 /** The parts that all connections of a gateway share. */
 export interface ConnectionContext {
@@ -16,7 +16,7 @@ export interface ConnectionContext {
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redact
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
@@ -24,9 +24,10 @@ export function sessionOptions (
     callTimeoutMs: timeout === undefined ? limits.callTimeoutMs : timeout * 1000,
     allow,
     deny,
+    redact,
     onChange,
     onUpdated,
-    onTrouble: err => log.debug({ mcpServer: name, err: redact(err.message) }, 'trouble with an MCP server')
+    onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
 }
 
@@ -56,7 +57,7 @@ export interface Connection {
   /** Resolves when it has ended. */
   ended (): Promise<End>
   stderr (): readonly string[]
-  redact (text: string): string
+  readonly redact: Redactor
   /** The text of a failure, without secrets. */
   problemOf (err: unknown): string
   /**

@@ -29,6 +29,8 @@ export interface RpcHandlers {
   loggedBy (): Waiting | undefined
   closed (): void
   trouble (err: Error): void
+  /** Removes secrets from what the server sent. */
+  read (message: RpcMessage): RpcMessage
 }
 
 /** JSON-RPC over one transport: requests with their progress, requests of the server, notifications. */
@@ -101,8 +103,9 @@ export class RpcChannel implements TransportEvents {
     for (const waiting of lost) waiting.failed(new ConnectionClosedError('the connection was closed'))
   }
 
-  message ({ id, method, params, result, error }: RpcMessage, related?: Id): void {
+  message (message: RpcMessage, related?: Id): void {
     this.heardAt = performance.now()
+    const { id, method, params, result, error } = this.#handlers.read(message)
     if (method === undefined) return this.#answer(id as Id, result, error)
     const read = isRecord(params) ? params : {}
     if (id !== undefined) return this.#serve(id, method, read, related)

@@ -1,6 +1,7 @@
 import { LinkedSet, within } from '@polyvac/core/plugin'
 import { CODES, LISTS, LOG_LEVELS, type ListKind, type LogLevel } from '@polyvac/mcp-protocol'
 import { CallTimeoutError } from '../errors.js'
+import type { Redactor } from '../redact.js'
 import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
@@ -30,6 +31,7 @@ export interface SessionOptions extends ToolCatalogOptions {
   readonly name: string
   readonly limits: Limits
   readonly callTimeoutMs: number
+  readonly redact: Redactor
   /** Whether the server speaks revision 2026-07-28. */
   readonly isModern: boolean
   /** Whether notifications of list changes are reliable; otherwise lists expire. */
@@ -72,7 +74,8 @@ export class Session {
         this.#subscription?.close()
         this.#ended?.()
       },
-      trouble: options.onTrouble
+      trouble: options.onTrouble,
+      read: value => options.redact.value(value)
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined

@@ -137,7 +137,7 @@ export class Supervisor {
   #leftOutTools (): UpstreamStatus['leftOutTools'] {
     const { leftOutTools = [] } = this.#session ?? {}
     if (leftOutTools.length === 0) return undefined
-    return leftOutTools.slice(0, MAX_LEFT_OUT).map(({ tool, problem }) => ({ tool, problem: this.redact(problem) }))
+    return leftOutTools.slice(0, MAX_LEFT_OUT)
   }
 
   /**
@@ -225,7 +225,7 @@ export class Supervisor {
   }
 
   protected redact (text: string): string {
-    return this.#connection?.redact(text) ?? text
+    return this.#connection?.redact.text(text) ?? text
   }
 
   /** Starts the server, waits for its end and starts it again, until `close` is called. */

@@ -7,7 +7,6 @@ import {
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
-import { redactedValue } from '../connections/redact.js'
 import type { Session } from '../session/session.js'
 import { Supervisor } from './supervisor.js'
 import { shortened, toolText } from '../session/tool-text.js'
@@ -30,7 +29,7 @@ export class Upstream extends Supervisor {
   async call (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     const result = await this.callRaw(tool, args, options)
     if (result.isError === true) {
-      throw withContext(new ToolFailedError(quoteName(tool), this.redact(toolText(result))), { server: this.name, tool, details: { result } })
+      throw withContext(new ToolFailedError(quoteName(tool), toolText(result)), { server: this.name, tool, details: { result } })
     }
     return result
   }
@@ -56,7 +55,7 @@ export class Upstream extends Supervisor {
         return await session.request('resources/read', { uri }, options)
       } catch (err) {
         // -32002 up to revision 2025-11-25, later -32602 with the URI
-        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), this.#textOf(err))
+        if (err instanceof RpcError && (err.code === CODES.legacyResourceNotFound || isAbout(err, uri))) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), shortened(err.message))
         throw err
       }
     }, options)
@@ -116,7 +115,7 @@ export class Upstream extends Supervisor {
       const { oversized } = (err.data ?? {}) as { oversized?: number }
       if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
       if (session.open) {
-        return withContext(new CallFailedError(quoteName(this.name), this.#textOf(err)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: redactedValue(err.data, text => this.redact(text)) } } })
+        return withContext(new CallFailedError(quoteName(this.name), shortened(err.message)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: err.data } } })
       }
     } else if (err instanceof Error && ('statusCode' in err)) {
       const late = (err as { code?: unknown }).code === 'MCP_CALL_TIMEOUT'
@@ -128,10 +127,6 @@ export class Upstream extends Supervisor {
     if (this.closes) return new ShuttingDownError()
     const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
     return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
-  }
-
-  #textOf (err: RpcError): string {
-    return this.redact(shortened(err.message))
   }
 }
 

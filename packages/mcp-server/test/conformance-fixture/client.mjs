@@ -4,8 +4,9 @@ import { createGateway } from '@polyvac/mcp-gateway'
 
 const SERVER = 'suite'
 const { toolCalls, client_id, client_secret } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT || '{}')
-const oauth = client_secret === undefined ? undefined : { client_id, client_secret }
-const gateway = createGateway({ servers: { [SERVER]: { url: process.argv.at(-1), restart: false, ...oauth !== undefined && { oauth } } } })
+const url = process.argv.at(-1)
+const oauth = client_secret === undefined ? undefined : { client_id, client_secret, issuer: await issuerOf(url) }
+const gateway = createGateway({ servers: { [SERVER]: { url, restart: false, ...oauth !== undefined && { oauth } } } })
 gateway.start()
 await gateway.settled()
 try {
@@ -17,6 +18,13 @@ try {
   await server.list('templates')
 } finally {
   await gateway.close()
+}
+
+/** The issuer that an operator would configure: the suite gives each run another port. */
+async function issuerOf (url) {
+  const { origin, pathname } = new URL(url)
+  const { authorization_servers: [issuer] } = await (await fetch(`${origin}/.well-known/oauth-protected-resource${pathname}`)).json()
+  return issuer
 }
 
 /** A call with a value for each required argument. The echo tool gets the schema of the other tool. */

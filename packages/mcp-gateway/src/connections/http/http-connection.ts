@@ -9,7 +9,7 @@ import { shortened } from '../../session/tool-text.js'
 import type { LeftOutTool } from '../../session/tool-catalog.js'
 import type { Transport } from '../../session/transport.js'
 import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
-import { redactor, type Redact } from '../redact.js'
+import { Redactor } from '../../redact.js'
 import { HttpError } from './exchange.js'
 import type { OAuth } from './oauth.js'
 import { paramHeaders, type ParametersOf } from './param-headers.js'
@@ -28,7 +28,7 @@ export class HttpConnection implements Connection {
   readonly pid = undefined
   readonly missingEnv: readonly string[]
   readonly isMisconfigured: boolean
-  readonly redact: Redact
+  readonly redact: Redactor
   wasStale = false
   session!: Session
   readonly #config: NamedServer
@@ -51,8 +51,12 @@ export class HttpConnection implements Connection {
     this.#known = known
     this.missingEnv = unfilledVariables(config)
     this.isMisconfigured = this.missingEnv.length > 0
-    const bearer = Object.values(headers).map(value => value.replace(/^(?:Bearer|Basic) /i, ''))
-    this.redact = redactor([...Object.values(headers), ...bearer, ...oauth === undefined ? [] : [oauth.client_secret]])
+    const bearer = Object.entries(headers).map(([name, value]) => [name, value.replace(/^(?:Bearer|Basic) /i, '')] as const)
+    this.redact = new Redactor([...Object.entries(headers), ...bearer])
+    if (oauth !== undefined) {
+      const { client_id: id, client_secret: secret } = oauth
+      for (const form of [secret, encodeURIComponent(secret), Buffer.from(`${id}:${secret}`).toString('base64')]) this.redact.add(form)
+    }
     this.#url = new URL(this.isMisconfigured ? 'http://localhost' : config.url ?? '')
   }
 
@@ -64,7 +68,7 @@ export class HttpConnection implements Connection {
     const { oauth } = this.#config
     if (oauth !== undefined) {
       const { OAuth } = await import('./oauth.js')
-      this.#oauth = new OAuth(oauth, this.#url, this.#fetch)
+      this.#oauth = new OAuth(oauth, this.#url, token => this.redact.add(token))
     }
     const { binding } = this.#known
     const failures: unknown[] = []
@@ -98,7 +102,7 @@ export class HttpConnection implements Connection {
   async close (): Promise<void> {
     await this.#endSession()
     await this.session?.close()
-    await this.#agent.destroy()
+    await Promise.all([this.#agent.destroy(), this.#oauth?.close()])
   }
 
   kill (): void {
@@ -120,10 +124,10 @@ export class HttpConnection implements Connection {
 
   problemOf (err: unknown): string {
     if (err instanceof CallTimeoutError) return `it did not answer within ${this.#parts.limits.startTimeoutMs / 1000} s`
-    if (err instanceof HttpError) return this.redact(shortened(statusText(err)))
+    if (err instanceof HttpError) return this.redact.text(shortened(statusText(err)))
     const { message, code = 'no reason given', cause } = err as Partial<ErrnoException> & { cause?: Partial<ErrnoException> }
     const why = cause?.message || cause?.code
-    return this.redact(shortened(`${message || code}${why === undefined ? '' : `: ${why}`}`))
+    return this.redact.text(shortened(`${message || code}${why === undefined ? '' : `: ${why}`}`))
   }
 
   async isStale (err: unknown): Promise<boolean> {
@@ -167,7 +171,7 @@ export class HttpConnection implements Connection {
     if (this.#reported.has(tool)) return
     this.#reported.add(tool)
     const { name } = this.#config
-    this.#parts.log.warn({ mcpServer: name, tool, problem: this.redact(problem) }, 'a tool is left out: its x-mcp-header is invalid')
+    this.#parts.log.warn({ mcpServer: name, tool, problem }, 'a tool is left out: its x-mcp-header is invalid')
   }
 
   async #createTransport (binding: Binding, parametersOf: ParametersOf): Promise<Transport> {
@@ -175,9 +179,7 @@ export class HttpConnection implements Connection {
     this.#streamable = undefined
     if (binding === 'sse') {
       const { HttpSseTransport } = await import('./http-sse-transport.js')
-      const { provider } = this.#oauth ?? {}
-      const options = { requestInit: { headers }, fetch: this.#fetch }
-      return new HttpSseTransport(this.#url, provider === undefined ? options : { ...options, authProvider: provider })
+      return new HttpSseTransport(this.#url, { requestInit: { headers }, fetch: this.#fetch })
     }
     const transport = new StreamableTransport({
       url: this.#url,
@@ -191,12 +193,21 @@ export class HttpConnection implements Connection {
     return transport
   }
 
-  /** For the SDK's OAuth and SSE clients. Headers of the configuration go to no other origin. */
+  /** For the SDK's SSE client. Headers of the configuration and the token go to no other origin. */
   readonly #fetch = async (url: string | URL, init?: object): Promise<Response> => {
-    const headers = new Headers((init as RequestInit | undefined)?.headers)
-    const configured = new URL(url).origin === this.#url.origin ? this.#config.headers ?? {} : {}
-    for (const [name, value] of Object.entries(configured)) headers.set(name, value)
-    return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
+    const isOwn = new URL(url).origin === this.#url.origin
+    const send = async (): Promise<Response> => {
+      const headers = new Headers((init as RequestInit | undefined)?.headers)
+      const { authorization } = this.#oauth ?? {}
+      if (isOwn && authorization !== undefined) headers.set('authorization', authorization)
+      for (const [name, value] of Object.entries(isOwn ? this.#config.headers ?? {} : {})) headers.set(name, value)
+      return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
+    }
+    const response = await send()
+    const isRefused = response.status === 401 || response.status === 403
+    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '') !== true) return response
+    await response.body?.cancel()
+    return await send()
   }
 
   /** Ends the session at the server, waiting at most `GOODBYE_MS`. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
 import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
-import { redactor, type Redact } from '../redact.js'
+import { Redactor } from '../../redact.js'
 import { describeExit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
@@ -28,7 +28,7 @@ export class StdioConnection implements Connection {
   readonly missingEnv: readonly string[]
   readonly isMisconfigured: boolean
   wasStale = false
-  readonly redact: Redact
+  readonly redact: Redactor
   readonly #transport: StdioTransport
   readonly #known: KnownBinding
   readonly #startTimeoutMs: number
@@ -39,13 +39,13 @@ export class StdioConnection implements Connection {
 
   constructor (config: NamedServer, parts: StdioContext, known: KnownBinding) {
     const { limits, log, watch, folder } = parts
-    const { env, missing, inheritsAll } = childEnvironment(config, parts)
+    const { env, missing } = childEnvironment(config, parts)
     const unfilled = unfilledVariables(config)
     this.#startTimeoutMs = limits.startTimeoutMs
     this.missingEnv = [...new Set([...missing, ...unfilled])]
     this.isMisconfigured = unfilled.length > 0
-    const named = [...Object.values(config.env ?? {}), ...parts.secretEnv.map(name => parts.env[name] ?? ''), ...(config.inherit_env ?? []).map(name => env[name] ?? '')]
-    this.redact = redactor(named, inheritsAll ? env : {})
+    // the variables of the child, and those that the service keeps from it
+    this.redact = new Redactor([...Object.entries(env), ...parts.secretEnv.map(name => [name, parts.env[name]] as const)])
     this.#transport = new StdioTransport(
       { command: config.command ?? '', args: config.args ?? [], env, cwd: resolve(folder, config.cwd ?? '.'), stderrLines: limits.stderrLines },
       watch,
@@ -58,7 +58,7 @@ export class StdioConnection implements Connection {
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {
           if (this.#garbage++ < MAX_GARBAGE_LINES) this.#transport.child?.stderr.add(`stdout: ${line}`)
-          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact(line.slice(0, 200)) }, 'an MCP server writes lines to stdout that are not messages')
+          if (this.#garbage === 1) log.warn({ mcpServer: config.name, line: this.redact.text(line.slice(0, 200)) }, 'an MCP server writes lines to stdout that are not messages')
         }
       })
     const isModern = known.binding === 'modern'
@@ -119,7 +119,7 @@ export class StdioConnection implements Connection {
   }
 
   stderr (): readonly string[] {
-    return this.#transport.child?.stderr.lines().map(this.redact) ?? []
+    return this.#transport.child?.stderr.lines().map(line => this.redact.text(line)) ?? []
   }
 
   problemOf (err: unknown): string {
@@ -127,7 +127,7 @@ export class StdioConnection implements Connection {
     if (child?.exit !== undefined && this.#ownExit()) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
     if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
-    return this.redact(`${message ?? 'no reason given'}${this.#missing()}`)
+    return this.redact.text(`${message ?? 'no reason given'}${this.#missing()}`)
   }
 
   isStale (): boolean {
@@ -146,7 +146,7 @@ export class StdioConnection implements Connection {
 
   #exitText (): string {
     const exit = this.#transport.child?.exit
-    return exit === undefined ? 'its connection was closed' : this.redact(`${describeExit(exit)}${this.#missing()}`)
+    return exit === undefined ? 'its connection was closed' : this.redact.text(`${describeExit(exit)}${this.#missing()}`)
   }
 
   #missing (): string {

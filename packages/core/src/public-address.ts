@@ -11,10 +11,16 @@ const HOST_AGENTS: readonly string[] = ['168.63.129.16']
  */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** Whether `address`, an IP address in any spelling, is one that anybody on the internet could reach just as well. */
+/** Whether an IP address, in any spelling, is in public space: a request to it reaches nothing of this network. */
 export function isPublicAddress (address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)
   if (ip.range() !== 'unicast') return false
   return ip.kind() === 'ipv6' ? ip.match(GLOBAL_IPV6) : !HOST_AGENTS.includes(ip.toString())
+}
+
+/** Whether a host of a URL is this machine, by its address or by the name `localhost`. */
+export function isLoopbackHost (hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return ipaddr.isValid(host) ? ipaddr.process(host).range() === 'loopback' : /^(?:.*\.)?localhost\.?$/i.test(host)
 }
