@@ -36,6 +36,7 @@ export const limits = {
   ],
   'Connections of the host': [
     ['Connections at once; fewer where the heap or the file descriptors are few', 'apps/host/src/connections.ts', 'MAX_CONNECTIONS', '', 'New ones are closed, with a log line. Set it with `connections.max`.'],
+    ['Requests that are handled before other work has a turn', 'apps/host/src/connections.ts', 'MAX_REQUESTS_IN_TURN', '', 'The others wait for the next turn of the event loop.'],
     ['Time for the first byte of a connection', 'apps/host/src/connections.ts', 'FIRST_BYTE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.first_byte_timeout`.'],
     ['Time for the headers of a request', 'apps/host/src/connections.ts', 'HEADERS_TIMEOUT', 's', '408. Set it with `connections.headers_timeout`.'],
     ['Time to receive a whole request', 'apps/host/src/connections.ts', 'BODY_TIMEOUT', 's', '408. Set it with `connections.body_timeout`.'],
