@@ -12,8 +12,8 @@ import { endAll, root, startHost, until } from './host.mjs'
 import { SECRET } from './secret.mjs'
 
 const GROUPS = [
-  'bodies', 'fields', 'smuggling', 'sockets', 'readers', 'floods', 'upstreams', 'folders', 'configurations', 'durability',
-  'webhooks', 'owners', 'soak'
+  'bodies', 'fields', 'smuggling', 'sockets', 'readers', 'floods', 'interpreters', 'upstreams', 'folders', 'configurations',
+  'durability', 'webhooks', 'owners', 'soak'
 ]
 const MAX_RUN_MS = 10 * 60_000
 const MAX_ENTRY_MS = 45_000
@@ -180,6 +180,10 @@ const wanted = process.argv.slice(2).filter(name => name !== '--verbose')
 const unknown = wanted.filter(name => !GROUPS.includes(name))
 if (unknown.length > 0) {
   process.stderr.write(`no group is named ${unknown.join(', ')}; groups: ${GROUPS.join(', ')}\n`)
+  process.exit(2)
+}
+if (process.platform !== 'linux') {
+  process.stderr.write('the attacks look at sockets and processes in /proc, which Linux alone has\n')
   process.exit(2)
 }
 setTimeout(() => {
