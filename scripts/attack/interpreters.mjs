@@ -1,4 +1,4 @@
-// Interpreters that fail in odd ways, over every protocol. The call fails with the error of its protocol; the host lives.
+// Interpreters that fail in odd ways, over every protocol. The call fails as its protocol has it, and the host lives.
 import { modern, rpc } from './client.mjs'
 
 const QUESTIONS = [
