@@ -50,7 +50,10 @@ export interface TaskStore {
   /** Oldest first, those of one millisecond by the bytes of their id; empty for an unknown task. */
   listPush (owner: string, taskId: string): Promise<PushConfig[]>
   deletePush (owner: string, taskId: string, configId: string): Promise<boolean>
-  /** Delivers the events that push configs have not had: at least once, in order per config. */
+  /**
+   * Delivers the events that push configs have not had: at least once, in order per config, to configs of owners in
+   * turn. One owner, and one host, has a quarter of the deliveries at once.
+   */
   deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker
 
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
@@ -210,8 +213,8 @@ export interface Delivery {
 }
 
 /**
- * `delivered` continues with the next event; `{ retryAt }` retries the same one at that time, until `deadAfterMs` have
- * passed since its first failure; `disable` ends the config. Throwing retries after `pushBackoff(tries)`.
+ * `delivered` continues with the next event; `{ retryAt }` retries the same one at that time, within an hour, until
+ * `deadAfterMs` have passed since its first failure; `disable` ends the config. Throwing retries after `pushBackoff(tries)`.
  */
 export type DeliveryHandler = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 export type DeliveryOutcome = 'delivered' | { readonly retryAt: number } | 'disable' | { readonly disable: string }

@@ -767,6 +767,39 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.equal(await store.deletePush('alice', task.id, 'fine'), false)
   })
 
+  test('push: owners are served in turn, and one owner has a quarter of the deliveries at once', async t => {
+    const store = await open(t)
+    const configs = Array.from({ length: 300 }, (_, i) => ({ id: 'p', url: `https://receiver-${i}.example` }))
+    for (const push of configs) await store.cancel('bob', (await store.create('bob', { ...ASK, push })).task.id)
+    const begun: string[] = []
+    const worker = store.deliver(async ({ owner }, signal) => {
+      begun.push(owner)
+      if (owner === 'bob') await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      return 'delivered'
+    }, { concurrency: 64 })
+    await until(() => begun.length === 16, 'his share is used')
+    await store.cancel('alice', (await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://receiver-0.example' } })).task.id)
+    await until(() => begun.includes('alice'), 'hers is delivered')
+    t.equal(begun.filter(owner => owner === 'bob').length, 16)
+    await worker.stop()
+  })
+
+  test('push: one host has a quarter of the deliveries at once', async t => {
+    const store = await open(t)
+    for (let i = 0; i < 60; i++) await store.cancel(ANYONE, (await store.create(ANYONE, { ...ASK, push: { url: 'https://hangs.example/a' } })).task.id)
+    await store.cancel(ANYONE, (await store.create(ANYONE, { ...ASK, push: { url: 'https://answers.example' } })).task.id)
+    const begun: string[] = []
+    const worker = store.deliver(async ({ config: { url } }, signal) => {
+      begun.push(url)
+      if (url.includes('hangs')) await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      return 'delivered'
+    }, { concurrency: 16 })
+    await until(() => begun.includes('https://answers.example'), 'the other host is served')
+    await until(() => begun.length === 5, 'the share of the first is used')
+    t.equal(begun.filter(url => url.includes('hangs')).length, 4)
+    await worker.stop()
+  })
+
   test('push: a task has at most ten configs; a replaced one keeps its place', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', ASK)

@@ -3,6 +3,7 @@ import { StoreFullError, TooManyTasksError } from '../errors.js'
 import { shareOf } from '../owner-share.js'
 import type { PurgeLimits } from '../task-store.js'
 import type { GroupCommit } from './group-commit.js'
+import type { KeyRanges } from './key-ranges.js'
 import type { Usage } from './usage.js'
 
 /** Tasks deleted in one transaction, with their events. */
@@ -34,6 +35,7 @@ export class Purge {
   readonly #sql
   readonly #database: SqliteDatabase
   readonly #usage: Usage
+  readonly #ranges: KeyRanges
   readonly #commit: GroupCommit
   readonly #limits: RoomLimits
   /** Bytes of the file in use when they were last measured, and bytes written since. */
@@ -43,11 +45,15 @@ export class Purge {
   /** Large tasks wait to be deleted in parts. */
   #hasBuried = true
 
-  constructor (database: SqliteDatabase, usage: Usage, commit: GroupCommit, limits: RoomLimits) {
+  constructor (database: SqliteDatabase, ranges: KeyRanges, usage: Usage, commit: GroupCommit, limits: RoomLimits) {
     const ended = 'SELECT key, owner, bytes FROM task WHERE ended_at IS NOT NULL'
     this.#sql = {
-      older: database.prepare(`${ended} AND owner <> '' AND ended_at < ? ORDER BY ended_at LIMIT ?`),
+      older: database.prepare(`${ended} AND key BETWEEN ? AND ? AND owner <> '' AND ended_at < ? LIMIT ?`),
+      any: database.prepare(`${ended} AND owner <> '' LIMIT ?`),
       oldest: database.prepare(`${ended} AND owner = ? ORDER BY ended_at, key LIMIT ?`),
+      hasFuture: database.prepare('SELECT 1 FROM task WHERE key BETWEEN ? AND ? AND (ended_at > ? OR (ended_at IS NULL AND coalesce(due, 0) = 0 AND status_at > ?)) LIMIT 1'),
+      repairEnd: database.prepare('UPDATE task SET ended_at = ? WHERE key BETWEEN ? AND ? AND ended_at > ?'),
+      repairWait: database.prepare('UPDATE task SET status_at = ? WHERE key BETWEEN ? AND ? AND ended_at IS NULL AND coalesce(due, 0) = 0 AND status_at > ?'),
       delete: database.prepare('DELETE FROM task WHERE key = ?'),
       // it belongs to no owner any more, so that all methods handle it like a purged one
       bury: database.prepare("UPDATE task SET owner = '', id = 'purged ' || key, idem = NULL, context = NULL WHERE key = ?"),
@@ -59,6 +65,7 @@ export class Purge {
       pageSize: database.prepare('PRAGMA page_size')
     }
     this.#database = database
+    this.#ranges = ranges
     this.#usage = usage
     this.#commit = commit
     this.#limits = limits
@@ -103,13 +110,30 @@ export class Purge {
     this.#reclaim(owner).catch(() => {}).finally(() => { this.#isReclaiming = false })
   }
 
+  /** Ends and waits that began in the future, before the clock was set back, begin now. */
+  async repairTimes (range: readonly [number, number]): Promise<void> {
+    const now = Date.now()
+    const { hasFuture, repairEnd, repairWait } = this.#sql
+    if (hasFuture.get(...range, now, now) === undefined) return
+    await this.#commit.write(() => {
+      repairEnd.run(now, ...range, now)
+      repairWait.run(now, ...range, now)
+    })
+  }
+
   /** Uses separate transactions, so that other writes can be committed in between. */
   async run ({ terminalOlderThanMs, maxTasks }: PurgeLimits): Promise<number> {
     let deleted = 0
     const rounds = async (some: () => number): Promise<void> => {
       for (let last = 1; last > 0;) deleted += last = await this.#commit.write(some)
     }
-    if (terminalOlderThanMs !== undefined) await rounds(() => this.#deleteRows(this.#sql.older.all<EndedRow>(Date.now() - terminalOlderThanMs, BATCH)))
+    if (terminalOlderThanMs !== undefined) {
+      const before = Date.now() - terminalOlderThanMs
+      for await (const range of this.#ranges) {
+        const older = (): EndedRow[] => this.#sql.older.all<EndedRow>(...range, before, BATCH)
+        if (older().length > 0) await rounds(() => this.#deleteRows(older()))
+      }
+    }
     if (maxTasks !== undefined) await rounds(() => this.#deleteFairly('tasks', this.#usage.tasks - maxTasks))
     await this.#release()
     return deleted
@@ -155,7 +179,7 @@ export class Purge {
       const deleted = this.#delete(owner, limit)
       if (deleted > 0) return deleted
     }
-    return this.#deleteRows(this.#sql.older.all<EndedRow>(Number.MAX_SAFE_INTEGER, Math.min(limit, BATCH)))
+    return this.#deleteRows(this.#sql.any.all<EndedRow>(Math.min(limit, BATCH)))
   }
 
   #deleteRows (rows: readonly EndedRow[]): number {

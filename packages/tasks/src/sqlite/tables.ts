@@ -7,14 +7,11 @@ const APPLICATION_ID = 0x5056544b
 /** Bytes that the rows and index entries of a task take beside its texts, about. */
 export const TASK_BYTES = 1_000
 
-/** The tasks that wait for a worker or for their caller; a query needs the same text for the index. */
-export const IS_WAITING = "state IN ('submitted', 'input-required', 'auth-required')"
-
 /**
  * One step per version, never changed once released. The rows that every append updates are small: input and snapshot
  * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was purged
- * cannot read events of another one. `due` is null for a task that needs no work, 0 for one that needs it now,
- * otherwise the end of its lease.
+ * cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
+ * now, otherwise the end of its lease, or the time of the next try.
  */
 const STEPS: readonly string[] = [`
   CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
@@ -47,10 +44,13 @@ const STEPS: readonly string[] = [`
     + (SELECT coalesce(sum(length(input) + length(metadata)), 0) FROM origin WHERE task = key);
   DROP INDEX task_due;
   CREATE INDEX task_due ON task (queue, due, owner) WHERE due IS NOT NULL;
-  DROP INDEX task_waiting;
-  CREATE INDEX task_waiting ON task (status_at) WHERE ${IS_WAITING};
-  CREATE INDEX task_owner_ended ON task (owner, ended_at) WHERE ended_at IS NOT NULL;
+  DROP INDEX task_ended;
+  CREATE INDEX task_ended ON task (owner, ended_at) WHERE ended_at IS NOT NULL;
+  ALTER TABLE push ADD COLUMN owner TEXT NOT NULL DEFAULT '';
   ALTER TABLE push ADD COLUMN host TEXT NOT NULL DEFAULT '';
+  UPDATE push SET owner = (SELECT owner FROM task WHERE key = task);
+  DROP INDEX push_due;
+  CREATE INDEX push_due ON push (owner, due, host) WHERE due IS NOT NULL;
   ALTER TABLE probe ADD COLUMN filler BLOB;
 `]
 

@@ -139,9 +139,10 @@ export class TaskLog {
     const fence = [key, attempt, turn, worker] as const
     const at = bodies[0]?.at ?? 0
     const row = state === undefined
-      ? this.#sql.append.get<{ seq: number }>(texts.length, chars, ...fence)
-      : this.#sql.appendEnd.get<{ seq: number }>(texts.length, chars, state, at, isTerminal(state) ? at : null, ...fence)
+      ? this.#sql.append.get<{ seq: number, pushes: number }>(texts.length, chars, ...fence)
+      : this.#sql.appendEnd.get<{ seq: number, pushes: number }>(texts.length, chars, state, at, isTerminal(state) ? at : null, ...fence)
     if (row === undefined) throw new TaskFencedError(id)
+    if (row.pushes > 0) this.#sql.wakePushes.run(key)
     const first = row.seq - texts.length + 1
     for (const [i, text] of texts.entries()) this.#sql.insertEvent.run(key, first + i, text)
     return bodies.map((body, i) => ({ seq: first + i, ...body }))
@@ -155,6 +156,7 @@ export class TaskLog {
     if (state === 'submitted') this.#sql.resubmit.run(seq, text.length, at, row.key)
     else this.#sql.endFree.run(seq, text.length, state, at, at, row.key)
     this.#sql.insertEvent.run(row.key, seq, text)
+    if (row.pushes > 0) this.#sql.wakePushes.run(row.key)
     return { seq, ...body }
   }
 
@@ -162,6 +164,10 @@ export class TaskLog {
   hasClaimable (queue: string, now: number, after: string, freeOf: Taking['freeOf']): boolean {
     return this.#sql.hasExpired.get(queue, now) !== undefined || this.#ownersInTurn(queue, after, 1, freeOf).length > 0
   }
+
+  /** Leases that end after `latest`, before the clock was set back, end now. */
+  hasLate (queue: string, latest: number): boolean { return this.#sql.late.get(queue, latest) !== undefined }
+  expireLate (queue: string, latest: number, now: number): void { this.#sql.expireLate.run(now, queue, latest) }
 
   /** Whether tasks wait, for whichever owner. */
   hasWaiting (queue: string): boolean { return this.#sql.nextOwner.get(queue, '') !== undefined }
@@ -212,9 +218,16 @@ export class TaskLog {
     })
   }
 
-  /** Fails tasks that have waited since before `before`: for input in one queue, or for anything in all queues. */
-  endWaiting (queue: string | undefined, before: number, at: number, limit: number): { row: TaskRow, event: TaskEvent }[] {
-    const rows = queue === undefined ? this.#sql.waiting.all<TaskRow>(before, limit) : this.#sql.waitingInput.all<TaskRow>(before, queue, limit)
+  /** Tasks of a queue that have waited for input since before `before`. */
+  waitingInput (queue: string, before: number, limit: number): TaskRow[] { return this.#sql.waitingInput.all<TaskRow>(queue, before, limit) }
+
+  /** Tasks that have waited for their caller or for a worker since before `before`, of a range of keys. */
+  waiting ([from, to]: readonly [number, number], before: number, limit: number): TaskRow[] {
+    return this.#sql.waiting.all<TaskRow>(from, to, before, limit)
+  }
+
+  /** Fails tasks that have waited too long. */
+  endWaiting (rows: readonly TaskRow[], at: number): { row: TaskRow, event: TaskEvent }[] {
     return rows.map(row => {
       const WaitedError = row.state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
       const { code, message } = new WaitedError(row.id, Math.round((at - row.status_at) / 1000))
@@ -229,6 +242,7 @@ export class TaskLog {
     const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
     this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
     this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    if (row.pushes > 0) this.#sql.wakePushes.run(row.key)
     return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
   }
 

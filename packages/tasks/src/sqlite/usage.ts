@@ -1,8 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { setImmediate } from 'node:timers/promises'
-
-/** Tasks that one step of counting reads. */
-const STEP = 2_000
+import type { KeyRanges } from './key-ranges.js'
 
 interface Used { tasks: number, bytes: number }
 
@@ -14,14 +11,12 @@ export class Usage {
   tasks = 0
   #owners = new Map<string, Used>()
   #counting: Map<string, Used> | undefined
-  readonly #sql
+  readonly #ranges: KeyRanges
+  readonly #step
 
-  constructor (database: SqliteDatabase) {
-    this.#sql = {
-      end: database.prepare('SELECT coalesce(max(key), 0) FROM task'),
-      step: database.prepare("SELECT owner, count(*) AS tasks, sum(bytes) AS bytes FROM task WHERE key > ? AND key <= ? AND owner <> '' GROUP BY owner"),
-      next: database.prepare('SELECT min(key) FROM task WHERE key > ?')
-    }
+  constructor (database: SqliteDatabase, ranges: KeyRanges) {
+    this.#ranges = ranges
+    this.#step = database.prepare("SELECT owner, count(*) AS tasks, sum(bytes) AS bytes FROM task WHERE key BETWEEN ? AND ? AND owner <> '' GROUP BY owner")
   }
 
   of (owner: string): Readonly<Used> { return this.#owners.get(owner) ?? { tasks: 0, bytes: 0 } }
@@ -44,18 +39,13 @@ export class Usage {
     return first.map(([owner]) => owner)
   }
 
-  /** Counts all tasks again, in steps between which other work goes on. `isOver`: the store was closed meanwhile. */
-  async count (isOver: () => boolean = () => false): Promise<void> {
+  /** Counts all tasks again, in steps between which other work goes on. */
+  async count (): Promise<void> {
     if (this.#counting !== undefined) return
     const owners = this.#counting = new Map<string, Used>()
     try {
-      const end = this.#sql.end.column<number>()[0] ?? 0
-      for (let key: number | null = 0; key !== null && key <= end;) {
-        for (const { owner, tasks, bytes } of this.#sql.step.all<Used & { owner: string }>(key, Math.min(end, key + STEP))) addTo(owners, owner, tasks, bytes)
-        key = this.#sql.next.column<number | null>(key + STEP)[0] ?? null
-        if (key !== null) key--
-        await setImmediate()
-        if (isOver()) return
+      for await (const range of this.#ranges) {
+        for (const { owner, tasks, bytes } of this.#step.all<Used & { owner: string }>(...range)) addTo(owners, owner, tasks, bytes)
       }
       this.#owners = owners
       this.tasks = [...owners.values()].reduce((sum, { tasks }) => sum + tasks, 0)

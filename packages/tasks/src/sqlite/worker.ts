@@ -248,6 +248,15 @@ export class Worker implements TaskWorker {
       .catch((error: unknown) => { settings.log.debug({ err: error }, 'a snapshot could not be written') })
   }
 
+  /** Ends leases that are longer than leases can be, since the clock was set back. */
+  expireLate (slackMs: number): void {
+    const { commit, tasks, settings, nudge } = this.#context
+    const now = Date.now()
+    const latest = now + settings.leaseMs + slackMs
+    if (!tasks.hasLate(this.queue, latest)) return
+    commit.write(() => { tasks.expireLate(this.queue, latest, now) }).then(() => { nudge(true) }, () => {})
+  }
+
   /** Renews the leases, and aborts runs whose lease is lost. */
   beat (): void {
     const { commit, tasks, settings } = this.#context
@@ -280,7 +289,9 @@ export class Worker implements TaskWorker {
   /** Fails tasks of the queue that have waited for input longer than `inputMs`. */
   async endWaiting (): Promise<void> {
     const { inputMs } = this.#limits
-    if (inputMs !== undefined) await endWaiting(this.#context, this.queue, inputMs)
+    if (inputMs === undefined) return
+    const before = Date.now() - inputMs
+    await endWaiting(this.#context, limit => this.#context.tasks.waitingInput(this.queue, before, limit))
   }
 
   /** This process has canceled a task. */
@@ -323,12 +334,10 @@ export class Worker implements TaskWorker {
 
 function nothing (): void {}
 
-/** Fails tasks that have waited longer than `ms`: for input in one queue, or for anything in all queues. */
-export async function endWaiting ({ commit, tasks, readers, nudge }: StoreContext, queue: string | undefined, ms: number): Promise<void> {
-  for (let last = BATCH; last === BATCH;) {
-    const now = Date.now()
-    const ended = await commit.write(() => tasks.endWaiting(queue, now - ms, now, BATCH))
-    for (const { row, event } of ended) readers.written(row.key, [event], 0)
-    if ((last = ended.length) > 0) nudge()
+/** Fails the tasks that `rowsOf` finds, a batch at a time. */
+export async function endWaiting ({ commit, tasks, readers, nudge }: StoreContext, rowsOf: (limit: number) => TaskRow[]): Promise<void> {
+  while (rowsOf(1).length > 0) {
+    for (const { row, event } of await commit.write(() => tasks.endWaiting(rowsOf(BATCH), Date.now()))) readers.written(row.key, [event], 0)
+    nudge()
   }
 }
