@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jsonOf, send } from './client.mjs'
-import { cli, configuration, folderOf, start, startHost, until } from './host.mjs'
+import { cli, configuration, folderOf, probe, start, startHost, until } from './host.mjs'
 
 /** Reading a file takes no longer, on a busy machine. */
 const MAX_CHECK_MS = 60_000
@@ -62,7 +62,7 @@ const SLOW = ['a module that never loads', 'a module that loads for ever']
 async function check (content) {
   const folder = folderOf()
   write(folder, content)
-  const command = start([cli, 'check'], { cwd: folder })
+  const command = start([`--import=${probe}`, cli, 'check'], { cwd: folder })
   const timer = setTimeout(() => command.kill(), MAX_CHECK_MS)
   const end = await command.ended
   clearTimeout(timer)
