@@ -4,7 +4,7 @@ import { memoryBudget, SseBody } from '@polyvac/core/plugin'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { until } from './fixtures/until.js'
 
@@ -65,6 +65,34 @@ test('a body that is too deep, or has too many values, is refused before it is p
   const quoted = JSON.stringify({ user_input: '[{,:"\\'.repeat(50_000) })
   t.match(await post(app, quoted), { status: 200 }, 'what is inside of strings does not count')
   t.equal(memoryBudget.used, 0)
+})
+
+test('a body that no parser reads is not an uncaught error', async t => {
+  const app = await listening(t, echo)
+  const deep = '['.repeat(100_000)
+  const uncaught: unknown[] = []
+  const note = (err: unknown): void => { uncaught.push(err) }
+  process.prependListener('uncaughtException', note)
+  try {
+    for (const [method, path, type, status] of [
+      ['GET', '/vac', 'application/json', 200], ['HEAD', '/vac', 'application/json', 200], ['POST', '/vac/demo', 'application/x-json', 415]
+    ] as const) {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (const body of [deep, '']) {
+        const headers = { 'content-type': type, 'content-length': body.length }
+        const sent = httpRequest({ port: portOf(app), path, method, agent, headers }).on('error', () => {})
+        sent.end(body)
+        const [response] = await once(sent, 'response')
+        response.resume()
+        await once(response, 'end')
+        if (body !== '') t.equal(response.statusCode, status, `${method} with a deep body`)
+      }
+      agent.destroy()
+    }
+    t.strictSame(uncaught, [])
+  } finally {
+    process.off('uncaughtException', note)
+  }
 })
 
 test('past the memory budget, or the share of its owner, a body is refused with 503 and Retry-After', async t => {

@@ -37,7 +37,11 @@ export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): vo
     if (coding === undefined && (length === undefined || Number(length) <= SMALL_BODY_BYTES)) return done(null, payload)
     // Fastify refuses these before it reads them
     if (Number(length) > request.routeOptions.bodyLimit) return done(null, payload)
+    // Fastify reads no body of these methods
+    if (/^(?:GET|HEAD|TRACE)$/.test(request.method)) return done(null, payload)
     const body = new CountedBody(request, reply)
+    // where Fastify answers before it reads the body, no other listener takes the refusal
+    body.on('error', () => {})
     payload.on('error', err => { body.destroy(err) })
     done(null, payload.pipe(body))
   })
