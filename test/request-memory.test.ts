@@ -4,7 +4,7 @@ import { memoryBudget, SseBody } from '@polyvac/core/plugin'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { until } from './fixtures/until.js'
 
@@ -76,7 +76,7 @@ test('a body that no parser reads neither fails nor keeps its connection', async
   socket.setEncoding('utf8').on('data', (part: string) => { text += part })
   socket.write(`GET /vac HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${deep}`)
   await until(() => text.includes('{"vacs":'), 'the GET is answered')
-  socket.write(`GET /vac HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  socket.write('GET /vac HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await until(() => text.match(/200 OK/g)?.length === 2, 'and the next request of its connection')
   socket.destroy()
   const media = await post(app, deep, { 'content-type': 'text/x-unknown' })

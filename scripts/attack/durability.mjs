@@ -52,7 +52,9 @@ const killed = {
         const { task } = await create(host, i % 2 === 0 ? 'hello' : 'flow 10 30', i % 2 === 0 ? 'vac_query_agent' : 'vac_stream_agent').catch(() => ({}))
         if (task?.taskId !== undefined) acknowledged.push(task.taskId)
       })
-      await delay(60 + Math.random() * 250)
+      const wanted = acknowledged.length + 1 + Math.floor(Math.random() * TASKS * 0.8)
+      await until(() => acknowledged.length >= wanted)
+      await delay(Math.random() * 100)
       host.kill()
       await Promise.all(work)
       await host.ended
@@ -67,7 +69,7 @@ const killed = {
     host.kill()
     return { tried: acknowledged.length, problems, note: `${CYCLES} SIGKILLs, ${acknowledged.length} acknowledged tasks` }
   },
-  holds: ({ problems, tried }) => tried < CYCLES ? [`only ${tried} tasks were acknowledged`] : problems
+  holds: ({ problems, tried }) => tried < CYCLES * 2 ? [`only ${tried} tasks were acknowledged`] : problems
 }
 
 const twoProcesses = {

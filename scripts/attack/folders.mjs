@@ -53,6 +53,7 @@ export const group = {
     },
     {
       name: 'files become FIFOs while the host runs',
+      ms: 90_000,
       async attack () {
         for (let i = 0; i < FIFOS; i++) {
           const path = join(context.host.folder, `docs/later-${i}.md`)

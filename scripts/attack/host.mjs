@@ -9,7 +9,7 @@ import { SECRET } from './secret.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cli = join(root, 'apps/host/dist/cli.js')
-const probe = new URL('./probe.mjs', import.meta.url).href
+export const probe = new URL('./probe.mjs', import.meta.url).href
 const MAX_START_MS = 60_000
 const MAX_OUTPUT_CHARS = 64 * 1024
 const UPSTREAM = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url))

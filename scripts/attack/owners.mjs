@@ -107,6 +107,15 @@ export const group = {
       await Promise.all(Array.from({ length: 200 }, () => context.post('/vac/agent', body, bob, { alone: true })))
     }),
     {
+      name: 'what a shared server prints for bob is not shown to alice',
+      async attack () {
+        await context.post('/mcp/call', { server: 'upstream', tool: 'noise', arguments: {} }, bob)
+        const failed = await context.post('/mcp/call', { server: 'upstream', tool: 'secret', arguments: { word: 'a' } }, alice)
+        return { text: (await context.send({ path: '/mcp/servers', headers: alice })).text + failed.text }
+      },
+      holds: ({ text }) => /line \d+ yyy/.test(text) ? ['the lines of standard error are in /mcp/servers or in an error'] : []
+    },
+    {
       name: 'webhooks that hang: those of alice come meanwhile',
       ms: 80_000,
       async attack () {

@@ -12,11 +12,14 @@ import { endAll, root, startHost, until } from './host.mjs'
 import { SECRET } from './secret.mjs'
 
 const GROUPS = [
-  'bodies', 'fields', 'smuggling', 'sockets', 'readers', 'floods', 'upstreams', 'folders', 'configurations', 'durability',
-  'webhooks', 'owners', 'soak'
+  'bodies', 'fields', 'smuggling', 'sockets', 'readers', 'floods', 'interpreters', 'upstreams', 'folders', 'configurations',
+  'durability', 'webhooks', 'owners', 'soak'
 ]
-const MAX_RUN_MS = 10 * 60_000
+/** The whole run takes about half of it on a busy machine. */
+const MAX_RUN_MS = 20 * 60_000
 const MAX_ENTRY_MS = 45_000
+/** Problems of one entry that are printed. */
+const MAX_SHOWN = 4
 const MAX_RECOVERY_MS = 15_000
 /** What an honest client may wait: a multiple of its usual time, and at least this, as the machine may be busy. */
 const MIN_PATIENCE_MS = 5_000
@@ -69,7 +72,7 @@ class Context {
   async checkHost (mayBeBusy) {
     const problems = [...this.#leaks]
     this.#leaks.clear()
-    if (!this.host.alive) return [...problems, `the host ended: ${this.host.out.text.slice(-300).trim()}`]
+    if (!this.host.alive) return [...problems, `the host ended: ${this.#lastWords()}`]
     const { maxMs, failures, busy } = await this.honest.report()
     this.slowest = Math.max(this.slowest, maxMs)
     this.busy += busy
@@ -77,7 +80,7 @@ class Context {
     if (failures.length > 0) problems.push(`an honest client got ${failures.length} failures, first: ${failures[0]}`)
     if (busy > 0 && mayBeBusy !== true) problems.push(`an honest client was refused ${busy} times with 503`)
     const after = await until(async () => !this.host.alive || (await this.honest.report()).answers > 0, MAX_RECOVERY_MS)
-    if (!this.host.alive) problems.push(`the host ended: ${this.host.out.text.slice(-300).trim()}`)
+    if (!this.host.alive) problems.push(`the host ended: ${this.#lastWords()}`)
     else if (after === undefined) {
       problems.push(`an honest client gets no answer ${MAX_RECOVERY_MS / 1000} s after the attack`)
       // the next entries need one that answers
@@ -85,6 +88,12 @@ class Context {
       await this.host.ended
     }
     return problems
+  }
+
+  /** The errors in the end of the log, or its last line. */
+  #lastWords () {
+    const lines = this.host.out.text.trim().split('\n')
+    return (lines.filter(line => /"level":[56]0|FATAL|^\w*Error/.test(line)).at(-1) ?? lines.at(-1) ?? '').slice(0, 1_000)
   }
 
   /** Whether heap and descriptors return to what they were. */
@@ -115,7 +124,8 @@ async function runGroup (name) {
   const { group } = await import(pathToFileURL(`${root}/scripts/attack/${name}.mjs`).href)
   const result = { tried: 0, problems: 0 }
   const note = (entry, problems, repro) => {
-    for (const problem of problems) process.stdout.write(`FAILED ${name}: ${entry}: ${problem}${repro === undefined ? '' : `\n    ${repro}`}\n`)
+    for (const problem of problems.slice(0, MAX_SHOWN)) process.stdout.write(`FAILED ${name}: ${entry}: ${problem}${repro === undefined ? '' : `\n    ${repro}`}\n`)
+    if (problems.length > MAX_SHOWN) process.stdout.write(`FAILED ${name}: ${entry}: ${problems.length - MAX_SHOWN} more\n`)
     result.problems += problems.length
   }
   let context
@@ -180,6 +190,10 @@ const wanted = process.argv.slice(2).filter(name => name !== '--verbose')
 const unknown = wanted.filter(name => !GROUPS.includes(name))
 if (unknown.length > 0) {
   process.stderr.write(`no group is named ${unknown.join(', ')}; groups: ${GROUPS.join(', ')}\n`)
+  process.exit(2)
+}
+if (process.platform !== 'linux') {
+  process.stderr.write('the attacks look at sockets and processes in /proc, which Linux alone has\n')
   process.exit(2)
 }
 setTimeout(() => {
