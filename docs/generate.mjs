@@ -22,6 +22,7 @@ const parts = {
   'configuration: tasks': () => schemaTable(VacConfigFile.properties.service.properties.tasks),
   'configuration: a2a': () => schemaTable(VacConfigFile.properties.service.properties.a2a),
   'configuration: a2a.grpc': () => schemaTable(VacConfigFile.properties.service.properties.a2a.properties.grpc),
+  'configuration: connections': () => schemaTable(VacConfigFile.properties.service.properties.connections),
   'configuration: push': () => schemaTable(VacConfigFile.properties.service.properties.push),
   'configuration: mcp_servers': () => schemaTable(VacConfigFile.properties.service.properties.mcp_servers.anyOf[0].items),
   'configuration: vac': () => schemaTable(VacConfigFile.properties.vac.patternProperties['^(.*)$']),
@@ -131,7 +132,7 @@ function errorIndex () {
 
 function limitsTable () {
   return Object.entries(limits).map(([title, rows]) => `### ${title}\n\n${table(['Bound', 'Default', 'At the limit'], rows.map(([what, file, name, unit, then]) => {
-    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
+    const text = new RegExp(`\\b${name}\\s*[:=]\\s*(?:\\w+\\(|\\[)?([0-9][0-9_.]*(?:\\s*\\*\\s*[0-9_]+)*)`).exec(read(file))?.[1]
     // a constant is a product of numbers
     const value = text?.trim().split('*').reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1)
     if (value === undefined || Number.isNaN(value)) throw new Error(`${file} has no bound ${name}`)

@@ -10,7 +10,7 @@ const mcpServer = 'packages/mcp-server/src'
 
 export const limits = {
   Answers: [
-    ['Answers in progress at once, over all VACs', `${core}/vacs.ts`, 'maxConcurrent', '', '503 `VAC_BUSY` with `Retry-After`. Set it with `maxConcurrent`.'],
+    ['Answers in progress at once, over all VACs; fewer where the heap is small', `${core}/vacs.ts`, 'MAX_ANSWERS', '', '503 `VAC_BUSY` with `Retry-After`; 503 `OWNER_SHARE_USED` for an owner that has a quarter of them. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
@@ -25,8 +25,30 @@ export const limits = {
     ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
-    ['Time to receive a whole request', 'apps/host/src/create-host.ts', 'REQUEST_TIMEOUT_MS', 'ms', 'The host closes the connection with 408.'],
+    ['Values in a body of JSON', `${core}/request-memory.ts`, 'MAX_BODY_VALUES', '', '413 `BODY_TOO_MANY_VALUES`.'],
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
+  'Memory of the process': [
+    ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],
+    ['Part of the budget, and of other shared places, for one owner', `${core}/owner-slots.ts`, 'OWNER_SHARE', '', '503 `MEMORY_BUDGET_EXCEEDED` or `OWNER_SHARE_USED`. Callers without an owner share the whole.'],
+    ['Size up to which a body is not counted', `${core}/request-memory.ts`, 'SMALL_BODY_BYTES', 'bytes', 'It is counted while its request lasts.'],
+    ['Log lines of one kind', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.']
+  ],
+  'Connections of the host': [
+    ['Connections at once; fewer where the heap or the file descriptors are few', 'apps/host/src/connections.ts', 'MAX_CONNECTIONS', '', 'New ones are closed, with a log line. Set it with `connections.max`.'],
+    ['Time for the first byte of a connection', 'apps/host/src/connections.ts', 'FIRST_BYTE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.first_byte_timeout`.'],
+    ['Time for the headers of a request', 'apps/host/src/connections.ts', 'HEADERS_TIMEOUT', 's', '408. Set it with `connections.headers_timeout`.'],
+    ['Time to receive a whole request', 'apps/host/src/connections.ts', 'BODY_TIMEOUT', 's', '408. Set it with `connections.body_timeout`.'],
+    ['Time for the next request of a connection', 'apps/host/src/connections.ts', 'IDLE_TIMEOUT', 's', 'The connection is closed. Set it with `connections.idle_timeout`.'],
+    ['Time that a reader may take nothing of a response', 'apps/host/src/connections.ts', 'STALL_TIMEOUT', 's', 'The connection is closed. Set it with `connections.stall_timeout`.']
+  ],
+  'JSON schemas of tools': [
+    ['Steps of the check of one value', `${core}/json-schema/check.ts`, 'MAX_STEPS', 'steps', 'The value goes unchecked to the MCP server that has the tool. A tool of `defineTools` refuses it: `MCP_INVALID_ARGUMENTS`. A schema that needs as many for a small value is named in the log once it is listed.'],
+    ['Subschemas that apply one within another', `${core}/json-schema/check.ts`, 'MAX_CHECK_DEPTH', '', 'The same.'],
+    ['Subschemas of one schema that are prepared', `${core}/json-schema/document.ts`, 'MAX_NODES', '', 'The same.'],
+    ['Work to compile a pattern', `${core}/json-schema/pattern.ts`, 'MAX_PATTERN_SIZE', 'characters, with repeats as copies', 'The pattern is not checked.'],
+    ['Text whose `format` is checked', `${core}/json-schema/assertions.ts`, 'MAX_FORMAT_CHARS', 'characters', 'The format is not checked.'],
+    ['Problems reported about one value', `${core}/json-schema/check.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Streams: [
     ['Longest pause without a byte', `${vac}/options.ts`, 'STREAM_WAIT_TIME', 's', 'An event stream gets a comment, `: keep-alive`. Set it with `stream_wait_time`.'],
@@ -51,7 +73,11 @@ export const limits = {
     ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']
   ],
   Tasks: [
-    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones of the owner with most are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Part of the tasks, of their space and of the executors that one owner may use', `${tasks}/owner-share.ts`, 'OWNER_SHARE', '', 'The oldest ended tasks of that owner are deleted; where none has ended, `TASK_TOO_MANY` or `TASK_STORE_FULL`. Further tasks of that owner wait.'],
+    ['Space that tasks take in a file', `${tasks}/sqlite/options.ts`, 'FILE_BYTES', 'bytes', 'Ended tasks of the owner with most are deleted; where none has ended, `TASK_STORE_FULL`. Set it with `max_size`.'],
+    ['Space that tasks take in memory', `${tasks}/sqlite/options.ts`, 'MEMORY_BYTES', 'bytes', 'The same.'],
+    ['Time that a task waits for its caller or for a worker', `${tasks}/sqlite/options.ts`, 'inputTtlMs', 'ms', 'It fails with `TASK_INPUT_TIMEOUT` or `TASK_NOT_STARTED`. Set it with `input_ttl`.'],
     ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
     ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],
@@ -142,7 +168,6 @@ export const limits = {
     ['Entries of one list', `${gateway}/protocol/lists.ts`, 'MAX_ITEMS', 'entries', 'The others are left out.'],
     ['Pages of one list', `${gateway}/protocol/lists.ts`, 'MAX_PAGES', 'pages', 'The others are left out.'],
     ['Age of a list whose server does not notify changes', `${gateway}/options.ts`, 'listTtlMs', 'ms', 'It is read again. Set it with `listTtlMs`.'],
-    ['Length of an input schema that is checked', `${core}/json-schema.ts`, 'MAX_SCHEMA_CHARS', 'characters', 'The check is left to the server.'],
     ['Questions of tools that are open', `${gateway}/options.ts`, 'maxQuestions', '', 'The next one is declined. Set it with `maxQuestions`.'],
     ['Time that a question stays open', `${gateway}/options.ts`, 'questionTtlMs', 'ms', 'It is declined, and the call goes on. Set it with `questionTtlMs`.'],
     ['Questions of a tool at once, from 2026-07-28 on', `${gateway}/protocol/check-result.ts`, 'MAX_AT_ONCE', '', 'The call fails with `MCP_CALL_FAILED`.'],
@@ -181,7 +206,16 @@ export const limits = {
     ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They get an error that names the shutdown.']
   ],
   Configuration: [
-    ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
+    ['Size of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Tokens of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_TOKENS', 'tokens', '`CONFIG_INVALID`.'],
+    ['Nesting in brackets and braces', `${core}/config-bounds.ts`, 'MAX_FLOW_DEPTH', 'levels', '`CONFIG_INVALID`.'],
+    ['Indentation of a block', `${core}/config-bounds.ts`, 'MAX_BLOCK_COLUMN', 'columns', '`CONFIG_INVALID`.'],
+    ['Values of the file with its aliases expanded', `${core}/config-bounds.ts`, 'MAX_CONFIG_VALUES', 'values', '`CONFIG_INVALID`.'],
+    ['Problems, and warnings, reported for one file', `${core}/config-problem.ts`, 'MAX_CONFIG_PROBLEMS', '', 'The others are left out.'],
+    ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
+    ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
+    ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Time for loading a module, and for opening a memory', `${core}/interpreter-module.ts`, 'MAX_LOAD_MS', 'ms', '`INTERPRETER_MODULE`, `MEMORY_MODULE` or `LOAD_TIMEOUT`. Set it with `load_timeout`.']
   ],
   'MCP server: VACs as tools': [
     ['Time for an interpreter', `${mcpServer}/sources/vac-tools.ts`, 'timeoutMs', 'ms', 'A result with `isError`: `VAC_TIMEOUT`. Set it with `stream_settings.timeout` of a stream, or `timeoutMs` of `vacTools`.'],

@@ -1,5 +1,7 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { errorHandler, failureOf, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
+import {
+  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, packageVersion, readOptions, setRetryAfter, ShuttingDownError
+} from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -7,6 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
+import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
@@ -41,9 +44,6 @@ export interface PolyvacHost {
   drain (ms: number): Promise<void>
 }
 
-/** Time to receive a whole request, in ms: a slow request must not hold its connection for ever. */
-const REQUEST_TIMEOUT_MS = 60_000
-
 /** Longest part of a path, in UTF-16 units: longer than any name of a VAC, so that unknown names get their error. */
 const MAX_PARAM_LENGTH = 512
 
@@ -64,7 +64,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   // the plugins log a line for each call with more details
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: SERVER_OPTIONS,
     // the plugins have ended their answers by then; only idle sockets are left, such as those of browsers
     forceCloseConnections: true,
     // unique over restarts, unlike a counter: the id to look for in the log
@@ -75,6 +75,12 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
+  const connections = connectionLimits(settings.switches.connections)
+  const stallMs = connections.stall_timeout * 1000
+  guardConnections(app, connections)
+  const { memory_budget: budget } = settings.switches
+  if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
+  logRefusals(app)
   const { watchDocuments, onIndexing, authenticate, protectedResource } = options
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
@@ -117,18 +123,20 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       throw new ShuttingDownError()
     })
     app.setErrorHandler(errorHandler(sendFailure))
+    boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches.public_url)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
-    await app.register(vacPlugin, { vacs, authenticate })
+    await app.register(vacPlugin, { vacs, authenticate, stallMs })
     await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {
       vacs,
       settings,
       authenticate,
+      stallMs,
       protectedResource,
       async tasks () {
         // without a configuration file, no file is written into the working directory, which may have another program's
@@ -189,9 +197,10 @@ function checkNames (exposed: readonly string[] | null | undefined, names: reado
 }
 
 function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = failureOf(err, request)
-  if (status >= 500) request.log.error({ err }, body.error.message)
-  reply.code(status).send(body)
+  const failure = failureOf(err, request)
+  logFailure(err, request, failure)
+  setRetryAfter(reply, failure.status)
+  reply.code(failure.status).send(failure.body)
 }
 
 /** Answers a request that cannot be parsed with an ordinary error body, and closes the connection. */

@@ -9,6 +9,8 @@ export interface ProtocolParts {
   readonly vacs: Vacs
   readonly settings: Settings
   readonly authenticate: HostOptions['authenticate']
+  /** Longest time in ms that a reader may take nothing. */
+  readonly stallMs?: number
   readonly protectedResource?: HostOptions['protectedResource']
   /** Opens the task engine at the first call. */
   readonly tasks: () => Promise<HostTasks>
@@ -110,7 +112,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 }
 
 /** Options of `@polyvac/a2a`. Its signing keys are kept beside the tasks, so that a restart does not change them. */
-async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
+async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
   const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
   const { store, keysFile } = await tasks()
   const openKeys = openSigningKeys as (path: string) => Promise<unknown>
@@ -121,6 +123,7 @@ async function a2aOptions ({ vacs, settings, authenticate, tasks }: ProtocolPart
     vacNames,
     publicUrl: publicUrl || undefined,
     authenticate,
+    stallMs,
     rootRpc: true,
     defaultVac: a2a.default_vac,
     inputModes: a2a.input_modes,

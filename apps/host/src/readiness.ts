@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { memoryBudget } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -36,6 +37,9 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
+    }
+    if (memoryBudget.refusedRecently) {
+      reasons.push({ part: 'memory', reason: 'requests were refused in the last seconds: the memory budget, or the share of an owner, is used up' })
     }
     if (!isReady) reply.code(503).header('retry-after', 1)
     return { status: isReady ? 'ready' : 'not ready', reasons }

@@ -1,5 +1,5 @@
 import {
-  authenticateCallers, errorHandler, exposedVacs, failureOf, hideRoutes, OpenStreams, packageVersion, readOptions, registerStreams,
+  authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, OpenStreams, packageVersion, readOptions, registerStreams,
   setRetryAfter
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
@@ -82,6 +82,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       log
     })
 
+  boundMemory(app, read.stallMs)
   if (!read.openapi) hideRoutes(app)
   await registerStreams(app)
   app.setErrorHandler(errorHandler((err, request, reply) => {

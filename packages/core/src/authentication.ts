@@ -6,6 +6,13 @@ import type { Principal } from './vac.js'
 /** Names the caller; undefined (or null) refuses the request with 401. */
 export type Authenticate = (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>
 
+const principals = new WeakMap<FastifyRequest, Principal>()
+
+/** The owner of a request; undefined before it is authenticated, and where no `authenticate` is given. */
+export function ownerOf (request: FastifyRequest): string | undefined {
+  return principals.get(request)?.owner
+}
+
 /** Reads the caller of a request; undefined where no `authenticate` is given. */
 export type PrincipalOf = (request: FastifyRequest) => Principal | undefined
 
@@ -32,7 +39,6 @@ export function mayAdminister ({ socket, headers }: FastifyRequest, principal: P
  * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500): callers without an owner would share one another's data
  */
 export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined): PrincipalOf {
-  const principals = new WeakMap<FastifyRequest, Principal>()
   if (authenticate !== undefined) {
     scope.addHook('onRequest', async request => {
       const principal = await authenticate(request) as Principal | undefined | null

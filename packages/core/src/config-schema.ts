@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TNumber } from '@sinclair/typebox'
 
 /** One knowledge store of a VAC: `vectorstore` names its kind; the other keys depend on the kind. */
 export const MemoryEntry = Type.Object({
@@ -52,6 +52,10 @@ export const McpServerConfig = Type.Object({
 }, { additionalProperties: false })
 export type McpServerConfig = Static<typeof McpServerConfig>
 
+function seconds (description: string): TNumber {
+  return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
+}
+
 /** The host's section: the switches of the service description under their names there, and those of the host. */
 export const ServiceConfig = Type.Object({
   stream_interpreter: Type.Optional(Type.String({
@@ -89,12 +93,43 @@ export const ServiceConfig = Type.Object({
   async_stream: Type.Optional(Type.Boolean({
     description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
   })),
+  connections: Type.Optional(Type.Object({
+    max: Type.Optional(Type.Integer({
+      minimum: 1, description: 'most connections at once; default 10000, or fewer where the heap or the file descriptors are few'
+    })),
+    first_byte_timeout: Type.Optional(seconds('for the first byte of a connection; default 20')),
+    headers_timeout: Type.Optional(seconds('for the headers of a request; default 20')),
+    body_timeout: Type.Optional(seconds('for a whole request; default 60')),
+    idle_timeout: Type.Optional(seconds('for the next request of a connection; default 72')),
+    stall_timeout: Type.Optional(seconds('that a reader may take nothing of its response; default 60'))
+  }, { additionalProperties: false, description: 'bounds of the connections of callers' })),
+  memory_budget: Type.Optional(Type.Integer({
+    minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
+  })),
+  load_timeout: Type.Optional(Type.Number({
+    exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
+  })),
+  on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
+    description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
+  })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
+  allowed_hosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'further host names of the service in `Host`, such as agents.example.org; `*` allows all'
+  })),
+  allowed_origins: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'web pages that may send requests with effects, such as https://app.example.org; `*` allows all'
+  })),
   tasks: Type.Optional(Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
-    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
+    input_ttl: Type.Optional(Type.String({
+      pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'
+    })),
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept; one owner may have a quarter' })),
+    max_size: Type.Optional(Type.String({
+      pattern: '^[0-9]+(KB|MB|GB)$', description: 'most space that tasks take, e.g. 4GB; one owner may have about a quarter'
+    }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),

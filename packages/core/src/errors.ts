@@ -27,6 +27,8 @@ export const InterpreterModuleError = createError<[string, string]>('INTERPRETER
   'the interpreter %s cannot be used: %s', 500)
 export const BodyTooDeepError = createError<[number]>('BODY_TOO_DEEP',
   'the body is nested more than %s levels deep; send a flatter one', 400)
+export const TooManyValuesError = createError<[number]>('BODY_TOO_MANY_VALUES',
+  'the body has more than %s JSON values; send fewer, or longer texts in place of many short ones', 413)
 export const NotUtf8Error = createError('INVALID_JSON',
   'the body is not UTF-8; encode it as UTF-8', 400)
 export const InvalidHistoryError = createError<[string]>('INVALID_HISTORY',

@@ -10,6 +10,7 @@ export type { Vac, VacCall, Chunk, Progress, ChatTurn, Protocol, Principal } fro
 export type {
   CallTool, ListedTool, ListTools, ToolAccess, ToolCallOptions, ToolCallResult, ToolContent, ToolResource
 } from './tools.js'
+export { guardProcess, type GuardOptions } from './stray-errors.js'
 export type { InterpreterLog, Log, LogMethod } from './log.js'
 export { collect } from './run-interpreter.js'
 export type { RunLimits } from './run-interpreter.js'
@@ -18,7 +19,8 @@ export type { Authenticate } from './authentication.js'
 export { Answer, AnswerArtifact, AnswerPart, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'
 export { VacInfo } from './vac-info.js'
 export { normaliseHistory } from './history.js'
-export { readConfig, parseConfig } from './vac-config.js'
+export { parseConfig } from './vac-config.js'
+export { readConfig, type ReadConfigOptions } from './read-config.js'
 export type { Config, ConfigOptions } from './vac-config.js'
 export { ConfigError } from './config-problem.js'
 export type { ConfigProblem } from './config-problem.js'

@@ -1,3 +1,5 @@
+const INTERVAL_MS = 10_000
+
 /**
  * Lets one log line of a kind pass in an interval, and counts the others: callers and other servers must not be able to
  * fill the disk with log lines.
@@ -8,7 +10,7 @@ export class LogGate {
   readonly #kinds = new Map<string, { at: number, suppressed: number }>()
 
   /** @param maxKinds kinds that are remembered; the oldest is forgotten, and its next line passes */
-  constructor (intervalMs = 10_000, maxKinds = 1_000) {
+  constructor (intervalMs = INTERVAL_MS, maxKinds = 1_000) {
     this.#intervalMs = intervalMs
     this.#maxKinds = maxKinds
   }

@@ -7,6 +7,8 @@ export const MemoryBudgetError = createError<[string]>('MEMORY_BUDGET_EXCEEDED',
 
 /** Part of the heap limit that requests, responses and sessions may hold; the rest is for code and documents. */
 const HEAP_PART = 0.25
+/** Memory of a character, at most: strings that have only Latin-1 characters take half of it. */
+export const BYTES_PER_CHAR = 2
 /** How long a refusal counts as recent, in ms. */
 const RECENT_MS = 10_000
 
@@ -19,12 +21,17 @@ export class HeldBytes {
 
   /** Counts `bytes` more. @throws MEMORY_BUDGET_EXCEEDED (503); nothing is counted then */
   grow (bytes: number): void {
-    if (!this.tryGrow(bytes)) throw new MemoryBudgetError(this.part)
+    if (!this.tryGrow(bytes)) throw this.refusal()
+  }
+
+  /** The error for what could not be counted. */
+  refusal (): Error {
+    return new MemoryBudgetError(this.part)
   }
 
   /** The same, and returns false instead of throwing. */
   tryGrow (bytes: number): boolean {
-    if (!this.budget.add(this.owner, bytes)) return false
+    if (!this.budget.add(this.part, this.owner, bytes)) return false
     this.bytes += bytes
     return true
   }
@@ -33,6 +40,13 @@ export class HeldBytes {
     const freed = Math.min(bytes, this.bytes)
     this.bytes -= freed
     this.budget.subtract(this.owner, freed)
+  }
+
+  /** Counts `bytes` in place of what it counted before; false, and as before, where the budget does not allow it. */
+  tryResize (bytes: number): boolean {
+    if (bytes > this.bytes) return this.tryGrow(bytes - this.bytes)
+    this.shrink(this.bytes - bytes)
+    return true
   }
 
   /** Counts nothing of it any more. May be called twice. */
@@ -47,7 +61,8 @@ export class HeldBytes {
  */
 export class MemoryBudget {
   used = 0
-  refusals = 0
+  /** Called with what was refused, and to whom. */
+  onRefusal: ((part: string, owner: string | undefined) => void) | undefined
   #limit: number
   #refusedAt = -RECENT_MS
   readonly #owners = new Map<string, number>()
@@ -71,11 +86,11 @@ export class MemoryBudget {
   }
 
   /** @internal Use `HeldBytes.grow`. */
-  add (owner: string | undefined, bytes: number): boolean {
+  add (part: string, owner: string | undefined, bytes: number): boolean {
     const ofOwner = owner === undefined ? 0 : (this.#owners.get(owner) ?? 0) + bytes
     if (this.used + bytes > this.#limit || ofOwner > this.#limit * OWNER_SHARE) {
-      this.refusals++
       this.#refusedAt = performance.now()
+      this.onRefusal?.(part, owner)
       return false
     }
     this.used += bytes

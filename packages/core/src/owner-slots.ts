@@ -27,8 +27,8 @@ export interface SlotOptions {
  */
 export class OwnerSlots {
   readonly #part: string
-  readonly #total: number
-  readonly #share: number
+  #total = 0
+  #share = 0
   readonly #maxWaiting: number
   readonly #taken = new Map<string, number>()
   /** Owners with waiting calls, in the order in which they are served. */
@@ -36,16 +36,23 @@ export class OwnerSlots {
   #waitingCount = 0
   #count = 0
 
-  constructor ({ part, total, share = Math.ceil(total * OWNER_SHARE), maxWaiting = 0 }: SlotOptions) {
+  constructor ({ part, total, share, maxWaiting = 0 }: SlotOptions) {
     this.#part = part
+    this.#maxWaiting = maxWaiting
+    this.resize(total, share)
+  }
+
+  /** Changes the number of slots; those that are taken stay taken. */
+  resize (total: number, share = Math.ceil(total * OWNER_SHARE)): void {
     this.#total = total
     this.#share = share
-    this.#maxWaiting = maxWaiting
   }
 
   get taken (): number { return this.#count }
 
   get waiting (): number { return this.#waitingCount }
+
+  get total (): number { return this.#total }
 
   /** Takes a slot if one is free for this owner; give it back with `release`. */
   tryTake (owner = ''): boolean {
@@ -63,7 +70,7 @@ export class OwnerSlots {
     if (!this.#waiting.has(owner) && this.tryTake(owner)) return
     const ofOwner = this.#waiting.get(owner)?.size ?? 0
     const share = owner === '' ? this.#maxWaiting : Math.ceil(this.#maxWaiting * OWNER_SHARE)
-    if (this.#waitingCount >= this.#maxWaiting || ofOwner >= share) throw new OwnerShareUsedError(this.#part, this.#share)
+    if (this.#waitingCount >= this.#maxWaiting || ofOwner >= share) throw this.refusal()
     const queue = this.#waiting.get(owner) ?? new LinkedSet<Waiter>()
     this.#waiting.set(owner, queue)
     this.#waitingCount++
@@ -82,12 +89,19 @@ export class OwnerSlots {
     if (!isGranted) throw signal?.reason
   }
 
+  /** The error for a slot that could not be taken. */
+  refusal (): Error {
+    return new OwnerShareUsedError(this.#part, this.#share)
+  }
+
   /** Gives a slot back, and gives it to the owner whose turn it is. */
   release (owner = ''): void {
-    const left = (this.#taken.get(owner) ?? 0) - 1
-    if (left > 0) this.#taken.set(owner, left)
-    else this.#taken.delete(owner)
     this.#count--
+    if (owner !== '') {
+      const left = (this.#taken.get(owner) ?? 0) - 1
+      if (left > 0) this.#taken.set(owner, left)
+      else this.#taken.delete(owner)
+    }
     this.#serve()
   }
 
@@ -97,7 +111,7 @@ export class OwnerSlots {
 
   #take (owner: string): void {
     this.#count++
-    this.#taken.set(owner, (this.#taken.get(owner) ?? 0) + 1)
+    if (owner !== '') this.#taken.set(owner, (this.#taken.get(owner) ?? 0) + 1)
   }
 
   #serve (): void {

@@ -1,15 +1,19 @@
 import { normaliseAnswer } from './answer.js'
+import { BYTES_PER_CHAR, memoryBudget, type HeldBytes } from './memory-budget.js'
 import { isForCaller } from './create-error.js'
 import { Deadline } from './deadline.js'
 import { isAnswer, isAnswerObject, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
 import { integer, readOptions, type OptionRules } from './options.js'
 import { PushedText } from './pushed-text.js'
+import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
 } from './errors.js'
 import type { Interpreter, InterpreterCallback } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
+import type { LinkedNode } from './linked-set.js'
+import type { Log } from './log.js'
 import type { ToolAccess } from './tools.js'
 import type { Answer, Chunk, Progress, VacCall } from './vac.js'
 
@@ -54,7 +58,7 @@ export interface Run extends ToolAccess {
   /** Default: those of `RUN_LIMITS`. */
   readonly limits?: RunLimits | undefined
   /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
-  readonly admit?: (() => () => void) | undefined
+  readonly admit?: ((owner: string | undefined) => () => void) | undefined
 }
 
 /**
@@ -90,7 +94,7 @@ type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unk
  * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
  * call does not use (signal, timer, pushed text, handlers) is created at first use.
  */
-class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
+class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall {
   readonly #run: Run
   readonly #call: VacCall
   #state: 'new' | 'running' | 'over' = 'new'
@@ -100,6 +104,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #onAbort: (() => void) | undefined
   #deadline: Deadline | undefined
   #release: (() => void) | undefined
+  #guarded: LinkedNode<GuardedCall> | undefined
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
   #aborted = false
@@ -119,6 +124,9 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   #blocks = ''
   #pieces: string[] = []
   #kept = 0
+  #held: HeldBytes | undefined
+  /** Whether the memory budget allows no more of it; a stream then goes on, and its `answer` is truncated. */
+  #isFull = false
   #collected = 0
   #outcome: unknown
   #last: Answer | undefined
@@ -160,6 +168,19 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     })
   }
 
+  get vac (): string {
+    return this.#run.vac
+  }
+
+  get log (): Log | undefined {
+    return this.#call.log
+  }
+
+  /** Ends the call with an error that its interpreter threw outside of it. */
+  fail (cause: unknown): void {
+    this.#abort(Object.assign(new VacInterpreterFailedError(JSON.stringify(this.vac)), { cause }))
+  }
+
   get signal (): AbortSignal {
     this.#stop ??= new AbortController()
     if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
@@ -169,11 +190,15 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
   get callback (): InterpreterCallback {
     if (this.#pushed === undefined) {
       const { maxUnreadChars } = this.#limits
-      const overflow = (): void => this.#abort(new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars))
-      this.#pushed = new PushedText(maxUnreadChars, () => this.#feed(), overflow)
+      const overflow = (err: Error = new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars)): void => this.#abort(err)
+      this.#pushed = new PushedText(maxUnreadChars, this.#heldText(), () => this.#feed(), overflow)
       if (this.#state === 'over') this.#pushed.close()
     }
     return this.#pushed.callback
+  }
+
+  #heldText (): HeldBytes {
+    return memoryBudget.hold('the text of answers in progress', this.#call.principal?.owner)
   }
 
   get #limits (): RunLimits {
@@ -186,7 +211,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     try {
       const { vac, admit, interpreter, config } = this.#run
       const call = this.#call
-      this.#release = admit?.()
+      this.#release = admit?.(call.principal?.owner)
+      this.#guarded = guardCall(this)
       const { signal, timeoutMs } = call
       if (signal !== undefined) {
         this.#onAbort = () => this.#abort(reasonOf(signal.reason))
@@ -197,7 +223,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
       const extra = makeExtra(call, config, this.#run, this)
-      this.#receive(interpreter(call.question, vac, call.history === undefined ? [] : [...call.history], extra))
+      const history = call.history === undefined ? [] : [...call.history]
+      this.#receive(inCall(this, () => interpreter(call.question, vac, history, extra)))
     } catch (err) {
       this.#hold({ err })
     }
@@ -251,7 +278,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
 
   #pull (): void {
     try {
-      const result = this.#source!.next()
+      // without tracking no closure is made for the chunk
+      const result = isTracking() ? inCall(this, () => this.#source!.next()) : this.#source!.next()
       if (!isThenable(result)) return this.#hold({ result })
       this.#pulling = true
       this.#onItem ??= result => {
@@ -295,7 +323,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
       const { maxAnswerChars, maxStreamedChars } = this.#limits
-      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
+      const room = this.#isFull ? 0 : (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
       if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
@@ -307,6 +335,11 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     this.#kept += text.length
     this.#pieces.push(text)
     if (this.#kept - this.#blocks.length < BLOCK_CHARS) return
+    this.#held ??= this.#heldText()
+    if (!this.#held.tryGrow((this.#kept - this.#blocks.length) * BYTES_PER_CHAR)) {
+      if (this.#whole) throw this.#held.refusal()
+      this.#isFull = true
+    }
     this.#blocks += this.#pieces.join('')
     this.#pieces = []
   }
@@ -382,6 +415,8 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand {
     if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
     this.#pushed?.close()
     if (this.#aborted) leave(this.#source)
+    this.#guarded?.remove()
+    this.#held?.release()
     this.#release?.()
   }
 }

@@ -5,6 +5,8 @@ import { callback, integer, optional, readOptions, required, type OptionRules } 
 import { askInterpreter, RUN_LIMITS, runInterpreter, type Run, type RunLimits } from './run-interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import type { Interpreter } from './interpreter.js'
+import { memoryBudget } from './memory-budget.js'
+import { OwnerSlots } from './owner-slots.js'
 import type { Memory } from './memory.js'
 import type { ToolAccess } from './tools.js'
 import type { Vac } from './vac.js'
@@ -30,8 +32,8 @@ export interface VacsOptions {
   /** How interpreters list those tools, as `extra.listTools`: `listTools` of a gateway, for example. */
   readonly listTools?: ToolAccess['listTools']
   /**
-   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). It bounds the
-   * memory that slow readers hold. Default 10,000.
+   * Most answers in progress at once, over all VACs and protocols; one more fails with VAC_BUSY (503). An owner may
+   * have a quarter of them. It bounds the memory that slow readers hold. Default 10,000, or fewer with a small heap.
    */
   readonly maxConcurrent?: number | undefined
   /** Bounds of each answer: `maxAnswerChars`, `maxStreamedChars`, `maxUnreadChars`. */
@@ -56,6 +58,10 @@ export interface Vacs {
   onReplace (listener: () => void): () => void
 }
 
+const MAX_ANSWERS = 10_000
+/** Memory for one answer in progress, about, beside its request. */
+const ANSWER_BYTES = 16 * 1024
+
 /** Types, bounds and defaults of the options. */
 export const VACS_OPTIONS = {
   vacs: required(optional('names, such as [\'docs\'], or entries by name', value => isRecord(value) || Array.isArray(value))),
@@ -64,7 +70,7 @@ export const VACS_OPTIONS = {
   parts: optional('an object, with the names of VACs as keys', isRecord),
   callTool: callback(),
   listTools: callback(),
-  maxConcurrent: integer(10_000),
+  maxConcurrent: integer(Math.min(MAX_ANSWERS, Math.floor(memoryBudget.limit / ANSWER_BYTES))),
   limits: optional('an object', isRecord)
 } satisfies OptionRules<VacsOptions>
 
@@ -79,15 +85,15 @@ const VAC_NAME = /^(?!\.{1,2}$)[\p{L}\p{N}_.-]{1,64}$/u
  * await app.register(vacPlugin, { vacs })
  */
 export function createVacs (options: VacsOptions): Vacs {
-  const busy = { now: 0 }
+  const places = new OwnerSlots({ part: 'answers in progress', total: MAX_ANSWERS })
   const listeners = new Set<() => void>()
   let generation = new Generation()
-  let vacs = build(options, busy, generation)
+  let vacs = build(options, places, generation)
   return {
     get names () { return [...vacs.keys()] },
     has: name => vacs.has(name),
     list: () => [...vacs.values()],
-    get running () { return busy.now },
+    get running () { return places.taken },
     get (name) {
       const vac = vacs.get(name)
       if (vac === undefined) throw new VacNotFoundError(quoteName(name), remedy(name, [...vacs.keys()]))
@@ -96,7 +102,7 @@ export function createVacs (options: VacsOptions): Vacs {
     replace (next) {
       const old = generation
       const fresh = new Generation()
-      vacs = build(next, busy, fresh)
+      vacs = build(next, places, fresh)
       generation = fresh
       for (const listener of [...listeners]) listener()
       return old.retire()
@@ -122,7 +128,7 @@ class Generation {
   }
 }
 
-function build (options: VacsOptions, busy: { now: number }, generation: Generation): Map<string, Vac> {
+function build (options: VacsOptions, places: OwnerSlots, generation: Generation): Map<string, Vac> {
   const { vacs, parts = {}, streamInterpreter, vacInterpreter, maxConcurrent, callTool, listTools, limits: runLimits = {} } =
     readOptions(VACS_OPTIONS, options, InvalidVacsError, 'createVacs')
   const limits = readOptions(RUN_LIMITS, runLimits, InvalidVacsError, 'createVacs', 'limits.')
@@ -134,12 +140,12 @@ function build (options: VacsOptions, busy: { now: number }, generation: Generat
       throw new InvalidVacsError(`parts has the VAC ${JSON.stringify(name)}, which is not among the vacs`)
     }
   }
-  const admit = (): () => void => {
-    if (busy.now >= maxConcurrent) throw new VacBusyError(maxConcurrent)
-    busy.now++
+  places.resize(maxConcurrent)
+  const admit = (owner: string | undefined): () => void => {
+    if (!places.tryTake(owner)) throw places.taken < maxConcurrent ? places.refusal() : new VacBusyError(maxConcurrent)
     generation.enter()
     return () => {
-      busy.now--
+      places.release(owner)
       generation.leave()
     }
   }

@@ -1,5 +1,8 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods, schemaValidator } from '@polyvac/core/plugin'
+import {
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
+  schemaValidator
+} from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -38,6 +41,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
+  boundMemory(app)
   if (!openapi) hideRoutes(app)
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']

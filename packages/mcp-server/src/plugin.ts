@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson, refuseOtherMethods,
-  readOptions, setRetryAfter, type ReadOptions
+  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, ownTime, parseJson,
+  readOptions, refuseOtherMethods, setRetryAfter, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -40,6 +40,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     }))
     // browsers send forms and plain text to other sites without a preflight request, but not JSON
     parseJson(scope)
+    boundMemory(scope)
     const guard = originGuard(scope, others)
     scope.addHook('onRequest', async request => { guard(request) })
     const principalOf = authenticateCallers(scope, authenticate)
@@ -130,8 +131,9 @@ function checkAccept (request: FastifyRequest): void {
 /** Answers a failure before the message is read, or an unexpected one. */
 function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (err instanceof RpcError) return sendRpcError(reply, err, null)
-  const { status, body: { error } } = failureOf(err, request)
-  if (status >= 500) request.log.error({ err }, 'an MCP request failed')
+  const failure = failureOf(err, request)
+  const { status, body: { error } } = failure
+  logFailure(err, request, failure)
   const code = error.code === 'INVALID_JSON' ? 'parseError' : status >= 500 ? 'internalError' : 'invalidRequest'
   sendRpcError(reply, new RpcError(code, error.message, { code: error.code, requestId: error.requestId }, status), null)
 }

@@ -1,4 +1,3 @@
-import closeWithGrace from 'close-with-grace'
 import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
@@ -13,14 +12,13 @@ import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
 import { GRPC_HOST } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
+import { stopInTime } from '../stop-in-time.js'
+import { toPlainLines } from '../terminal.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
 
 /** Longest wait of the banner for the first index and for MCP servers, in ms. */
 const BANNER_PATIENCE_MS = 1_000
-
-/** Longest time for closing once no answer is in progress, in ms; it is part of the grace time. */
-const CLOSING_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
 export async function start (args: Arguments): Promise<void> {
@@ -70,15 +68,9 @@ export async function start (args: Arguments): Promise<void> {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
   }
   const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
-  closeWithGrace({ delay: args.grace * 1000, logger: false }, async ({ err, signal }) => {
-    if (err !== undefined) app.log.error({ err }, 'stopping after an error')
+  stopInTime(app, args.grace * 1000, config.service.on_stray_error, () => {
     stopWatching()
     bar.clear()
-    // a second signal, or an error, does not wait for answers in progress
-    if (signal !== undefined) await app.polyvac.drain(Math.max(0, args.grace * 1000 - CLOSING_MS))
-    await app.close()
-    // without its terminal, Node 20 fails an assertion about its streams at the exit and spins
-    if (signal === 'SIGHUP') process.kill(process.pid, 'SIGKILL')
   })
   stopWithParent()
 }
@@ -108,18 +100,27 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
   const modules = ({ service, vac, folder }: Config): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
-  let running = Promise.resolve()
+  let running: Promise<void> | undefined
+  let isStale = false
   const reload = async (): Promise<void> => {
     try {
-      const next = await readConfig(config.file, BUILT_IN)
+      const next = await readConfig(config.file, { ...BUILT_IN, inThread: true })
       await app.polyvac.reload(next)
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
     } catch (err) {
-      process.stderr.write(`${(err as Error).message}\nthe configuration in force stays as it was\n`)
+      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
     }
   }
-  return watchFiles([config.file, ...watch ? modules(config) : []], () => { running = running.then(reload) },
+  /** Changes during a reload cause one more. */
+  const onChange = (): void => {
+    isStale = running !== undefined
+    running ??= reload().finally(() => {
+      running = undefined
+      if (isStale) onChange()
+    })
+  }
+  return watchFiles([config.file, ...watch ? modules(config) : []], onChange,
     err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
 }
 

@@ -1,3 +1,4 @@
+import { LogGate } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
@@ -17,6 +18,12 @@ export interface ConnectionContext {
   readonly review: ToolCatalogOptions['review']
 }
 
+/** A server may change its list all the time. */
+const explosiveGate = new LogGate()
+
+/** Tools of one log line. */
+const MAX_LOGGED_TOOLS = 20
+
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
   { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review }: ConnectionContext, redact: Redactor
@@ -30,6 +37,12 @@ export function sessionOptions (
     redact,
     onChange,
     onUpdated,
+    onExplosive (tools) {
+      const suppressed = explosiveGate.pass(name)
+      if (suppressed === undefined) return
+      const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
+      log.warn({ mcpServer: name, tools: named, suppressed }, 'input schemas can take too many steps to check: the server gets such arguments unchecked')
+    },
     review,
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }

@@ -1,4 +1,4 @@
-import { JsonSchema } from '@polyvac/core/json-schema'
+import { findExplosiveSchemas, JsonSchema } from '@polyvac/core/json-schema'
 import { readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
 import type { Item, ItemList, LeftOutTool } from '../protocol/lists.js'
 
@@ -9,6 +9,8 @@ export interface ToolCatalogOptions {
   readonly hasHeaders?: boolean | undefined
   /** Receives each new list and what was left out of it; returns the tools that are held back. */
   readonly review: (items: readonly Item[], leftOut: readonly LeftOutTool[]) => readonly LeftOutTool[]
+  /** The input schemas of these tools can take too many steps to check. */
+  readonly onExplosive?: ((tools: readonly string[]) => void) | undefined
 }
 
 /**
@@ -22,7 +24,7 @@ export class ToolCatalog {
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
-  constructor ({ items: listed, leftOut: unread }: ItemList, { allow, deny = [], hasHeaders = false, review }: ToolCatalogOptions) {
+  constructor ({ items: listed, leftOut: unread }: ItemList, { allow, deny = [], hasHeaders = false, review, onExplosive }: ToolCatalogOptions) {
     const leftOut: LeftOutTool[] = [...unread]
     const usable = listed.filter(({ name, inputSchema }) => {
       if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
@@ -36,6 +38,8 @@ export class ToolCatalog {
     this.items = this.#heldBack.size === 0 ? usable : usable.filter(({ name }) => !this.#heldBack.has(name as string))
     this.#byName = new Map(this.items.map(item => [item.name as string, item]))
     this.names = [...this.#byName.keys()]
+    const explosive = findExplosiveSchemas(this.items.map(({ name, inputSchema }) => [name as string, inputSchema]))
+    if (explosive.length > 0) onExplosive?.(explosive)
   }
 
   /** The arguments of a tool that are repeated as headers. */

@@ -1,0 +1,135 @@
+import { Readable, Transform, type TransformCallback } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ownerOf } from './authentication.js'
+import { BodyTooDeepError, TooManyValuesError } from './errors.js'
+import { MAX_BODY_DEPTH } from './json-body.js'
+import { JsonScan } from './json-scan.js'
+import { memoryBudget, type HeldBytes } from './memory-budget.js'
+import { MAX_STALL_MS } from './send-stream.js'
+
+/** Bodies up to this size are not counted one by one: the bound of connections and calls bounds them. */
+const SMALL_BODY_BYTES = 16 * 1024
+/** Most values of a body of JSON, as JsonScan counts them: parsing more keeps the event loop longer than 50 ms. */
+export const MAX_BODY_VALUES = 150_000
+/** Memory of one parsed value, about. */
+const VALUE_BYTES = 40
+/** The text and the parsed strings. */
+const COPIES = 2
+/** Longer answers are sent in slices, at the pace of the reader. */
+const SLICE_BYTES = 64 * 1024
+const LARGE_ANSWER_BYTES = 4 * SLICE_BYTES
+
+/** Scopes whose parent bounds their memory already. */
+const bounded = new WeakSet<FastifyInstance>()
+
+/**
+ * Bounds the memory of the requests of a scope: it counts the bytes of bodies and of answers that wait for their reader
+ * in the budget of the process, refuses bodies of JSON that are too deep or have too many values before they are
+ * parsed, and disconnects the reader of a large answer who takes nothing for `stallMs`.
+ */
+export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): void {
+  for (let parent: FastifyInstance | null = scope; parent !== null; parent = Object.getPrototypeOf(parent)) {
+    if (bounded.has(parent)) return
+  }
+  bounded.add(scope)
+  scope.addHook('preParsing', (request, reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+    if (coding === undefined && (length === undefined || Number(length) <= SMALL_BODY_BYTES)) return done(null, payload)
+    // Fastify refuses these before it reads them
+    if (Number(length) > request.routeOptions.bodyLimit) return done(null, payload)
+    const body = new CountedBody(request, reply)
+    payload.on('error', err => { body.destroy(err) })
+    done(null, payload.pipe(body))
+  })
+  scope.addHook('onSend', (request, reply, payload, done) => {
+    reply.header('x-content-type-options', 'nosniff')
+    if (!isLarge(payload) || request.method === 'HEAD') return done(null, payload)
+    const body = Buffer.from(payload)
+    const held = memoryBudget.hold('responses that wait for their reader', ownerOf(request))
+    if (!held.tryGrow(body.length)) return done(held.refusal())
+    releaseAtEnd(reply, held)
+    reply.header('content-length', body.length)
+    done(null, new SlicedBody(reply, body, stallMs))
+  })
+}
+
+function isLarge (payload: unknown): payload is string | Buffer {
+  return (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length > LARGE_ANSWER_BYTES
+}
+
+/** Counts nothing of a request any more once its response has ended, or its client has disconnected. */
+function releaseAtEnd ({ raw, request }: FastifyReply, held: HeldBytes): void {
+  const { socket } = request.raw
+  const release = (): void => {
+    held.release()
+    raw.off('close', release)
+    socket.off('close', release)
+  }
+  // a response that is queued behind another one on its connection emits no `close`
+  socket.once('close', release)
+  raw.once('close', release)
+}
+
+/**
+ * A body on its way to the parser. One that must be refused is read to its end all the same, so that the client can
+ * read the refusal.
+ */
+class CountedBody extends Transform {
+  /** Fastify compares it with `Content-Length`. */
+  receivedEncodedLength = 0
+  readonly #held: HeldBytes
+  readonly #scan: JsonScan | undefined
+  #refusal: Error | undefined
+  #values = 0
+
+  constructor (request: FastifyRequest, reply: FastifyReply) {
+    super()
+    this.#held = memoryBudget.hold('request bodies', ownerOf(request))
+    this.#scan = request.headers['content-type']?.includes('json') === true ? new JsonScan() : undefined
+    releaseAtEnd(reply, this.#held)
+  }
+
+  override _transform (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.receivedEncodedLength += chunk.length
+    this.#refusal ??= this.#count(chunk)
+    done(null, this.#refusal === undefined ? chunk : undefined)
+  }
+
+  override _flush (done: TransformCallback): void {
+    done(this.#refusal)
+  }
+
+  #count (chunk: Buffer): Error | undefined {
+    const scan = this.#scan
+    let bytes = chunk.length * COPIES
+    if (scan !== undefined) {
+      scan.read(chunk)
+      if (scan.depth > MAX_BODY_DEPTH) return new BodyTooDeepError(MAX_BODY_DEPTH)
+      if (scan.values > MAX_BODY_VALUES) return new TooManyValuesError(MAX_BODY_VALUES)
+      bytes += (scan.values - this.#values) * VALUE_BYTES
+      this.#values = scan.values
+    }
+    return this.#held.tryGrow(bytes) ? undefined : this.#held.refusal()
+  }
+}
+
+/** A large answer that leaves in slices. */
+class SlicedBody extends Readable {
+  readonly #stall: NodeJS.Timeout
+  #sent = 0
+
+  constructor (reply: FastifyReply, readonly body: Buffer, stallMs: number) {
+    super({ highWaterMark: SLICE_BYTES })
+    this.#stall = setTimeout(() => { reply.raw.destroy() }, stallMs)
+  }
+
+  override _read (): void {
+    this.#stall.refresh()
+    this.push(this.#sent < this.body.length ? this.body.subarray(this.#sent, this.#sent += SLICE_BYTES) : null)
+  }
+
+  override _destroy (err: Error | null, done: (err: Error | null) => void): void {
+    clearTimeout(this.#stall)
+    done(err)
+  }
+}

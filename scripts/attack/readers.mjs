@@ -1,0 +1,111 @@
+// Clients that send a request and do not read the response, for every kind of response. The host disconnects each after
+// `stall_timeout`, and holds a bounded part of what it produces for them.
+import { jsonBytes, mcpSession, modern, open, post, rpc, task, bytesOf } from './client.mjs'
+import { configuration, connections, openAt, startHost, until, upstream } from './host.mjs'
+
+const EACH = 3
+const LARGE = 12_000_000
+const FLOW = 'flow 40000'
+const STALLED_MS = 90_000
+const MAX_GROWTH = 400 * 1024 * 1024
+const MAX_GROWTH_SMALL = 250 * 1024 * 1024
+
+const message = text => ({ kind: 'message', messageId: `m${Math.random()}`, role: 'user', parts: [{ kind: 'text', text }] })
+const call = (name, args, progressToken) => ({ name, arguments: args, ...progressToken !== undefined && { _meta: { progressToken } } })
+
+/** The bytes of a request for each kind of response. */
+async function requests ({ url }) {
+  const { headers: session } = await mcpSession(url)
+  const { headers: watcher } = await mcpSession(url)
+  const { text } = await post(url, '/a2a/tasks/send', task(`large ${LARGE / 3}`))
+  const large = /"taskId":"([^"]+)"/.exec(text)?.[1]
+  if (large === undefined) throw new Error(`no large task: ${text.slice(0, 300)}`)
+  const now = modern('tools/call', call('vac_stream_agent', { query: FLOW }, 'p'))
+  now.body.params._meta.progressToken = 'p'
+  const stream = path => accept => jsonBytes(path, { user_input: FLOW }, { accept })
+  return {
+    'a JSON answer': jsonBytes('/vac/agent', { user_input: `large ${LARGE}` }),
+    text: stream('/vac/streaming/agent')('text/plain'),
+    'server-sent events': stream('/vac/streaming/agent/sse')('text/event-stream'),
+    NDJSON: stream('/vac/streaming/agent')('application/x-ndjson'),
+    'an OpenAI answer': jsonBytes('/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: `large ${LARGE}` }] }),
+    'an OpenAI stream': jsonBytes('/openai/v1/chat/completions', { model: 'agent', stream: true, messages: [{ role: 'user', content: FLOW }] }),
+    'tasks/sendSubscribe': jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: FLOW } })),
+    'message/stream of 0.3': jsonBytes('/a2a', rpc('message/stream', { message: message(FLOW), configuration: {} })),
+    'SendStreamingMessage of 1.0': jsonBytes('/a2a', rpc('SendStreamingMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: FLOW }] } }), { 'a2a-version': '1.0' }),
+    'large tasks, pipelined': jsonBytes('/a2a/tasks/get', rpc('tasks/get', { taskId: large })).repeat(8),
+    'an MCP result': jsonBytes('/mcp', rpc('tools/call', call('vac_query_agent', { query: `large ${LARGE}` })), session),
+    'an MCP stream of a session': jsonBytes('/mcp', rpc('tools/call', call('vac_stream_agent', { query: FLOW }, 'p')), watcher),
+    'an MCP stream of 2026-07-28': jsonBytes('/mcp', now.body, now.headers),
+    'a result of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }),
+    'events of an upstream': jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: LARGE } }, { accept: 'text/event-stream' }),
+    '/openapi.json, pipelined': bytesOf('GET', '/openapi.json', {}).repeat(300),
+    '/mcp/tools, pipelined': bytesOf('GET', '/mcp/tools', {}).repeat(1_000)
+  }
+}
+
+export const group = {
+  host: () => ({ config: configuration({ connections, mcp_servers: [upstream()] }) }),
+  async entries (context) {
+    const started = new Map()
+    const all = await requests(context)
+    return [
+      {
+        name: 'memory while all of them wait',
+        busy: true,
+        async attack () {
+          const before = context.host.rss()
+          for (const [name, bytes] of Object.entries(all)) {
+            const wires = Array.from({ length: EACH }, () => open(context.port, { read: false }))
+            await until(() => wires.every(({ socket }) => !socket.connecting))
+            for (const { socket } of wires) socket.write(bytes)
+            started.set(name, { wires, ports: wires.map(({ socket }) => socket.localPort) })
+          }
+          let most = 0
+          await until(() => {
+            most = Math.max(most, context.host.rss() - before)
+            return openAt(context.port, [...started.values()].flatMap(({ ports }) => ports)) === 0
+          }, STALLED_MS - 5_000)
+          return { most, note: `${started.size} kinds × ${EACH}, +${Math.round(most / 2 ** 20)} MB resident` }
+        },
+        holds: ({ most }) => most < MAX_GROWTH ? [] : [`resident memory grows by ${Math.round(most / 2 ** 20)} MB`]
+      },
+      ...Object.keys(all).map(name => ({
+        name,
+        busy: true,
+        async attack () {
+          const { wires, ports } = started.get(name) ?? { wires: [], ports: [] }
+          const left = openAt(context.port, ports)
+          for (const { socket } of wires) socket.destroy()
+          return { tried: EACH, left, asked: ports.length }
+        },
+        holds: ({ left, asked }) => asked === 0 ? ['not tried'] : left === 0 ? [] : [`${left} of ${EACH} readers that take nothing are connected after ${STALLED_MS / 1000} s`]
+      })),
+      {
+        name: '80 readers of a JSON answer of 4 MB, with a heap of 96 MB',
+        async attack () {
+          const host = await startHost({ heapMb: 96, config: configuration({ connections }) })
+          const before = host.rss()
+          const wires = Array.from({ length: 80 }, () => open(host.port, { read: false }))
+          await until(() => wires.every(({ socket }) => !socket.connecting))
+          for (const { socket } of wires) socket.write(jsonBytes('/vac/agent', { user_input: 'large 4000000' }))
+          let most = 0
+          const ports = wires.map(({ socket }) => socket.localPort)
+          const left = await until(() => {
+            if (host.alive) most = Math.max(most, host.rss() - before)
+            return !host.alive || openAt(host.port, ports) === 0
+          }, 40_000)
+          for (const { socket } of wires) socket.destroy()
+          const { alive } = host
+          host.kill()
+          return { alive, most, left }
+        },
+        holds: ({ alive, most, left }) => [
+          ...alive ? [] : ['the host ended'], ...most < MAX_GROWTH_SMALL ? [] : [`resident memory grows by ${Math.round(most / 2 ** 20)} MB`],
+          ...left === undefined ? ['some are connected after 40 s'] : []
+        ],
+        repro: 'node --max-old-space-size=96 polyvac start; 80 sockets ask for 4 MB each and do not read'
+      }
+    ]
+  }
+}
