@@ -23,7 +23,7 @@ const LONG_CHARS = 1024 * 1024
 const EDGE_CHARS = 1024
 
 /** A line that is longer by this factor than a message may be counts as one without an end. */
-const ENDLESS_FACTOR = 8
+const ENDLESS_FACTOR = 64
 
 /** Characters of messages that are written together. */
 const BATCH_CHARS = 64 * 1024
