@@ -1,5 +1,7 @@
-/** Deepest nesting of a message. Deeper values overflow the stack of code that walks them. */
-export const MAX_MESSAGE_DEPTH = 256
+/**
+ * Deepest nesting of a message. From about 5,000 levels on values overflow the stack of code that walks or prints them.
+ */
+export const MAX_MESSAGE_DEPTH = 2_500
 
 /** A message has one value at most for so many bytes of the limit: to parse many small ones takes longest. */
 const BYTES_PER_VALUE = 40
