@@ -73,7 +73,11 @@ export const limits = {
     ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']
   ],
   Tasks: [
-    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Tasks kept', `${tasks}/sqlite/options.ts`, 'maxTasks', 'tasks', 'The oldest ended ones of the owner with most are deleted; where none has ended, `TASK_TOO_MANY`. Set it with `max_tasks`.'],
+    ['Part of the tasks, of their space and of the executors that one owner may use', `${tasks}/owner-share.ts`, 'OWNER_SHARE', '', 'The oldest ended tasks of that owner are deleted; where none has ended, `TASK_TOO_MANY` or `TASK_STORE_FULL`. Further tasks of that owner wait.'],
+    ['Space that tasks take in a file', `${tasks}/sqlite/options.ts`, 'FILE_BYTES', 'bytes', 'Ended tasks of the owner with most are deleted; where none has ended, `TASK_STORE_FULL`. Set it with `max_size`.'],
+    ['Space that tasks take in memory', `${tasks}/sqlite/options.ts`, 'MEMORY_BYTES', 'bytes', 'The same.'],
+    ['Time that a task waits for its caller or for a worker', `${tasks}/sqlite/options.ts`, 'inputTtlMs', 'ms', 'It fails with `TASK_INPUT_TIMEOUT` or `TASK_NOT_STARTED`. Set it with `input_ttl`.'],
     ['Time that an ended task is kept', `${tasks}/sqlite/options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/sqlite/options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
     ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],
@@ -146,6 +150,15 @@ export const limits = {
     ['Calls of one server in flight', `${gateway}/options.ts`, 'maxInFlight', 'calls', '503 `MCP_SERVER_BUSY` with `Retry-After`. Set it with `maxInFlight`.'],
     ['Length of OAuth metadata, or of a token response', `${gateway}/connections/http/token-requests.ts`, 'MAX_BYTES', 'bytes', 'The start of the server fails, and is tried again.'],
     ['Time for one of these requests', `${gateway}/connections/http/token-requests.ts`, 'MAX_MS', 'ms', 'The same.'],
+    ['Text of a definition, such as a description', `${gateway}/protocol/clean-text.ts`, 'MAX_TEXT_CHARS', 'characters', 'The rest is left out.'],
+    ['Name or URI of an entry of a list', `${gateway}/protocol/clean-item.ts`, 'MAX_NAME_CHARS', 'characters', 'The entry is left out, with a log line and in `/mcp/servers`.'],
+    ['One definition of a list', `${gateway}/protocol/clean-item.ts`, 'MAX_ITEM_CHARS', 'characters', 'The same.'],
+    ['Nesting of a definition', `${gateway}/protocol/clean-item.ts`, 'MAX_ITEM_DEPTH', 'levels', 'The same.'],
+    ['All definitions of a list', `${gateway}/protocol/lists.ts`, 'MAX_LIST_CHARS', 'characters', 'The others are left out, with the reason in `/mcp/servers`.'],
+    ['Pages of a list', `${gateway}/protocol/lists.ts`, 'MAX_PAGES', 'pages', 'The same.'],
+    ['Time to read the pages of a list', `${gateway}/protocol/lists.ts`, 'MAX_LIST_MS', 'ms', 'The same.'],
+    ['Left-out tools that are logged', `${gateway}/upstream/tool-changes.ts`, 'MAX_REPORTED', 'tools', 'The others are left out silently.'],
+    ['Left-out tools, and changes of tools, in `/mcp/servers`', `${gateway}/upstream/tool-changes.ts`, 'MAX_CHANGES', '', 'Older ones are dropped.'],
     ['Lines of stderr that are kept', `${gateway}/options.ts`, 'stderrLines', 'lines', 'Older ones are dropped. Set it with `stderrLines`.'],
     ['Length of such a line', `${gateway}/connections/stdio/stderr-ring.ts`, 'LINE_CHARS', 'characters', 'The rest is left out.'],
     ['Pause before a restart', `${gateway}/options.ts`, 'restartDelayMaxMs', 'ms', 'It grows no further. Set it with `restartDelayMaxMs`.'],
@@ -194,7 +207,16 @@ export const limits = {
     ['Time for calls to end when the application closes', `${mcpServer}/context.ts`, 'CLOSE_GRACE_MS', 'ms', 'They get an error that names the shutdown.']
   ],
   Configuration: [
-    ['Length of the configuration file', `${core}/vac-config.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.']
+    ['Size of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Tokens of the file', `${core}/config-bounds.ts`, 'MAX_CONFIG_TOKENS', 'tokens', '`CONFIG_INVALID`.'],
+    ['Nesting in brackets and braces', `${core}/config-bounds.ts`, 'MAX_FLOW_DEPTH', 'levels', '`CONFIG_INVALID`.'],
+    ['Indentation of a block', `${core}/config-bounds.ts`, 'MAX_BLOCK_COLUMN', 'columns', '`CONFIG_INVALID`.'],
+    ['Values of the file with its aliases expanded', `${core}/config-bounds.ts`, 'MAX_CONFIG_VALUES', 'values', '`CONFIG_INVALID`.'],
+    ['Problems, and warnings, reported for one file', `${core}/config-problem.ts`, 'MAX_CONFIG_PROBLEMS', '', 'The others are left out.'],
+    ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
+    ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
+    ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
+    ['Time for loading a module, and for opening a memory', `${core}/interpreter-module.ts`, 'MAX_LOAD_MS', 'ms', '`INTERPRETER_MODULE`, `MEMORY_MODULE` or `LOAD_TIMEOUT`. Set it with `load_timeout`.']
   ],
   'MCP server: VACs as tools': [
     ['Time for an interpreter', `${mcpServer}/sources/vac-tools.ts`, 'timeoutMs', 'ms', 'A result with `isError`: `VAC_TIMEOUT`. Set it with `stream_settings.timeout` of a stream, or `timeoutMs` of `vacTools`.'],

@@ -2,13 +2,13 @@ import {
   loadInterpreters, workerInterpreter, type Interpreters, type Log, type Memory, type MemoryEntry, type VacConfig, type VacParts,
   type VacsOptions
 } from '@polyvac/core'
-import { isModulePath, moduleProblem, moduleUrl } from '@polyvac/core/plugin'
+import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, within } from '@polyvac/core/plugin'
 import {
   combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory
 } from '@polyvac/documents'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
+import { LoadTimeoutError, MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
 import { BUILT_IN, type HostOptions, type Settings } from './host-options.js'
 
 /** The run-time objects of one set of settings: the registry's options, and what must be closed with it. */
@@ -39,12 +39,14 @@ export async function assemble (settings: Settings, options: Options, previous?:
   const open = new Map<string, Closable>()
   const folders = new Map<string, FolderMemory[]>()
   const taken = new Set<string>()
+  const { load_timeout: seconds } = settings.switches
+  const loadMs = seconds === undefined ? MAX_LOAD_MS : seconds * 1000
 
   /** Opens an object once for all VACs that name it. */
   async function once<T extends Closable> (key: string, make: () => Promise<T>): Promise<T> {
     const existing = open.get(key) ?? previous?.open.get(key)
     if (previous?.open.has(key) === true) taken.add(key)
-    const thing = existing ?? await make()
+    const thing = existing ?? await inTime(make(), loadMs, key)
     open.set(key, thing)
     return thing as T
   }
@@ -53,15 +55,15 @@ export async function assemble (settings: Settings, options: Options, previous?:
     if (settings.switches.async_stream === false) {
       // by its URL, which changes with the file
       const { log } = options
-      return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder, { log }))
+      return await once(`worker ${moduleUrl(name, settings.folder)}`, async () => await workerInterpreter(name, settings.folder, { log, loadMs }))
     }
-    return await loadInterpreters(name, settings.folder)
+    return await loadInterpreters(name, settings.folder, { timeoutMs: loadMs })
   }
 
   async function memoryOf (vac: string, entry: MemoryEntry): Promise<Memory> {
     const { log } = options
     if (entry.vectorstore !== 'folder') {
-      return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log))
+      return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log, loadMs))
     }
     const { path = '.', k, extensions, ignore } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
     const folder = resolve(settings.folder, path)
@@ -122,8 +124,16 @@ export async function assemble (settings: Settings, options: Options, previous?:
   }
 }
 
+/** Waits for an object at most `ms`; one that comes later is closed. */
+async function inTime<T extends Closable> (making: Promise<T>, ms: number, what: string): Promise<T> {
+  return await within(making, ms, (): never => {
+    making.then(thing => thing.close?.()).catch(() => { /* the error below is reported */ })
+    throw new LoadTimeoutError(what, ms / 1000)
+  })
+}
+
 /** Loads a memory from a module whose export `createMemory(entry, { folder, log })`, or default export, creates it. */
-async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promise<Memory> {
+async function loadMemory (entry: MemoryEntry, folder: string, log: Log, loadMs: number): Promise<Memory> {
   const { vectorstore } = entry
   const where = JSON.stringify(vectorstore)
   if (!isModulePath(vectorstore)) {
@@ -132,7 +142,7 @@ async function loadMemory (entry: MemoryEntry, folder: string, log: Log): Promis
   let loaded: { createMemory?: unknown, default?: unknown }
   const file = /^\.{0,2}[/\\]/.test(vectorstore) ? resolve(folder, vectorstore) : undefined
   try {
-    loaded = await import(file === undefined ? vectorstore : pathToFileURL(file).href) as typeof loaded
+    loaded = await importWithin(file === undefined ? vectorstore : pathToFileURL(file).href, loadMs)
   } catch (err) {
     const reason = await moduleProblem(err, file)
     throw Object.assign(new MemoryModuleError(where, reason), { cause: err })

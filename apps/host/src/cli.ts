@@ -1,4 +1,5 @@
 import { HELP, readArguments, type Arguments, type Command } from './arguments.js'
+import { toPlainLines } from './terminal.js'
 
 /** Loaded lazily, so that `--help` does not load the server. */
 const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>>> = {
@@ -20,6 +21,6 @@ try {
 } catch (err) {
   // coded errors have texts for people; any other is a bug, which needs the stack
   const { code, message, stack } = err as NodeJS.ErrnoException
-  process.stderr.write(code === undefined ? `${stack ?? String(err)}\n` : `polyvac: ${message}\n`)
+  process.stderr.write(`${toPlainLines(code === undefined ? stack ?? String(err) : `polyvac: ${message}`)}\n`)
   process.exitCode = code === 'USAGE' ? 2 : 1
 }

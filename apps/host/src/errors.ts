@@ -4,6 +4,8 @@ export const NoMemoryError = createError<[string]>('VAC_WITHOUT_MEMORY',
   'the VAC %s answers from documents but has none; add `memory: [ { docs: { vectorstore: folder, path: ./docs } } ]`, or give it another interpreter', 500)
 export const MemoryModuleError = createError<[string, string]>('MEMORY_MODULE',
   'the memory %s cannot be used: %s', 500)
+export const LoadTimeoutError = createError<[string, number]>('LOAD_TIMEOUT',
+  'the %s did not open within %s s; look whether its disk or server answers, or raise service.load_timeout', 500)
 export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
@@ -15,6 +17,8 @@ export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 
 export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
   '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
+export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
+  'the MCP server `%s` cannot be used: %s; check the command after `--`', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
   'a2a_vac_names names %s, which is not a VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',

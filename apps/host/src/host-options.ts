@@ -41,9 +41,15 @@ export interface HostOptions {
   readonly memory_budget?: number | undefined
   /** Address under which callers reach the service. */
   readonly public_url?: string | undefined
+  /** Further host names of the service in `Host`; `*` allows all. */
+  readonly allowed_hosts?: readonly string[] | undefined
+  /** Web pages that may send requests with effects, as origins; `*` allows all. */
+  readonly allowed_origins?: readonly string[] | undefined
+  /** Seconds for loading an interpreter or memory module, and for opening a memory. Default 30. */
+  readonly load_timeout?: number | undefined
   /**
-   * The store of the tasks of A2A and MCP: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the
-   * configuration file; in memory where there is none.
+   * The store of the tasks of A2A and MCP: `{ store, path, ttl, input_ttl, max_tasks, max_size }`. Default:
+   * `.polyvac/tasks.db` beside the configuration file; in memory where there is none.
    */
   readonly tasks?: ServiceConfig['tasks'] | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
@@ -84,6 +90,9 @@ export const HOST_OPTIONS = {
   connections: switchRule('connections'),
   memory_budget: switchRule('memory_budget'),
   public_url: optional('a text', isText),
+  allowed_hosts: switchRule('allowed_hosts'),
+  allowed_origins: switchRule('allowed_origins'),
+  load_timeout: switchRule('load_timeout'),
   tasks: switchRule('tasks'),
   push: switchRule('push'),
   vacs: optional('names, or entries by name', value => isList(value) || isRecord(value)),
@@ -126,6 +135,9 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     connections: options.connections,
     memory_budget: options.memory_budget,
     public_url: options.public_url,
+    allowed_hosts: options.allowed_hosts,
+    allowed_origins: options.allowed_origins,
+    load_timeout: options.load_timeout,
     tasks: options.tasks,
     push: options.push
   }).filter(([, value]) => value !== undefined)) as Settings['switches']

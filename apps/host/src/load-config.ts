@@ -1,6 +1,8 @@
 import { parseConfig, readConfig, ConfigError, type Config } from '@polyvac/core'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { readBoundedFile } from '@polyvac/core/plugin'
 import { BUILT_IN } from './host-options.js'
 import { commandConfig } from './command-config.js'
 import type { Arguments } from './arguments.js'
@@ -24,7 +26,7 @@ export async function loadConfig ({ config, target, serverCommand }: Pick<Argume
     if (stats === undefined) {
       return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
     }
-    if (stats.isFile()) return await read(path, env)
+    if (!stats.isDirectory()) return await read(path, env)
     return await read(findIn(path), env) ?? folderConfig(path)
   }
   const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
@@ -45,8 +47,17 @@ async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<
 async function read (file: string | undefined, env: NodeJS.ProcessEnv): Promise<Config | undefined> {
   if (file === undefined) return undefined
   const dotenv = join(dirname(file), '.env')
-  if (env === process.env && existsSync(dotenv)) process.loadEnvFile(dotenv)
+  if (env === process.env && existsSync(dotenv)) await loadEnvironment(dotenv)
   return await readConfig(file, { ...BUILT_IN, env })
+}
+
+/** The largest `.env`, in bytes. */
+const MAX_ENV_BYTES = 1024 * 1024
+
+/** Sets the variables of a file that are not set. */
+async function loadEnvironment (file: string): Promise<void> {
+  const text = await readBoundedFile(file, MAX_ENV_BYTES).catch((err: Error) => fail(file, `cannot be read: ${err.message}`))
+  for (const [name, value] of Object.entries(parseEnv(text.toString('utf8')))) process.env[name] ??= value
 }
 
 /** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */

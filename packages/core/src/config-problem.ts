@@ -12,13 +12,23 @@ export interface ConfigProblem {
   readonly text: string
 }
 
+/** Most problems, and most warnings, that are reported for one file. */
+export const MAX_CONFIG_PROBLEMS = 20
+
+/** Longest source line in a message, in UTF-16 units; of a longer one the part around the problem is shown. */
+const MAX_LINE_CHARS = 200
+
 const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
 
 /** All problems of a configuration file. `message` is the text for people. */
 export class ConfigError extends InvalidConfig {
-  /** @param warnings what is allowed but may be a mistake, such as an unknown key; `message` has it, too */
-  constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = []) {
-    super([...problems, ...warnings].map(problem => problem.text).join('\n'))
+  /**
+   * @param warnings what is allowed but may be a mistake, such as an unknown key; `message` has it, too
+   * @param hasMore whether the file has more problems than are reported
+   */
+  constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = [], readonly hasMore = false) {
+    const texts = [...problems, ...warnings].map(problem => problem.text)
+    super([...texts, ...hasMore ? ['there are more problems; these are the first ones'] : []].join('\n'))
   }
 }
 
@@ -26,13 +36,15 @@ export class ConfigError extends InvalidConfig {
 export function frameProblem (place: { file: string, line: number, column: number }, source: string,
   width: number, message: string, hint?: string): ConfigProblem {
   const { file, line, column } = place
-  const code = source.split(/\r?\n/)[line - 1] ?? ''
+  const whole = source.split(/\r?\n/)[line - 1] ?? ''
+  const start = Math.max(0, whole.length <= MAX_LINE_CHARS ? 0 : column - 1 - MAX_LINE_CHARS / 2)
+  const code = whole.slice(start, start + MAX_LINE_CHARS)
   const number = String(line).padStart(5)
-  const marker = '^'.repeat(Math.max(1, Math.min(width, code.length - column + 1)))
+  const marker = '^'.repeat(Math.max(1, Math.min(width, code.length - (column - start) + 1)))
   const text = [
     `${file}:${line}:${column}  ${message}`,
     `${number} | ${code}`,
-    `${' '.repeat(5)} | ${' '.repeat(column - 1)}${marker}${hint === undefined ? '' : ` ${hint}`}`
+    `${' '.repeat(5)} | ${' '.repeat(Math.max(0, column - start - 1))}${marker}${hint === undefined ? '' : ` ${hint}`}`
   ].join('\n')
   return { file, line, column, message, hint, text }
 }

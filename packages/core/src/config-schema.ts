@@ -46,6 +46,7 @@ export const McpServerConfig = Type.Object({
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })
@@ -105,15 +106,30 @@ export const ServiceConfig = Type.Object({
   memory_budget: Type.Optional(Type.Integer({
     minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
   })),
+  load_timeout: Type.Optional(Type.Number({
+    exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
+  })),
   on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
   })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
+  allowed_hosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'further host names of the service in `Host`, such as agents.example.org; `*` allows all'
+  })),
+  allowed_origins: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    description: 'web pages that may send requests with effects, such as https://app.example.org; `*` allows all'
+  })),
   tasks: Type.Optional(Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
-    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
+    input_ttl: Type.Optional(Type.String({
+      pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'
+    })),
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept; one owner may have a quarter' })),
+    max_size: Type.Optional(Type.String({
+      pattern: '^[0-9]+(KB|MB|GB)$', description: 'most space that tasks take, e.g. 4GB; one owner may have about a quarter'
+    }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),

@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { InterpreterModuleError } from './errors.js'
 import type { Interpreter } from './interpreter.js'
 import { moduleProblem } from './module-problem.js'
+import { within } from './within.js'
 
 /** What an interpreter module exports; a default export counts as `stream_interpreter`. */
 export interface Interpreters {
@@ -11,17 +12,29 @@ export interface Interpreters {
   readonly vac_interpreter?: Interpreter | undefined
 }
 
+/** Default of the longest time for loading a module, in ms: a top-level `await` may never end. */
+export const MAX_LOAD_MS = 30_000
+
+/** Loads a module. @throws an error that names the time where it did not load within `ms` */
+export async function importWithin (url: string, ms: number): Promise<Record<string, unknown>> {
+  return await within(import(url) as Promise<Record<string, unknown>>, ms, (): never => {
+    throw new Error(`it did not load within ${ms / 1000} s; a top-level await in it, or in a module that it imports, does not end`)
+  })
+}
+
 /**
  * Loads an interpreter module.
  * @param path relative paths are relative to `folder`; a bare name is a package
+ * @param options.timeoutMs longest time for loading it; default 30,000
  * @throws INTERPRETER_MODULE naming the path, what is wrong and the remedy
  * @example const { stream_interpreter: streamInterpreter } = await loadInterpreters('./agent.mjs', import.meta.dirname)
  */
-export async function loadInterpreters (path: string, folder: string): Promise<Interpreters> {
+export async function loadInterpreters (path: string, folder: string,
+  { timeoutMs = MAX_LOAD_MS }: { readonly timeoutMs?: number | undefined } = {}): Promise<Interpreters> {
   const url = moduleUrl(path, folder)
   let loaded: Record<string, unknown>
   try {
-    loaded = await import(url) as Record<string, unknown>
+    loaded = await importWithin(url, timeoutMs)
   } catch (err) {
     const file = url.startsWith('file:') ? fileURLToPath(url) : undefined
     const reason = await moduleProblem(err, file)
@@ -44,4 +57,9 @@ export function moduleUrl (path: string, folder: string): string {
     throw new InterpreterModuleError(JSON.stringify(path), `there is no file ${file}; paths are relative to the configuration file`)
   }
   return `${pathToFileURL(file).href}?changed=${stats.mtimeMs}`
+}
+
+/** Whether a name is the path of a module, such as `./x.mjs`, `/x.js`, `@scope/x` or `x.js`, not a built-in name. */
+export function isModulePath (name: string): boolean {
+  return /[/\\]|\.[cm]?[jt]s$/.test(name)
 }

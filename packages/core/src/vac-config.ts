@@ -1,15 +1,16 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { TObject } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node, type Pair, type Scalar } from 'yaml'
-import { ConfigError, frameProblem, type ConfigProblem } from './config-problem.js'
+import { equalKeys, excessOf, isTooLarge } from './config-bounds.js'
+import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem } from './config-problem.js'
 import { adoptClientFile } from './client-file.js'
 import { McpServerConfig, VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
+import { isModulePath } from './interpreter-module.js'
 import { interpolate } from './interpolate.js'
 import { isRecord } from './is-record.js'
 import { mcpServerProblems, meantKey } from './mcp-server-problems.js'
-import { nearest } from './names.js'
+import { nearest, quoteName } from './names.js'
 import { convert, explain, toPath, valueAt, type Path } from './schema-errors.js'
 
 /** A checked configuration file. */
@@ -34,29 +35,8 @@ export interface ConfigOptions {
   readonly vectorstores?: readonly string[] | undefined
 }
 
-/** The largest configuration file, in bytes; a larger one is a mistake, such as the wrong path. */
-const MAX_CONFIG_BYTES = 4 * 1024 * 1024
-
-/**
- * Reads and checks a configuration file.
- * @throws CONFIG_INVALID with all problems at once, or if the file cannot be read
- * @example const { vac } = await readConfig('vac_config.yaml')
- * const vacs = createVacs({ vacs: vac, streamInterpreter })
- */
-export async function readConfig (file: string, options: ConfigOptions = {}): Promise<Config> {
-  const path = resolve(file)
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (err) {
-    const { code } = err as NodeJS.ErrnoException
-    const message = code === 'ENOENT'
-      ? 'there is no such file; name one with --config, or run `polyvac init` to make one'
-      : code === 'EISDIR' ? 'this is a folder, not a configuration file' : `cannot be read (${code ?? 'unknown reason'})`
-    throw new ConfigError([{ file: path, line: 1, column: 1, message, text: `${path}  ${message}` }])
-  }
-  return parseConfig(text, path, options)
-}
+/** Longest part of a text with variables that is repeated in a message, in UTF-16 units. */
+const MAX_WRITTEN_CHARS = 200
 
 /**
  * Checks the text of a configuration file.
@@ -64,8 +44,11 @@ export async function readConfig (file: string, options: ConfigOptions = {}): Pr
  * @throws CONFIG_INVALID with all problems at once
  */
 export function parseConfig (text: string, file: string, options: ConfigOptions = {}): Config {
-  if (text.length > MAX_CONFIG_BYTES) {
-    throw new ConfigError([frameProblem({ file, line: 1, column: 1 }, '', 1, 'the file is larger than 4 MiB')])
+  const excess = excessOf(text)
+  if (excess !== undefined) {
+    const { at, message } = excess
+    const lines = text.slice(0, at).split('\n')
+    throw new ConfigError([frameProblem({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, text, 1, message)])
   }
   const check = new Check(text, file)
   const variables = check.interpolate(options.env ?? process.env)
@@ -74,7 +57,7 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
   check.names(value, options)
   check.servers(value)
   if (check.problems.length > 0) {
-    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings)
+    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings, check.hasMore)
   }
   const { service = {}, vac = {} } = value as VacConfigFile
   return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
@@ -84,22 +67,35 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
 class Check {
   readonly problems: ConfigProblem[] = []
   readonly warnings: ConfigProblem[] = []
+  /** Whether there are more problems than are reported. */
+  hasMore = false
   readonly #lines = new LineCounter()
   readonly #document: Document
+  #hasEqualKeys = false
   /** Scalars that had a `${…}`: only these are converted from text to the number or boolean of the schema. */
   readonly #filled = new Map<Node, string>()
 
   constructor (readonly text: string, readonly file: string) {
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+    // its search for equal keys takes quadratic time
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
     for (const { pos: [from, to], message } of this.#document.errors) {
       const line = text.split('\n')[this.#lines.linePos(from).line - 1] ?? ''
       // eslint-disable-next-line no-template-curly-in-string
       const hint = /[{[].*\$\{/.test(line) ? 'a ${VAR} within { } or [ ] needs quotes: "${VAR}"' : undefined
       this.#report(this.problemAt(from, to - from, message, hint))
     }
-    for (const { node, key, server } of adoptClientFile(this.#document) ?? []) {
-      this.warnings.push(this.#problemFor(node, `the key ${quote(key)} of the MCP server ${quote(server)} is not used`))
+    for (const key of equalKeys(this.#document)) {
+      this.#hasEqualKeys = true
+      this.#report(this.#problemFor(key, 'Map keys must be unique'))
     }
+    for (const { node, key, server } of adoptClientFile(this.#document) ?? []) {
+      if (!this.#mayWarn) break
+      this.warnings.push(this.#problemFor(node, `the key ${quoteName(key)} of the MCP server ${quoteName(server)} is not used`))
+    }
+  }
+
+  get #mayWarn (): boolean {
+    return this.warnings.length < MAX_CONFIG_PROBLEMS
   }
 
   interpolate (env: Readonly<Record<string, string | undefined>>): string[] {
@@ -113,7 +109,7 @@ class Check {
           // a missing credential must not stop the start-up; the server's status reports it
           if (unset !== undefined && parents.includes(servers as never)) {
             const warning = `the environment variable ${unset} is not set; this MCP server is not started without it`
-            this.warnings.push(this.#problemFor(node, warning))
+            if (this.#mayWarn) this.warnings.push(this.#problemFor(node, warning))
           } else this.#report(this.#problemFor(node, message))
         }
         for (const name of read) variables.add(name)
@@ -125,17 +121,21 @@ class Check {
   }
 
   toValue (): unknown {
-    if (this.problems.length > 0 && this.#document.errors.length > 0) throw new ConfigError(this.problems)
+    if (this.#document.errors.length > 0 || this.#hasEqualKeys) throw new ConfigError(this.problems, [], this.hasMore)
+    let value: unknown
     try {
-      return this.#document.toJS({ maxAliasCount: 100 }) ?? {}
+      value = this.#document.toJS({ maxAliasCount: 100 }) ?? {}
     } catch (err) {
       throw new ConfigError([this.problemAt(0, 1, (err as Error).message)])
     }
+    if (isTooLarge(value)) throw new ConfigError([this.problemAt(0, 1, 'the aliases of the file expand to too many values')])
+    return value
   }
 
   /** Checks the value against the schema; unknown keys inside a VAC are warnings. */
   shape (value: unknown): void {
-    for (const error of [...Value.Errors(VacConfigFile, value)].flatMap(explain)) {
+    for (const error of errorsOf(value)) {
+      if (this.hasMore) return
       // a missing key has an error of type ObjectRequiredProperty, too
       if (error.value === undefined && error.type !== ValueErrorType.ObjectRequiredProperty) continue
       const path = toPath(error.path)
@@ -147,8 +147,9 @@ class Check {
     for (const [name, entry] of isRecord(vac) ? Object.entries(vac) : []) {
       for (const key of isRecord(entry) ? Object.keys(entry) : []) {
         if (key in VacConfig.properties) continue
+        if (!this.#mayWarn) return
         const near = nearest(key, Object.keys(VacConfig.properties))
-        const warning = `unknown key ${quote(key)} in vac.${name}, kept for the interpreter`
+        const warning = `unknown key ${quoteName(key)} in vac.${name}, kept for the interpreter`
         this.warnings.push(this.#problemForKey(['vac', name, key], warning, didYouMean(near)))
       }
     }
@@ -160,11 +161,12 @@ class Check {
     const vacs = isRecord(vac) ? vac : {}
     const switches = isRecord(service) ? service : {}
     const exposed = switches.a2a_vac_names
+    const vacNames = Object.keys(vacs)
     for (const [i, name] of Array.isArray(exposed) ? exposed.entries() : []) {
-      if (typeof name === 'string') this.#mustBeOneOf(name, Object.keys(vacs), ['service', 'a2a_vac_names', i], 'VAC', false)
+      if (typeof name === 'string') this.#mustBeOneOf(name, vacNames, ['service', 'a2a_vac_names', i], 'VAC', false)
     }
     const { a2a } = switches
-    if (isRecord(a2a)) this.#mustBeOneOf(a2a.default_vac, Object.keys(vacs), ['service', 'a2a', 'default_vac'], 'VAC', false)
+    if (isRecord(a2a)) this.#mustBeOneOf(a2a.default_vac, vacNames, ['service', 'a2a', 'default_vac'], 'VAC', false)
     this.#mustBeOneOf(switches.stream_interpreter, interpreters, ['service', 'stream_interpreter'], 'built-in interpreter', true)
     const none = interpreters === undefined ? undefined : []
     this.#mustBeOneOf(switches.vac_interpreter, none, ['service', 'vac_interpreter'], 'built-in static interpreter', true)
@@ -204,7 +206,7 @@ class Check {
       const name = entry.name ?? (Array.isArray(given) ? undefined : key)
       if (name === undefined) this.#report(this.#problemForKey(path, `${where} has no "name"`, 'add "name:"'))
       else if (names.has(name)) {
-        this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quote(String(name))}`))
+        this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quoteName(String(name))}`))
       } else names.add(name)
       for (const { key, message, hint } of mcpServerProblems(entry, where)) {
         this.#report(this.#problemFor(this.#document.getIn(key === undefined ? path : [...path, key], true) as Node | undefined, message, hint))
@@ -217,7 +219,7 @@ class Check {
     if (orPath && isModulePath(name)) return
     const node = this.#document.getIn(path, true) as Node | undefined
     const near = nearest(name, names)
-    const list = names.length === 0 ? 'none is known' : `known: ${names.join(', ')}`
+    const list = names.length === 0 ? 'none is known' : `known: ${names.slice(0, MAX_CONFIG_PROBLEMS).join(', ')}`
     const more = orPath ? '; or give a module path, such as ./mine.mjs' : ''
     const message = `there is no ${what} ${this.#describe(node, name)}; ${list}${more}`
     this.#report(this.#problemFor(node, message, didYouMean(near)))
@@ -231,11 +233,11 @@ class Check {
       const near = error.schema.properties === McpServerConfig.properties
         ? meantKey(key)
         : nearest(key, known.filter(name => !(name in (valueAt(value, path.slice(0, -1)) as object))))
-      return this.#problemForKey(path, `unknown key ${quote(key)} in ${where}`,
+      return this.#problemForKey(path, `unknown key ${quoteName(key)} in ${where}`,
         didYouMean(near) ?? `known: ${known.join(', ')}`)
     }
     if (error.type === ValueErrorType.ObjectRequiredProperty) {
-      return this.#problemForKey(path.slice(0, -1), `${where} has no ${quote(key)}`, `add "${key}:"`)
+      return this.#problemForKey(path.slice(0, -1), `${where} has no ${quoteName(key)}`, `add "${key}:"`)
     }
     const node = this.#document.getIn(path, true) as Node | undefined
     return this.#problemFor(node ?? this.#keyNode(path),
@@ -247,7 +249,8 @@ class Check {
     if (value === null) return 'nothing'
     if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map'
     const written = node === undefined ? undefined : this.#filled.get(node)
-    return written === undefined ? JSON.stringify(value) : `the value of ${written}`
+    if (written !== undefined) return `the value of ${written.slice(0, MAX_WRITTEN_CHARS)}`
+    return typeof value === 'string' ? quoteName(value) : String(value)
   }
 
   /** Adds a problem; a missing key is left out where a mistyped one explains it. */
@@ -258,6 +261,10 @@ class Check {
     const explains = (other: ConfigProblem): boolean =>
       other.hint === `did you mean ${missing}?` && other.message.endsWith(` in ${where}`)
     if (missing !== undefined && this.problems.some(explains)) return
+    if (this.problems.length >= MAX_CONFIG_PROBLEMS) {
+      this.hasMore = true
+      return
+    }
     this.problems.push(problem)
     const meant = /^did you mean ("[^"]+")\?$/.exec(problem.hint ?? '')?.[1]
     const inside = message.slice(message.lastIndexOf(' in ') + 4)
@@ -287,11 +294,9 @@ class Check {
   }
 }
 
-/** Whether a name is the path of a module, such as `./x.mjs`, `/x.js`, `@scope/x` or `x.js`, not a built-in name. */
-export function isModulePath (name: string): boolean {
-  return /[/\\]|\.[cm]?[jt]s$/.test(name)
+function * errorsOf (value: unknown): Generator<ValueError> {
+  for (const error of Value.Errors(VacConfigFile, value)) yield * explain(error)
 }
 
-const quote = (text: string): string => JSON.stringify(text)
-const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quote(near)}?`
+const didYouMean = (near: string | undefined): string | undefined => near && `did you mean ${quoteName(near)}?`
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

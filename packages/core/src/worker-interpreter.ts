@@ -4,11 +4,12 @@ import { MessageChannel } from 'node:worker_threads'
 import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from './errors.js'
 import { RESERVED_EXTRA } from './interpreter.js'
 import type { FromWorker, ThreadFailure, ToWorker, WorkerJob } from './interpreter-worker.js'
-import type { Interpreters } from './interpreter-module.js'
+import { MAX_LOAD_MS, type Interpreters } from './interpreter-module.js'
 import { LogGate } from './log-gate.js'
 import { silentLog, type Log } from './log.js'
-import { integer, readOptions, withMethod, type OptionRules } from './options.js'
+import { integer, milliseconds, readOptions, withMethod, type OptionRules } from './options.js'
 import type { Interpreter } from './interpreter.js'
+import { within } from './within.js'
 
 /** The interpreters of a module, which run in worker threads. */
 export interface WorkerInterpreter extends Interpreters {
@@ -21,6 +22,8 @@ export interface WorkerOptions {
   readonly maxThreads?: number | undefined
   /** Most calls waiting for a thread; one more fails with VAC_BUSY (503). Default 256. */
   readonly maxQueue?: number | undefined
+  /** Longest time for loading the module, in ms. Default 30,000. */
+  readonly loadMs?: number | undefined
   /** Gets the errors that a thread throws between two calls; the thread is replaced. */
   readonly log?: Log | undefined
 }
@@ -29,6 +32,7 @@ export interface WorkerOptions {
 export const WORKER_OPTIONS = {
   maxThreads: integer(Math.max(2, availableParallelism()), { max: 10_000 }),
   maxQueue: integer(256, { min: 0 }),
+  loadMs: milliseconds(MAX_LOAD_MS),
   log: withMethod('error', 'a log, such as that of Fastify')
 } satisfies OptionRules<WorkerOptions>
 
@@ -44,7 +48,7 @@ export const WORKER_OPTIONS = {
  */
 export async function workerInterpreter (module: string, folder: string,
   options: WorkerOptions = {}): Promise<WorkerInterpreter> {
-  const { maxThreads, maxQueue, log: poolLog = silentLog } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
+  const { maxThreads, maxQueue, loadMs, log: poolLog = silentLog } = readOptions(WORKER_OPTIONS, options, WorkerOptionsError, 'workerInterpreter')
   const { Piscina } = await import('piscina')
   const pool = new Piscina<WorkerJob, string[]>({
     filename: new URL('./interpreter-worker.js', import.meta.url).href,
@@ -61,7 +65,8 @@ export async function workerInterpreter (module: string, folder: string,
   })
   let names: string[]
   try {
-    names = await pool.run({ module, folder })
+    const late = (): never => { throw new Error(`it did not load within ${loadMs / 1000} s; its code or a top-level await in it does not end`) }
+    names = await within(pool.run({ module, folder }), loadMs, late)
   } catch (err) {
     await pool.destroy()
     throw (err as { code?: string }).code === 'INTERPRETER_MODULE'

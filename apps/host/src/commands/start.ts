@@ -1,9 +1,11 @@
 import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine, serverLines } from '../banner.js'
 import { createHost } from '../create-host.js'
+import { ServerCommandFailedError } from '../errors.js'
 import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
@@ -11,6 +13,7 @@ import { loggerFor } from '../logger.js'
 import { GRPC_HOST } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { stopInTime } from '../stop-in-time.js'
+import { toPlainLines } from '../terminal.js'
 import { watchFiles } from '../watch-config.js'
 import type { Arguments } from '../arguments.js'
 
@@ -43,9 +46,23 @@ export async function start (args: Arguments): Promise<void> {
   let starting = gateway !== undefined
   const settled = gateway?.settled().then(() => { starting = false })
   await within(Promise.all([indexed, settled]), BANNER_PATIENCE_MS)
+  if (args.serverCommand !== undefined && !starting) {
+    const problem = commandProblem(gateway)
+    if (problem !== undefined) {
+      await app.close()
+      throw new ServerCommandFailedError(args.serverCommand.join(' '), problem)
+    }
+  }
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
   // the first start of a server can take long, for example where npx downloads it
-  if (starting) settled?.then(() => process.stdout.write(serverLines(gateway!)), () => {})
+  if (starting) {
+    settled?.then(async () => {
+      process.stdout.write(serverLines(gateway!))
+      if (args.serverCommand === undefined || commandProblem(gateway) === undefined) return
+      process.exitCode = 1
+      await app.close()
+    }).catch(() => {})
+  }
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
@@ -56,6 +73,11 @@ export async function start (args: Arguments): Promise<void> {
     bar.clear()
   })
   stopWithParent()
+}
+
+/** Why the server of the command line did not start: without it the service has nothing to serve. */
+function commandProblem (gateway: Gateway | undefined): string | undefined {
+  return gateway?.status().find(({ state }) => state !== 'ready')?.error
 }
 
 /** Interval of checks for the parent process, in ms. */
@@ -78,18 +100,27 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
   const modules = ({ service, vac, folder }: Config): string[] =>
     [service.stream_interpreter, service.vac_interpreter, ...Object.values(vac).map(({ interpreter }) => interpreter)]
       .filter(name => name !== undefined && isModulePath(name)).map(name => resolve(folder, name!))
-  let running = Promise.resolve()
+  let running: Promise<void> | undefined
+  let isStale = false
   const reload = async (): Promise<void> => {
     try {
-      const next = await readConfig(config.file, BUILT_IN)
+      const next = await readConfig(config.file, { ...BUILT_IN, inThread: true })
       await app.polyvac.reload(next)
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
     } catch (err) {
-      process.stderr.write(`${(err as Error).message}\nthe configuration in force stays as it was\n`)
+      process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
     }
   }
-  return watchFiles([config.file, ...watch ? modules(config) : []], () => { running = running.then(reload) },
+  /** Changes during a reload cause one more. */
+  const onChange = (): void => {
+    isStale = running !== undefined
+    running ??= reload().finally(() => {
+      running = undefined
+      if (isStale) onChange()
+    })
+  }
+  return watchFiles([config.file, ...watch ? modules(config) : []], onChange,
     err => { app.log.warn({ err }, 'changes of the configuration can no longer be watched') })
 }
 
