@@ -53,7 +53,11 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
     for (const uri of subscribed) stops.push(server.subscriptions.add(uri, onUpdate))
     for (const [taskId, follow] of followed) {
       follow(task => { notify('notifications/tasks', task) })
-        .catch((err: unknown) => { call.log.warn({ err, taskId }, 'the changes of a task cannot be followed') })
+        .catch((err: unknown) => {
+          const suppressed = server.logGate.pass('follow')
+          const owner = call.principal?.owner
+          if (suppressed !== undefined) call.log.warn({ err, taskId, owner, suppressed }, 'the changes of a task cannot be followed')
+        })
     }
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
