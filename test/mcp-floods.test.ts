@@ -33,11 +33,11 @@ test('floods of MCP messages of a megabyte leave a host with a heap of 96 MB ali
 
   const floods: Record<string, (i: number) => object> = {
     'capabilities of new sessions': i => initialize({ [`a${i}`]: { text: MEGABYTE }, extensions: { [`e${i}`]: { text: MEGABYTE } } }),
-    'subscriptions': i => ({ id: i, method: 'resources/subscribe', params: { uri: `vac://${i}/${MEGABYTE}` } }),
+    subscriptions: i => ({ id: i, method: 'resources/subscribe', params: { uri: `vac://${i}/${MEGABYTE}` } }),
     'log levels': i => ({ id: i, method: 'logging/setLevel', params: { level: MEGABYTE } }),
-    'cancellations': i => ({ method: 'notifications/cancelled', params: { requestId: i, reason: MEGABYTE } }),
+    cancellations: i => ({ method: 'notifications/cancelled', params: { requestId: i, reason: MEGABYTE } }),
     'answers to elicitations': i => ({ id: `ask-${i}`, result: { action: 'accept', content: { text: MEGABYTE } } }),
-    'cursors': i => ({ id: i, method: 'tools/list', params: { cursor: MEGABYTE } })
+    cursors: i => ({ id: i, method: 'tools/list', params: { cursor: MEGABYTE } })
   }
   for (const [what, message] of Object.entries(floods)) {
     for (let i = 0; i < MESSAGES; i += 4) {

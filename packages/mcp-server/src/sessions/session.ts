@@ -100,7 +100,10 @@ export class Session {
     if (stream?.isFull === true) stream.detach()
   }
 
-  /** Adds a call; give its node to `removeCall` when it is over. @throws RpcError with status 503, MEMORY_BUDGET_EXCEEDED */
+  /**
+   * Adds a call; give its node to `removeCall` when it is over.
+   * @throws RpcError with status 503, MEMORY_BUDGET_EXCEEDED
+   */
   addCall (call: SessionCall): LinkedNode<SessionCall> {
     const { maxSessionCalls } = this.#limits
     if (this.calls.size >= maxSessionCalls) throw overload(`${maxSessionCalls} calls of this session are in progress`)
