@@ -211,7 +211,7 @@ export class Worker implements TaskWorker {
       if (end === 'lost') {
         const reason = run.stopped.reason as Error | undefined
         const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
-        settings.log[level]({ taskId: task.id, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
+        settings.log[level]({ taskId: task.id, owner: task.owner, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
       }
       this.fill()
     })
