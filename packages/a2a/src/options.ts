@@ -75,7 +75,9 @@ export interface A2aOptions {
   readonly sendTimeoutMs?: number | undefined
   /** Total time for an interpreter in ms, where the input does not set `stream_settings.timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
-  /** Tasks that this process executes at once, a quarter of them of one owner; more wait in the queue. Default 1,024. */
+  /**
+   * Tasks that this process executes at once, a quarter of them of one owner; more wait in the queue. Default 1,024.
+   */
   readonly concurrency?: number | undefined
   /**
    * Streams that one owner may hold open; one more is refused with 429. All owners together may hold four times as

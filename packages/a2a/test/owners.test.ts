@@ -154,6 +154,13 @@ test('the interpreter gets the caller, with the scopes', async t => {
   t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read"]}' } }])
 })
 
+test('log lines of a task have its owner', async t => {
+  const served = await serve(t, () => 'x', { plugin: { authenticate: () => ({ owner: 'alice' }) } })
+  await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
+  const line = served.logged().split('\n').find(line => line.includes('task run')) ?? '{}'
+  t.match(JSON.parse(line), { owner: 'alice', taskId: String })
+})
+
 test('all callers are one owner without `authenticate`', async t => {
   const served = await serve(t, (_question, _vac, _history, { principal }) => String(principal?.owner))
   const { taskId, artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }, as('alice'))
