@@ -94,8 +94,8 @@ export const group = {
     {
       name: 'descriptors run out',
       async attack () {
-        const host = await startHost({ limit: 'ulimit -n 160' })
-        const wires = Array.from({ length: 400 }, () => open(host.port))
+        const host = await startHost({ limit: 'ulimit -n 400' })
+        const wires = Array.from({ length: 600 }, () => open(host.port))
         await delay(2_000)
         for (const { socket } of wires) socket.destroy()
         const after = await until(async () => {
@@ -111,7 +111,7 @@ export const group = {
         ...alive ? [] : ['the host ended'], ...after ? [] : ['a client is not answered afterwards'],
         ...lines === 0 ? ['no log line names it'] : lines > 10 ? [`${lines} log lines`] : []
       ],
-      repro: 'ulimit -n 160; polyvac start; open 400 sockets; look at the log'
+      repro: 'ulimit -n 400; polyvac start; open 600 sockets; look at the log'
     }
   ]
 }

@@ -46,6 +46,7 @@ export const McpServerConfig = Type.Object({
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })

@@ -7,6 +7,8 @@ export const MemoryBudgetError = createError<[string]>('MEMORY_BUDGET_EXCEEDED',
 
 /** Part of the heap limit that requests, responses and sessions may hold; the rest is for code and documents. */
 const HEAP_PART = 0.25
+/** Memory of a character, at most: strings that have only Latin-1 characters take half of it. */
+export const BYTES_PER_CHAR = 2
 /** How long a refusal counts as recent, in ms. */
 const RECENT_MS = 10_000
 

@@ -6,6 +6,10 @@ export const ServerNotFoundError = createError<[string, string]>('MCP_SERVER_NOT
 /** The server does not list the tool, or `deny` leaves it out. Arguments: server, tool, near match or some names. */
 export const ToolNotFoundError = createError<[string, string, string]>('MCP_TOOL_NOT_FOUND', 'the MCP server %s has no tool %s; %s', 404)
 
+/** `pin` holds the tool back. Arguments: tool, server, why, fingerprint of the list. */
+export const ToolHeldBackError = createError<[string, string, string, string]>('MCP_TOOL_HELD_BACK',
+  'the tool %s of the MCP server %s is %s; an operator who has read the list accepts it with `pin: %s` in the entry of the server', 403)
+
 /** The server does not list the prompt. Arguments: server, prompt, near match or some names. */
 export const PromptNotFoundError = createError<[string, string, string]>('MCP_PROMPT_NOT_FOUND', 'the MCP server %s has no prompt %s; %s', 404)
 

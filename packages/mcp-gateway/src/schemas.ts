@@ -116,6 +116,8 @@ export const McpServerStatus = Type.Object({
   signal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   missingEnv: Type.Optional(Type.Array(Type.String(), { description: 'variables that its entry names and the service does not have' })),
   leftOutTools: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), problem: Type.String() }), { description: 'tools that it lists and the gateway does not' })),
+  toolsFingerprint: Type.Optional(Type.String({ description: 'of the tools that it offers, for `pin`' })),
+  toolChanges: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), change: Type.String({ description: 'added, changed or removed' }), at: Type.String() }), { description: 'the last changes of its tools, the newest first' })),
   stderr: Type.Array(Type.String(), { description: 'the last lines, for administrators' })
 }, { title: 'McpServerStatus' })
 

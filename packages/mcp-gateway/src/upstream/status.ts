@@ -1,5 +1,6 @@
 import type { Cause } from '../connections/cause.js'
-import type { LeftOutTool } from '../session/tool-catalog.js'
+import type { LeftOutTool } from '../protocol/lists.js'
+import type { ToolChange } from './tool-changes.js'
 
 export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
 
@@ -23,5 +24,9 @@ export interface UpstreamStatus {
   readonly signal?: string | null | undefined
   readonly missingEnv?: readonly string[] | undefined
   readonly leftOutTools?: readonly LeftOutTool[] | undefined
+  /** Of the tools that it offers; `pin` accepts them by it. */
+  readonly toolsFingerprint?: string | undefined
+  /** The last changes of its tools since the gateway started, the newest first. */
+  readonly toolChanges?: readonly ToolChange[] | undefined
   readonly stderr: readonly string[]
 }

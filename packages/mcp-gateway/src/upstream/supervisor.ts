@@ -12,6 +12,7 @@ import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
 import type { UpstreamState, UpstreamStatus } from './status.js'
+import { ToolChanges } from './tool-changes.js'
 
 /** Failures in a row from which `crashLoop` is true. */
 const CRASH_LOOP = 5
@@ -24,7 +25,7 @@ const MAX_LEFT_OUT = 20
 /** Calls wait for a restart that is due within this time, in ms. */
 const SOON_MS = 1_500
 
-export type UpstreamOptions = Omit<StdioContext, 'onUpdated'>
+export type UpstreamOptions = Omit<StdioContext, 'onUpdated' | 'review'>
 
 /** Keeps one configured server running: starts it, waits for its end, starts it again. */
 export class Supervisor {
@@ -38,6 +39,7 @@ export class Supervisor {
   readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
+  protected readonly toolChanges: ToolChanges
   #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
@@ -56,6 +58,7 @@ export class Supervisor {
   constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions()) {
     this.config = config
     this.options = options
+    this.toolChanges = new ToolChanges(config.name, config.pin, options.log)
     this.listeners = listeners
     listeners.onWanted = (uri, isWanted) => this.#subscribe(uri, isWanted)
   }
@@ -94,6 +97,7 @@ export class Supervisor {
 
   status (): UpstreamStatus {
     const ready = this.#state === 'ready'
+    const { leftOut, fingerprint, changes } = this.toolChanges
     return {
       name: this.name,
       transport: this.config.url === undefined ? 'stdio' : 'http',
@@ -110,15 +114,11 @@ export class Supervisor {
       error: ready ? undefined : this.#problem,
       ...ready ? {} : { exitCode: this.#last.exitCode, signal: this.#last.signal },
       missingEnv: this.#connection?.missingEnv.length === 0 ? undefined : this.#connection?.missingEnv,
-      leftOutTools: this.#leftOutTools(),
+      leftOutTools: leftOut.length === 0 ? undefined : leftOut.slice(0, MAX_LEFT_OUT),
+      toolsFingerprint: fingerprint,
+      toolChanges: changes.length === 0 ? undefined : changes,
       stderr: this.#connection?.stderr() ?? this.#last.stderr
     }
-  }
-
-  #leftOutTools (): UpstreamStatus['leftOutTools'] {
-    const { leftOutTools = [] } = this.#session ?? {}
-    if (leftOutTools.length === 0) return undefined
-    return leftOutTools.slice(0, MAX_LEFT_OUT)
   }
 
   /**
@@ -165,7 +165,8 @@ export class Supervisor {
     const until = performance.now() + this.options.limits.readyWaitMs
     while (this.#session === undefined) {
       const left = until - performance.now()
-      const soon = this.#state === 'starting' || (this.#state === 'waiting' && this.#retryAt - Date.now() < SOON_MS && this.#failures < CRASH_LOOP)
+      const isMissing = this.#cause === 'COMMAND_NOT_FOUND' || this.#cause === 'COMMAND_NOT_EXECUTABLE'
+      const soon = this.#state === 'starting' || (!isMissing && this.#state === 'waiting' && this.#retryAt - Date.now() < SOON_MS && this.#failures < CRASH_LOOP)
       if (!soon || left <= 0) throw this.notReady()
       if (signal?.aborted === true) throw signal.reason
       await this.#nextChange(left, signal)
@@ -219,7 +220,7 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.notify(uri) }, this.#binding)
+      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.notify(uri), review: this.toolChanges.review }, this.#binding)
       if (signal.aborted) break
       let wasReady = 0
       try {

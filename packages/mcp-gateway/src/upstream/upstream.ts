@@ -2,7 +2,7 @@ import { quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
-  ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
+  ServerGoneError, ToolFailedError, ToolHeldBackError, ToolNotFoundError, withContext
 } from '../errors.js'
 import { CAUSES } from '../connections/cause.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
@@ -39,6 +39,8 @@ export class Upstream extends Supervisor {
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
+      const held = catalog.heldBack(tool)
+      if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const problems = catalog.problems(tool, args)
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)

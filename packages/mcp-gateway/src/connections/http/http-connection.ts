@@ -6,7 +6,6 @@ import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
-import type { LeftOutTool } from '../../session/tool-catalog.js'
 import type { Transport } from '../../session/transport.js'
 import { causeOf, isUnreachable, type Cause } from '../cause.js'
 import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
@@ -40,8 +39,6 @@ export class HttpConnection implements Connection {
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   #oauth: OAuth | undefined
   #streamable: StreamableTransport | undefined
-  /** Tools that were left out of a list. */
-  readonly #reported = new Set<string>()
   #failure: unknown
   #hung = false
 
@@ -165,18 +162,10 @@ export class HttpConnection implements Connection {
     const session: Session = new Session(await this.#createTransport(binding, parametersOf), {
       ...sessionOptions(this.#config, this.#parts, this.redact),
       isModern: binding === 'modern',
-      onInvalidHeader: binding === 'modern' ? leftOut => this.#reportTool(leftOut) : undefined,
+      hasHeaders: binding === 'modern',
       hasReliableNotifications: false
     })
     return session
-  }
-
-  /** Lists are read repeatedly: one warning for each tool. */
-  #reportTool ({ tool, problem }: LeftOutTool): void {
-    if (this.#reported.has(tool)) return
-    this.#reported.add(tool)
-    const { name } = this.#config
-    this.#parts.log.warn({ mcpServer: name, tool, problem }, 'a tool is left out: its x-mcp-header is invalid')
   }
 
   async #createTransport (binding: Binding, parametersOf: ParametersOf): Promise<Transport> {
