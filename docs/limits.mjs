@@ -107,7 +107,10 @@ export const limits = {
     ['Total time for an interpreter', `${a2a}/options.ts`, 'timeoutMs', 'ms', 'The task fails with `VAC_TIMEOUT`. Set it with `timeoutMs`, or for one task with `stream_settings.timeout`.'],
     ['Time for one attempt at a task, whatever its input', `${a2a}/plugin.ts`, 'MAX_RUN_MS', 'ms', 'The task fails with `TASK_TIMEOUT`.'],
     ['Tasks that a process executes at once', `${a2a}/options.ts`, 'concurrency', 'tasks', 'The others wait as `submitted`. Set it with `concurrency`.'],
-    ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`.'],
+    ['Streams that one owner holds open', `${a2a}/options.ts`, 'maxStreams', 'streams', '429 `A2A_TOO_MANY_STREAMS`. Set it with `maxStreams`; all owners together hold four times as many.'],
+    ['Memory that a stream counts beside its frames', `${a2a}/tasks/task-streams.ts`, 'STREAM_BYTES', 'bytes', '503 `MEMORY_BUDGET_EXCEEDED`.'],
+    ['Progress events that a task writes at once', `${a2a}/tasks/progress-writer.ts`, 'MAX_PROGRESS_BURST', 'events', 'The latest report replaces the ones that wait.'],
+    ['Progress events after these', `${a2a}/tasks/progress-writer.ts`, 'PROGRESS_PER_SECOND', 'each second', 'The same.'],
     ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'The reader that has read nothing for longest is disconnected, and may resubscribe.'],
     ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
@@ -125,7 +128,7 @@ export const limits = {
     ['Time for the end of calls over gRPC at a close', `${a2a}/grpc/index.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are cut off.']
   ],
   Webhooks: [
-    ['Deliveries that a process makes at once', `${a2a}/plugin.ts`, 'MAX_DELIVERIES', 'deliveries', 'The others wait in the store.'],
+    ['Deliveries that a process makes at once; one owner and one host have a quarter', `${a2a}/plugin.ts`, 'MAX_DELIVERIES', 'deliveries', 'The others wait in the store; owners are served in turn.'],
     ['Time for one delivery, with lookup and answer', `${a2a}/push/deliver.ts`, 'PUSH_TIMEOUT_MS', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
     ['Length of a URL', `${a2a}/push/address-guard.ts`, 'MAX_URL_LENGTH', 'characters', '`PUSH_URL_REFUSED`.'],
     ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_TIMEOUT_MS', 'ms', 'It is accepted; every delivery resolves it again.'],
