@@ -5,12 +5,13 @@ import { connect } from 'node:net'
 import { Worker } from 'node:worker_threads'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 24, maxFreeSockets: 24 })
-const MAX_READ = 256 * 1024
+const MAX_READ = 1024 * 1024
+const LATE_MS = 300
 
 /**
  * Sends one request. Resolves to `{ status, headers, text }`, with status 0 and the code of the error where no response
- * came. At most 256 KiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over a connection of
- * its own, however many there are.
+ * came. At most 1 MiB of the body are read, for at most `readMs` where the response is a stream. `alone`: over its own
+ * connection, however many there are.
  */
 export function send (url, { method = 'GET', path = '/', headers = {}, body, readMs = 150, ms = 30_000, alone = false } = {}) {
   return new Promise(resolve => {
@@ -79,13 +80,20 @@ export function open (port, { read = true } = {}) {
   return wire
 }
 
-/** Sends bytes, and resolves when the host closes, or after `ms` without a byte: `{ text, statuses, isClosed }`. */
-export async function sendBytes (port, bytes, ms = 1_500) {
+/**
+ * Sends bytes. Resolves when the host closes; or `LATE_MS` after `count` answers, for those that are too many; or after
+ * `ms` without a byte: `{ text, statuses, isClosed }`.
+ */
+export async function sendBytes (port, bytes, { count = Infinity, ms = 3_000 } = {}) {
   const wire = open(port)
+  const statusesOf = text => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   wire.socket.write(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1'))
   let timer
   await new Promise(resolve => {
-    const wait = () => { clearTimeout(timer); timer = setTimeout(resolve, ms) }
+    const wait = () => {
+      clearTimeout(timer)
+      timer = setTimeout(resolve, statusesOf(wire.text).length >= count ? LATE_MS : ms)
+    }
     wire.socket.on('data', wait)
     wire.closed.then(resolve)
     wait()
@@ -93,7 +101,7 @@ export async function sendBytes (port, bytes, ms = 1_500) {
   clearTimeout(timer)
   const { text, isClosed } = wire
   wire.socket.destroy()
-  return { text, isClosed, statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)) }
+  return { text, isClosed, statuses: statusesOf(text) }
 }
 
 /** The bytes of a request over a socket. */
@@ -102,7 +110,7 @@ export const bytesOf = (method, path, headers, body = '') =>
 
 export const jsonBytes = (path, body, headers = {}) => bytesOf('POST', path, { 'Content-Type': 'application/json', ...headers }, JSON.stringify(body))
 
-/** An honest client in a thread: a request every 100 ms. `report()` gives what it saw since the last report. */
+/** An honest client in a thread: a request every 25 ms. `report()` gives what it saw since the last report. */
 export class HonestClient {
   #worker
 

@@ -17,8 +17,24 @@ const RPC = {
   '/mcp': ['initialize', 'ping', 'tools/list', 'tools/call', 'resources/list', 'resources/read', 'resources/subscribe', 'prompts/get', 'logging/setLevel', 'completion/complete', 'server/discover', 'subscriptions/listen', 'tasks/get', 'tasks/cancel']
 }
 const PARAMS = {
-  message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hello' }] }, id: 'x', taskId: 'x', name: 'vac_query_agent', arguments: { query: 'hello' }, uri: 'up://a', cursor: 'x',
-  pageSize: 5, pushNotificationConfig: { url: 'https://127.0.0.1/' }, metadata: {}, configuration: {}, contextId: 'c', tenant: 'agent', protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' }, level: 'info', notifications: {}
+  message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hello' }] },
+  id: 'x',
+  taskId: 'x',
+  name: 'vac_query_agent',
+  arguments: { query: 'hello' },
+  uri: 'up://a',
+  cursor: 'x',
+  pageSize: 5,
+  pushNotificationConfig: { url: 'https://127.0.0.1/' },
+  metadata: {},
+  configuration: {},
+  contextId: 'c',
+  tenant: 'agent',
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'a', version: '1' },
+  level: 'info',
+  notifications: {}
 }
 
 export const group = {
@@ -63,6 +79,21 @@ export const group = {
         add(`${name} ${method}`, [...jobs, ...VALUES.map(value => ({ path, headers, what: `${method}, id = ${shown(value)}`, body: { ...body, id: value } }))])
       }
     }
+    const names = ['..', '..%2f..%2fetc', '%00', '%ff', '__proto__', 'constructor', 'hasOwnProperty', 'agent%20', 'AGENT', 'a'.repeat(400), '%c0%ae', 'ａgent', 'agent/', 'agent;x', '%2e%2e', '\u{1f600}'].map(encodeURI)
+    const odd = ['/vac/', '/vac/streaming/', '/openai/v1/models/', '/openai/v1/chat/completions/', '/a2a/vacs/', '/a2a/v1/tasks/', '/mcp/tools/'].flatMap(path => names.flatMap(name => [path + name, path + encodeURIComponent(name)]))
+    entries.push({
+      name: 'names that are not VACs',
+      async attack () {
+        const wrong = []
+        await pool(odd.flatMap(path => ['GET', 'POST'].map(method => ({ path, method }))), async ({ path, method }) => {
+          const body = method === 'POST' ? '{"user_input":"hello","messages":[{"role":"user","content":"hello"}]}' : undefined
+          const { status, text } = await context.send({ method, path, body, headers: { 'content-type': 'application/json' } })
+          if (status < 400 || (status >= 500 && status !== 501)) wrong.push(`${method} ${path.slice(0, 80)}: ${status} ${text.slice(0, 120)}`)
+        })
+        return { tried: odd.length * 2, wrong }
+      },
+      holds: ({ wrong }) => wrong
+    })
     return entries
   }
 }

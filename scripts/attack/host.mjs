@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { SECRET } from './secret.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cli = join(root, 'apps/host/dist/cli.js')
@@ -25,17 +26,7 @@ process.on('exit', endAll)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 
 /** The interpreter of the hosts. The question names what it does. */
-const AGENT = `import { setTimeout as delay } from 'node:timers/promises'
-import { setImmediate as turn } from 'node:timers/promises'
-export async function * stream_interpreter (question, name, history, { signal, callTool, emit }) {
-  const [what, size = 0, ms = 0] = question.split(' ').map((word, i) => i === 0 ? word : Number(word))
-  if (what === 'large') return { answer: 'x'.repeat(size) }
-  if (what === 'flow') for (let i = 0; i < size; i++) { yield 'word '.repeat(200); await (ms > 0 ? delay(ms, undefined, { signal }) : turn(undefined, { signal })) }
-  else if (what === 'wait') { await delay(size, undefined, { signal }); yield 'done' }
-  else if (what === 'call') yield JSON.stringify((await callTool('upstream', 'echo', { message: 'hello' }, { signal })).content)
-  else yield 'heard: ' + question.slice(0, 100)
-}
-`
+const AGENT = readFileSync(new URL('./agent.mjs', import.meta.url), 'utf8')
 
 /** An entry of `mcp_servers` for upstream-server.mjs with these options. */
 export const upstream = (options = {}, name = 'upstream') => ({
@@ -79,10 +70,11 @@ export function start (args, { cwd, env = {}, command = process.execPath }) {
   const { NODE_OPTIONS, PORT, HOST, PUBLIC_URL, LOG_LEVEL, ...rest } = process.env
   const child = spawn(command, args, { cwd, env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   children.add(child)
-  const out = { text: '', bytes: 0 }
+  const out = { text: '', bytes: 0, isLeaking: false }
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', text => {
       out.bytes += Buffer.byteLength(text)
+      out.isLeaking ||= text.includes(SECRET)
       out.text = (out.text + text).slice(-MAX_OUTPUT_CHARS)
     })
   }

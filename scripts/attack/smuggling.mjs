@@ -96,7 +96,7 @@ export const group = {
       ...Object.entries(ANSWERED).map(([name, [bytes, expected, most = 2]]) => ({
         name,
         repro: `printf ${JSON.stringify(String(bytes).slice(0, 300))} | nc 127.0.0.1 PORT`,
-        async attack () { return await sendBytes(context.port, bytes) },
+        async attack () { return await sendBytes(context.port, bytes, { count: expected?.length ?? 1 }) },
         holds ({ statuses, text }) {
           leaks({ text }, name)
           if (expected !== null && statuses.join() !== expected.join()) return [`answered with ${statuses.join() || 'nothing'} in place of ${expected.join()}`]
@@ -106,14 +106,14 @@ export const group = {
       })),
       {
         name: 'a host name that leads here by DNS rebinding is refused',
-        async attack () { return await sendBytes(context.port, 'POST /vac/agent HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n' + body) },
+        async attack () { return await sendBytes(context.port, 'POST /vac/agent HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n' + body, { count: 1 }) },
         holds: ({ statuses }) => statuses.join() === '403' ? [] : [`answered with ${statuses.join()}`]
       },
       {
         name: 'a body that ends early, then the connection',
         async attack () {
           for (let i = 0; i < 200; i++) {
-            await sendBytes(context.port, jsonBytes('/vac/agent', { user_input: 'hello' }).slice(0, -5), 1).catch(() => {})
+            await sendBytes(context.port, jsonBytes('/vac/agent', { user_input: 'hello' }).slice(0, -5), { ms: 1 }).catch(() => {})
           }
           return { tried: 200 }
         }

@@ -1,5 +1,5 @@
 // Slow, silent and broken connections. The limits are those of `service.connections`; on any of these sockets the host
-// waits no longer than they say, and everyone else is served meanwhile.
+// waits no longer than they say, and all others are served meanwhile.
 import { setTimeout as delay } from 'node:timers/promises'
 import { bytesOf, jsonBytes, open, sendBytes } from './client.mjs'
 import { configuration, connections, openAt, startHost, until } from './host.mjs'
@@ -10,7 +10,7 @@ const CLOSE_MS = 30_000
 
 const portsOf = wires => wires.map(({ socket }) => socket.localPort)
 
-/** Opens sockets, and calls `each` for every one of them until the host has closed all. Resolves to how many it left open. */
+/** Opens sockets, and calls `each` for every one until the host has closed all. Resolves to how many it left open. */
 async function besiege (context, count, begin, each) {
   const wires = Array.from({ length: count }, () => open(context.port))
   await until(() => wires.every(({ socket, isClosed }) => isClosed || !socket.connecting))
@@ -94,8 +94,8 @@ export const group = {
     {
       name: 'descriptors run out',
       async attack () {
-        const host = await startHost({ limit: 'ulimit -n 160' })
-        const wires = Array.from({ length: 400 }, () => open(host.port))
+        const host = await startHost({ limit: 'ulimit -n 400' })
+        const wires = Array.from({ length: 600 }, () => open(host.port))
         await delay(2_000)
         for (const { socket } of wires) socket.destroy()
         const after = await until(async () => {
@@ -111,7 +111,7 @@ export const group = {
         ...alive ? [] : ['the host ended'], ...after ? [] : ['a client is not answered afterwards'],
         ...lines === 0 ? ['no log line names it'] : lines > 10 ? [`${lines} log lines`] : []
       ],
-      repro: 'ulimit -n 160; polyvac start; open 400 sockets; look at the log'
+      repro: 'ulimit -n 400; polyvac start; open 600 sockets; look at the log'
     }
   ]
 }

@@ -1,5 +1,7 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
-import { boundMemory, errorHandler, failureOf, memoryBudget, packageVersion, readOptions, ShuttingDownError } from '@polyvac/core/plugin'
+import {
+  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, packageVersion, readOptions, setRetryAfter, ShuttingDownError
+} from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -195,9 +197,10 @@ function checkNames (exposed: readonly string[] | null | undefined, names: reado
 }
 
 function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = failureOf(err, request)
-  if (status >= 500) request.log.error({ err }, body.error.message)
-  reply.code(status).send(body)
+  const failure = failureOf(err, request)
+  logFailure(err, request, failure)
+  setRetryAfter(reply, failure.status)
+  reply.code(failure.status).send(failure.body)
 }
 
 /** Answers a request that cannot be parsed with an ordinary error body, and closes the connection. */

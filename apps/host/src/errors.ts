@@ -17,6 +17,8 @@ export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 
 export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
   '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
+export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
+  'the MCP server `%s` cannot be used: %s; check the command after `--`', 500)
 export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_VAC',
   'a2a_vac_names names %s, which is not a VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',

@@ -50,3 +50,12 @@ export function gatewayProblems (gateway: Gateway | undefined): Array<{ server: 
     return [{ server: name, reason: [STATES[state], error ?? missing].filter(Boolean).join(': ') }]
   })
 }
+
+/** The same for strangers: a state and the code of its cause, and nothing that a server or the system wrote. */
+export function gatewayStates (gateway: Gateway | undefined): Array<{ server: string, reason: string }> {
+  return (gateway?.status() ?? []).flatMap(({ name, state, cause, missingEnv }) => {
+    const code = state === 'ready' && missingEnv !== undefined ? 'MISSING_VARIABLE' : cause
+    if (state === 'ready' && code === undefined) return []
+    return [{ server: name, reason: code === undefined ? STATES[state] : `${STATES[state]}: ${code}` }]
+  })
+}

@@ -48,8 +48,8 @@ export interface HostOptions {
   /** Seconds for loading an interpreter or memory module, and for opening a memory. Default 30. */
   readonly load_timeout?: number | undefined
   /**
-   * The store of the tasks of A2A and MCP: `{ store, path, ttl, max_tasks }`. Default: `.polyvac/tasks.db` beside the
-   * configuration file; in memory where there is none.
+   * The store of the tasks of A2A and MCP: `{ store, path, ttl, input_ttl, max_tasks, max_size }`. Default:
+   * `.polyvac/tasks.db` beside the configuration file; in memory where there is none.
    */
   readonly tasks?: ServiceConfig['tasks'] | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */

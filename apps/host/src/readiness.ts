@@ -3,7 +3,7 @@ import { memoryBudget } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
-import { gatewayProblems } from './gateway.js'
+import { gatewayStates } from './gateway.js'
 import type { Assembly } from './assembly.js'
 
 /** The state that readiness depends on. */
@@ -34,7 +34,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     const reasons = await reasonsOf(condition)
     const isReady = reasons.length === 0
     // reported, but not a reason for 503: everything else works, and another process would have the same problem
-    for (const { server, reason } of gatewayProblems(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
+    for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
     }

@@ -5,7 +5,10 @@ import { dirname, join, resolve } from 'node:path'
 import { TasksUnavailableError } from './errors.js'
 
 const DEFAULT_PATH = '.polyvac/tasks.db'
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** Milliseconds and bytes. */
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3
+}
 
 /** The task engine that the host's protocols share, and the file of their keys. */
 export interface HostTasks {
@@ -22,12 +25,14 @@ export interface HostTasks {
  */
 export async function openTasks (tasks: NonNullable<ServiceConfig['tasks']>, folder: string,
   log: FastifyBaseLogger): Promise<HostTasks> {
-  const { store = 'sqlite', path = DEFAULT_PATH, ttl, max_tasks: maxTasks } = tasks
+  const { store = 'sqlite', path = DEFAULT_PATH, ttl, input_ttl: inputTtl, max_tasks: maxTasks, max_size: maxSize } = tasks
   const file = store === 'memory' ? ':memory:' : resolve(folder, path)
   try {
     const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')
-    const ttlMs = ttl === undefined ? undefined : toMs(ttl)
-    const opened = sqliteTaskStore({ path: file, ttlMs, maxTasks, log })
+    const ttlMs = toNumber(ttl)
+    const opened = sqliteTaskStore({
+      path: file, ttlMs, inputTtlMs: toNumber(inputTtl), maxTasks, maxBytes: toNumber(maxSize), log
+    })
     await opened.open()
     if (store === 'memory') log.info('tasks are kept in memory and end with this process; the option `tasks` names a file')
     return { store: opened, ttlMs, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
@@ -38,7 +43,8 @@ export async function openTasks (tasks: NonNullable<ServiceConfig['tasks']>, fol
   }
 }
 
-/** `7d` in milliseconds; the configuration's schema has checked its form. */
-function toMs (text: string): number {
-  return Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 1)
+/** `7d` in milliseconds, or `4GB` in bytes; the configuration's schema has checked its form. */
+function toNumber (text: string | undefined): number | undefined {
+  const [, number, unit = ''] = /^(\d+)(\w+)$/.exec(text ?? '') ?? []
+  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 1)
 }

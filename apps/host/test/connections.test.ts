@@ -105,3 +105,21 @@ test('a refusal by the memory budget is shown by /ready and logged once, and the
   t.match(ready.json().reasons, [{ part: 'memory', reason: /memory budget/ }])
   t.equal(lines.filter(({ msg }) => /memory budget/.test(msg)).length, 1)
 })
+
+test('refusals with 503 are logged once in an interval, and each failure with 500 is', async t => {
+  const lines: Array<{ level: number, code?: string, err?: unknown }> = []
+  const app = await createHost({
+    vacs: ['demo'],
+    async * stream_interpreter (question) {
+      if (question === 'busy') throw Object.assign(new Error('come back later'), { code: 'BUSY', statusCode: 503, expose: true })
+      throw new Error('broken')
+    },
+    server: { logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } } }
+  })
+  t.teardown(() => app.close())
+  for (const question of ['busy', 'broken', 'busy', 'broken', 'busy', 'broken']) {
+    await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: question } })
+  }
+  t.match(lines.filter(({ level }) => level === 40), [{ code: 'BUSY' }])
+  t.equal(lines.filter(({ level, err }) => level === 50 && err !== undefined).length, 3)
+})

@@ -46,6 +46,7 @@ export const McpServerConfig = Type.Object({
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
+  pin: Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description: 'true, or the fingerprint of an accepted list: holds changed and new tools back' })),
   restart: Type.Optional(Type.Boolean({ description: 'start it again when it ends; default true' })),
   type: Type.Optional(Type.String({ description: 'transport, as other tools write it' }))
 }, { additionalProperties: false })
@@ -92,9 +93,6 @@ export const ServiceConfig = Type.Object({
   async_stream: Type.Optional(Type.Boolean({
     description: 'true (default): interpreters run on the event loop; false: interpreter modules run in worker threads'
   })),
-  load_timeout: Type.Optional(Type.Number({
-    exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
-  })),
   connections: Type.Optional(Type.Object({
     max: Type.Optional(Type.Integer({
       minimum: 1, description: 'most connections at once; default 10000, or fewer where the heap or the file descriptors are few'
@@ -107,6 +105,9 @@ export const ServiceConfig = Type.Object({
   }, { additionalProperties: false, description: 'bounds of the connections of callers' })),
   memory_budget: Type.Optional(Type.Integer({
     minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
+  })),
+  load_timeout: Type.Optional(Type.Number({
+    exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
   })),
   on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
@@ -122,7 +123,13 @@ export const ServiceConfig = Type.Object({
     store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
     path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
-    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept' }))
+    input_ttl: Type.Optional(Type.String({
+      pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'
+    })),
+    max_tasks: Type.Optional(Type.Integer({ minimum: 1, description: 'most tasks kept; one owner may have a quarter' })),
+    max_size: Type.Optional(Type.String({
+      pattern: '^[0-9]+(KB|MB|GB)$', description: 'most space that tasks take, e.g. 4GB; one owner may have about a quarter'
+    }))
   }, { additionalProperties: false, description: 'the task engine behind A2A' })),
   push: Type.Optional(Type.Object({
     enabled: Type.Optional(Type.Boolean({ description: 'notify webhooks of the updates of tasks; default true' })),

@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyRequest } from 'fastify'
+import { ownerOf } from './authentication.js'
 import { isExposed, statusOf } from './create-error.js'
+import { LogGate } from './log-gate.js'
 import { InvalidRequestError } from './validation.js'
 import type { ErrorBody } from './schemas.js'
 
@@ -23,7 +25,7 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
 /**
  * The status and the body for a failed request. Callers read the text of an error with `expose: true` or with a status
  * below 500, since such texts are written for callers; of any other error they learn the status, such as the 503 of
- * @fastify/under-pressure. The caller of this function logs 5xx errors.
+ * @fastify/under-pressure.
  */
 export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'headers'>): Failure {
   const requestId = request.id
@@ -58,6 +60,28 @@ const SERVICE_UNAVAILABLE = {
 
 function failure (status: number, error: { readonly code: string, readonly message: string }, requestId: string): Failure {
   return { status, body: { error: { ...error, requestId } } }
+}
+
+const gate = new LogGate()
+
+/**
+ * Logs a failure with status 500 or above. A refusal with 503, such as that of the memory budget, is logged at most
+ * every 10 s for each code and owner: callers could fill the disk with its lines.
+ */
+export function logFailure (err: unknown, request: FastifyRequest, { status, body: { error: { code, message } } }: Failure): void {
+  if (status < 500) return
+  const owner = ownerOf(request)
+  if (status === 503 && isExposed(err)) {
+    const suppressed = gate.pass(`${code} ${owner}`)
+    if (suppressed !== undefined) request.log.warn({ code, owner, suppressed }, message)
+    return
+  }
+  try {
+    request.log.error({ err, code, owner }, message)
+  } catch {
+    // properties of the error throw
+    request.log.error({ code, owner }, message)
+  }
 }
 
 /** Seconds for the `Retry-After` header of a status after which clients may retry; undefined for other statuses. */

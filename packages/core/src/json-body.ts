@@ -37,8 +37,8 @@ export function isTooDeep (body: unknown): boolean {
     if (depth > MAX_BODY_DEPTH) return true
     const next: object[] = []
     for (const value of level) {
-      for (const key in value) {
-        const child: unknown = (value as Record<string, unknown>)[key]
+      // for...in would make a text of each index of an array
+      for (const child of Array.isArray(value) ? value : Object.values(value)) {
         if (typeof child === 'object' && child !== null) next.push(child)
       }
     }

@@ -7,6 +7,8 @@ export const MemoryBudgetError = createError<[string]>('MEMORY_BUDGET_EXCEEDED',
 
 /** Part of the heap limit that requests, responses and sessions may hold; the rest is for code and documents. */
 const HEAP_PART = 0.25
+/** Memory of a character, at most: strings that have only Latin-1 characters take half of it. */
+export const BYTES_PER_CHAR = 2
 /** How long a refusal counts as recent, in ms. */
 const RECENT_MS = 10_000
 
@@ -38,6 +40,13 @@ export class HeldBytes {
     const freed = Math.min(bytes, this.bytes)
     this.bytes -= freed
     this.budget.subtract(this.owner, freed)
+  }
+
+  /** Counts `bytes` in place of what it counted before; false, and as before, where the budget does not allow it. */
+  tryResize (bytes: number): boolean {
+    if (bytes > this.bytes) return this.tryGrow(bytes - this.bytes)
+    this.shrink(this.bytes - bytes)
+    return true
   }
 
   /** Counts nothing of it any more. May be called twice. */

@@ -1,4 +1,5 @@
 import { isAnswerObject } from './interpreter-chunk.js'
+import { BYTES_PER_CHAR, type HeldBytes } from './memory-budget.js'
 import type { InterpreterCallback } from './interpreter.js'
 
 /** Awaited pushes wait while more characters than this are unread: back-pressure. */
@@ -16,10 +17,13 @@ export class PushedText {
   #closed = false
 
   /**
-   * @param maxUnread most characters held; past it `onOverflow` is called
+   * @param maxUnread most characters held; past it, and where `held` cannot count more, `onOverflow` is called
+   * @param held counts the unread text
    * @param onText called when there is text to read
    */
-  constructor (readonly maxUnread: number, readonly onText: () => void, readonly onOverflow: () => void) {
+  constructor (
+    readonly maxUnread: number, readonly held: HeldBytes, readonly onText: () => void, readonly onOverflow: (err?: Error) => void
+  ) {
     const push = (token: string): Promise<void> => this.#push(String(token))
     const finish = async (result?: unknown): Promise<void> => {
       if (isAnswerObject(result) || typeof result === 'string') this.ended = result
@@ -48,12 +52,14 @@ export class PushedText {
     this.#tokens.push(token)
     this.#unread += token.length
     if (this.#unread > this.maxUnread) this.onOverflow()
+    else if (this.#unread > HIGH_WATER_CHARS && !this.held.tryResize(this.#unread * BYTES_PER_CHAR)) this.onOverflow(this.held.refusal())
     else this.onText()
     if (this.#closed || this.#unread <= HIGH_WATER_CHARS) return Promise.resolve()
     return new Promise(resolve => { this.#writers.push(resolve) })
   }
 
   #release (): void {
+    this.held.release()
     if (this.#writers.length > 0) for (const resolve of this.#writers.splice(0)) resolve()
   }
 }

@@ -9,8 +9,8 @@ import { MAX_STALL_MS } from './send-stream.js'
 
 /** Bodies up to this size are not counted one by one: the bound of connections and calls bounds them. */
 const SMALL_BODY_BYTES = 16 * 1024
-/** Most values of a body of JSON: parsing more keeps the event loop longer than 50 ms. */
-export const MAX_BODY_VALUES = 200_000
+/** Most values of a body of JSON, as JsonScan counts them: parsing more keeps the event loop longer than 50 ms. */
+export const MAX_BODY_VALUES = 150_000
 /** Memory of one parsed value, about. */
 const VALUE_BYTES = 40
 /** The text and the parsed strings. */

@@ -1,4 +1,5 @@
 import { normaliseAnswer } from './answer.js'
+import { BYTES_PER_CHAR, memoryBudget, type HeldBytes } from './memory-budget.js'
 import { isForCaller } from './create-error.js'
 import { Deadline } from './deadline.js'
 import { isAnswer, isAnswerObject, toChunk } from './interpreter-chunk.js'
@@ -123,6 +124,9 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
   #blocks = ''
   #pieces: string[] = []
   #kept = 0
+  #held: HeldBytes | undefined
+  /** Whether the memory budget allows no more of it; a stream then goes on, and its `answer` is truncated. */
+  #isFull = false
   #collected = 0
   #outcome: unknown
   #last: Answer | undefined
@@ -186,11 +190,15 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
   get callback (): InterpreterCallback {
     if (this.#pushed === undefined) {
       const { maxUnreadChars } = this.#limits
-      const overflow = (): void => this.#abort(new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars))
-      this.#pushed = new PushedText(maxUnreadChars, () => this.#feed(), overflow)
+      const overflow = (err: Error = new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars)): void => this.#abort(err)
+      this.#pushed = new PushedText(maxUnreadChars, this.#heldText(), () => this.#feed(), overflow)
       if (this.#state === 'over') this.#pushed.close()
     }
     return this.#pushed.callback
+  }
+
+  #heldText (): HeldBytes {
+    return memoryBudget.hold('the text of answers in progress', this.#call.principal?.owner)
   }
 
   get #limits (): RunLimits {
@@ -315,7 +323,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     if (typeof chunk === 'string') {
       this.#collected += chunk.length
       const { maxAnswerChars, maxStreamedChars } = this.#limits
-      const room = (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
+      const room = this.#isFull ? 0 : (this.#whole ? maxAnswerChars : maxStreamedChars) - this.#kept
       if (room > 0) this.#keep(room < chunk.length ? chunk.slice(0, room) : chunk)
     }
     if (!this.#whole) this.#settle({ done: false, value: chunk })
@@ -327,6 +335,11 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     this.#kept += text.length
     this.#pieces.push(text)
     if (this.#kept - this.#blocks.length < BLOCK_CHARS) return
+    this.#held ??= this.#heldText()
+    if (!this.#held.tryGrow((this.#kept - this.#blocks.length) * BYTES_PER_CHAR)) {
+      if (this.#whole) throw this.#held.refusal()
+      this.#isFull = true
+    }
     this.#blocks += this.#pieces.join('')
     this.#pieces = []
   }
@@ -403,6 +416,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     this.#pushed?.close()
     if (this.#aborted) leave(this.#source)
     this.#guarded?.remove()
+    this.#held?.release()
     this.#release?.()
   }
 }

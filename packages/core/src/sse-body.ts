@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { ownerOf } from './authentication.js'
+import { memoryBudget, type HeldBytes } from './memory-budget.js'
 import { MAX_STALL_MS } from './send-stream.js'
 
 /** Longest silence of a stream in ms; then a comment goes out, so that proxies do not close the connection. */
@@ -17,6 +19,7 @@ export class SseBody extends Readable {
   readonly #stallMs: number
   readonly #keepAlive: NodeJS.Timeout
   #drained: { readonly promise: Promise<void>, readonly resolve: () => void, readonly stall: NodeJS.Timeout } | undefined
+  #held: HeldBytes | undefined
   #hasBegun = false
   #ended = false
 
@@ -76,6 +79,8 @@ export class SseBody extends Readable {
     this.#begin()
     this.#keepAlive.refresh()
     if (this.push(text)) return undefined
+    this.#held ??= memoryBudget.hold('events that wait for their reader', ownerOf(this.#reply.request))
+    if (!this.#held.tryResize(this.readableLength)) this.#reply.raw.destroy()
     if (this.#drained === undefined) {
       let resolve = (): void => {}
       const promise = new Promise<void>(_resolve => { resolve = _resolve })
@@ -85,6 +90,7 @@ export class SseBody extends Readable {
   }
 
   #drain (): void {
+    this.#held?.release()
     if (this.#drained === undefined) return
     clearTimeout(this.#drained.stall)
     this.#drained.resolve()

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import fc from 'fast-check'
 import { interpolate } from '../src/interpolate.js'
-import { parseConfig, readConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
+import { parseConfig, readConfig, ServiceConfig, type ConfigOptions, type ConfigError } from '../src/index.js'
 import { nearest } from '../src/plugin.js'
 
 const known = { interpreters: ['documents', 'openai', 'echo'], vectorstores: ['folder'] }
@@ -156,7 +156,7 @@ test('a code frame shows the line with a marker', async t => {
   t.equal((err as Error).message, [
     '/app/vac_config.yaml:3:3  unknown key "agnet" in service',
     '    3 |   agnet: documents',
-    '      |   ^^^^^ known: stream_interpreter, vac_interpreter, enable_a2a_agent, a2a_vac_names, a2a, enable_mcp_server, mcp_servers, mcp_inherit_env, async_stream, load_timeout, connections, memory_budget, on_stray_error, public_url, allowed_hosts, allowed_origins, tasks, push'
+    `      |   ^^^^^ known: ${Object.keys(ServiceConfig.properties).join(', ')}`
   ].join('\n'))
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { deepStrictEqual } from 'node:assert'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createVacs, isAnswer, type Chunk, type Interpreter, type VacCall, type VacsOptions } from '../src/index.js'
+import { memoryBudget } from '../src/plugin.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const make = (streamInterpreter: Interpreter, more: Partial<VacsOptions> = {}) =>
@@ -336,6 +337,42 @@ test('a VAC may have its own interpreter, and all VACs can be replaced while ans
   slow.replace({ vacs: ['c'], streamInterpreter: () => 'new' })
   t.equal((await running).answer, 'old text')
   t.strictSame(slow.names, ['c'])
+})
+
+test('the text of answers in progress is counted in the memory budget', async t => {
+  const { limit } = memoryBudget
+  t.teardown(() => { memoryBudget.limit = limit })
+  const text = 'x'.repeat(20_000)
+  const many = make(async function * () { for (let i = 0; i < 100; i++) yield text })
+  const pushing = make(async (question, name, history, { callback }) => { for (let i = 0; i < 100; i++) callback.on_llm_new_token(text) })
+  memoryBudget.limit = 200_000
+  await t.rejects(many.ask(call()), { code: 'MEMORY_BUDGET_EXCEEDED', statusCode: 503 })
+  await t.rejects(pushing.ask(call()), { code: 'MEMORY_BUDGET_EXCEEDED' })
+  let streamed = 0
+  let last: unknown
+  for await (const chunk of many.stream(call())) {
+    if (typeof chunk === 'string') streamed += chunk.length
+    else last = chunk
+  }
+  t.equal(streamed, 2_000_000, 'a stream goes on')
+  t.match(last, { answer: /^x{80000,}$/, metadata: { truncated: true } })
+  t.equal(memoryBudget.used, 0)
+  memoryBudget.limit = limit
+  t.equal((await many.ask(call())).answer.length, 2_000_000)
+  t.equal(memoryBudget.used, 0)
+})
+
+test('an owner may have a quarter of the answers in progress', async t => {
+  const gates: Array<() => void> = []
+  const vac = make(async function * () { await new Promise<void>(resolve => { gates.push(resolve) }); yield 'a' }, { maxConcurrent: 8 })
+  const ask = (owner: string) => vac.ask({ ...call(), principal: { owner } })
+  const running = [ask('bob'), ask('bob'), ask('alice')]
+  await t.rejects(ask('bob'), { code: 'OWNER_SHARE_USED', statusCode: 503 })
+  for (const open of gates.splice(0)) open()
+  await Promise.all(running)
+  const again = ask('bob')
+  for (const open of gates) open()
+  t.equal((await again).answer, 'a')
 })
 
 test('answers in progress are bounded', async t => {

@@ -6,6 +6,10 @@ export const ServerNotFoundError = createError<[string, string]>('MCP_SERVER_NOT
 /** The server does not list the tool, or `deny` leaves it out. Arguments: server, tool, near match or some names. */
 export const ToolNotFoundError = createError<[string, string, string]>('MCP_TOOL_NOT_FOUND', 'the MCP server %s has no tool %s; %s', 404)
 
+/** `pin` holds the tool back. Arguments: tool, server, why, fingerprint of the list. */
+export const ToolHeldBackError = createError<[string, string, string, string]>('MCP_TOOL_HELD_BACK',
+  'the tool %s of the MCP server %s is %s; an operator who has read the list accepts it with `pin: %s` in the entry of the server', 403)
+
 /** The server does not list the prompt. Arguments: server, prompt, near match or some names. */
 export const PromptNotFoundError = createError<[string, string, string]>('MCP_PROMPT_NOT_FOUND', 'the MCP server %s has no prompt %s; %s', 404)
 
@@ -49,7 +53,12 @@ export interface CallContext {
   readonly server: string
   readonly tool?: string | undefined
   readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** The message for callers who may not read those of the server's process. */
+  readonly brief?: string | undefined
 }
+
+/** Details that only administrators read. */
+const PROCESS_DETAILS: ReadonlySet<string> = new Set(['stderr', 'exitCode', 'signal'])
 
 const contexts = new WeakMap<object, CallContext>()
 
@@ -61,6 +70,14 @@ export function withContext<E extends Error> (err: E, context: CallContext): E {
 
 export function contextOf (err: unknown): CallContext | undefined {
   return typeof err === 'object' && err !== null ? contexts.get(err) : undefined
+}
+
+/** The message and details of an error for a caller. */
+export function shownTo (isAdmin: boolean, err: unknown, message: string): { readonly message: string, readonly details: CallContext['details'] } {
+  const { details, brief = message } = contextOf(err) ?? {}
+  if (isAdmin || details === undefined) return { message: isAdmin ? message : brief, details }
+  const left = Object.entries(details).filter(([key]) => !PROCESS_DETAILS.has(key))
+  return { message: brief, details: left.length === 0 ? undefined : Object.fromEntries(left) }
 }
 
 /** Adds the JSON-RPC error of the server as `rpcError`, for an MCP server to pass on. */

@@ -12,7 +12,7 @@ import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
 import { toolSource } from './tool-source/tool-source.js'
 import type { GatewayToolSource } from './tool-source/types.js'
-import type { UpstreamStatus } from './upstream/supervisor.js'
+import type { UpstreamStatus } from './upstream/status.js'
 import { Upstream } from './upstream/upstream.js'
 
 /** The configured servers, supervised: shared by the plugin, interpreters and the MCP server. */

@@ -1,11 +1,14 @@
 import { negotiate } from '@fastify/accept-negotiator'
-import { authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, OpenCalls, ownTime, refuseOtherMethods, schemaValidator } from '@polyvac/core/plugin'
+import {
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
+  schemaValidator
+} from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
-import { failureOf, sendFailure } from './rest/failures.js'
+import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './rest/list-body.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
@@ -18,7 +21,7 @@ import {
   CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
   ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
-import { contentsBody } from './rest/bodies.js'
+import { briefStatus, contentsBody } from './rest/bodies.js'
 
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
@@ -43,10 +46,11 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)
-  app.setErrorHandler(errorHandler(sendFailure))
   // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
   const principalOf = authenticateCallers(host, authenticate)
+  const failures = new Failures(principalOf)
+  app.setErrorHandler(errorHandler(failures.send))
   app.addHook('onReady', async () => { gateway.start() })
   app.addHook('preClose', async () => {
     interactive.close()
@@ -57,7 +61,10 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/servers', {
     schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
-  }, async () => ({ servers: gateway.status() }) as never)
+  }, async request => {
+    const servers = gateway.status()
+    return { servers: mayAdminister(request, principalOf(request)) ? servers : servers.map(briefStatus) } as never
+  })
 
   app.get('/mcp/tools', {
     schema: { operationId: 'listMcpTools', summary: 'Tools of all MCP servers', tags, response: { 200: ToolList, ...errors } }
@@ -86,7 +93,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
       return await sendCallEvents(reply, async onProgress => {
         const outcome = await interactive.call(request.body, owner, call, { onProgress })
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
-      }, err => ({ event: 'error', data: failureOf(err, request).body })) as never
+      }, err => ({ event: 'error', data: failures.of(err, request).body })) as never
     } finally {
       call.end()
     }

@@ -110,12 +110,15 @@ export const McpServerStatus = Type.Object({
   server: Type.Optional(Type.Object({ name: Type.String(), version: Type.String() }, { description: 'its name and version' })),
   readySince: Type.Optional(Type.String()),
   nextRetryAt: Type.Optional(Type.String()),
+  cause: Type.Optional(Type.String({ description: 'why it is not ready, as a code' })),
   error: Type.Optional(Type.String({ description: 'why it is not ready' })),
   exitCode: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
   signal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   missingEnv: Type.Optional(Type.Array(Type.String(), { description: 'variables that its entry names and the service does not have' })),
   leftOutTools: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), problem: Type.String() }), { description: 'tools that it lists and the gateway does not' })),
-  stderr: Type.Array(Type.String(), { description: 'the last lines' })
+  toolsFingerprint: Type.Optional(Type.String({ description: 'of the tools that it offers, for `pin`' })),
+  toolChanges: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), change: Type.String({ description: 'added, changed or removed' }), at: Type.String() }), { description: 'the last changes of its tools, the newest first' })),
+  stderr: Type.Array(Type.String(), { description: 'the last lines, for administrators' })
 }, { title: 'McpServerStatus' })
 
 export const ServerList = Type.Object({ servers: Type.Array(McpServerStatus) })

@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, MAX_BODY_DEPTH, ownTime, parseJson,
+  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, ownTime, parseJson,
   readOptions, refuseOtherMethods, setRetryAfter, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -131,8 +131,9 @@ function checkAccept (request: FastifyRequest): void {
 /** Answers a failure before the message is read, or an unexpected one. */
 function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (err instanceof RpcError) return sendRpcError(reply, err, null)
-  const { status, body: { error } } = failureOf(err, request)
-  if (status >= 500) request.log.error({ err }, 'an MCP request failed')
+  const failure = failureOf(err, request)
+  const { status, body: { error } } = failure
+  logFailure(err, request, failure)
   const code = error.code === 'INVALID_JSON' ? 'parseError' : status >= 500 ? 'internalError' : 'invalidRequest'
   sendRpcError(reply, new RpcError(code, error.message, { code: error.code, requestId: error.requestId }, status), null)
 }

@@ -119,3 +119,17 @@ test('what is not a schema is refused at registration, with the tool and the rem
   t.match(refusal(z.object({}), older), /outputSchema of the tool tool_x/)
   t.end()
 })
+
+test('arguments that take too many steps to check are refused before a library or a handler gets them', async t => {
+  const kind = (children: z.ZodType): z.ZodType => z.object({ kind: z.string(), children: z.array(children).optional() })
+  const component: z.ZodType = z.lazy(() => z.union([kind(component), kind(component), kind(component), kind(component), kind(component), kind(component), kind(component), kind(component)]))
+  const json = { type: 'object', properties: { root: { $ref: '#/$defs/c' } }, $defs: { c: { anyOf: Array(8).fill({ type: 'object', properties: { kind: { type: 'string' }, children: { items: { $ref: '#/$defs/c' } } } }) } } }
+  const nested = (levels: number): object => levels === 0 ? { kind: 5 } : { kind: 'a', children: [nested(levels - 1)] }
+  let calls = 0
+  for (const inputSchema of [z.object({ root: component }), json]) {
+    const tools = defineTools([{ name: 'render', inputSchema: inputSchema as never, handler: () => String(++calls) }])
+    t.match(await Promise.resolve(tools.call('render', { root: nested(14) }, context)).catch((err: unknown) => err),
+      { code: 'MCP_INVALID_ARGUMENTS', statusCode: 400, message: /arguments: takes too long to check against the schema; send less/ })
+  }
+  t.equal(calls, 0)
+})

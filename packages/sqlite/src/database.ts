@@ -30,6 +30,8 @@ export interface SqliteOptions {
   readonly synchronous?: 'full' | 'normal' | undefined
   /** Page cache in KiB. Default: the driver's own, 2,000 or 16,000. */
   readonly cacheKib?: number | undefined
+  /** Whether `PRAGMA incremental_vacuum` can shrink a file that is created now. Default false. */
+  readonly incrementalVacuum?: boolean | undefined
 }
 
 /**
@@ -48,6 +50,8 @@ export async function openDatabase (path: string, options: SqliteOptions = {}): 
   try {
     // the timeout first: changing the journal mode needs a lock, which another process may hold
     database.exec('PRAGMA busy_timeout = 5000')
+    // before the first page is written
+    if (options.incrementalVacuum === true) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
     database.exec('PRAGMA journal_mode = WAL')
     database.exec(`PRAGMA synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
     database.exec('PRAGMA foreign_keys = ON')

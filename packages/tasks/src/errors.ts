@@ -46,6 +46,10 @@ export const TaskTimeoutError = createError<[string, number]>('TASK_TIMEOUT',
 export const TaskInputTimeoutError = createError<[string, number]>('TASK_INPUT_TIMEOUT',
   "the task '%s' asked for input, had no answer for %s s and was ended", 504)
 
+/** No worker took a task in time. Arguments: id, seconds. */
+export const TaskNotStartedError = createError<[string, number]>('TASK_NOT_STARTED',
+  "the task '%s' waited for %s s, no worker took it, and it was ended", 504)
+
 /** The abort reason of a task that was canceled. Argument: its id. */
 export const TaskCanceledError = createError<[string]>('TASK_CANCELED', "the task '%s' was canceled", 499)
 
@@ -56,9 +60,12 @@ export const WorkerStoppedError = createError('TASK_WORKER_STOPPED', 'this worke
 export const TooManyPushConfigsError = createError<[number]>('TASK_TOO_MANY_PUSH_CONFIGS',
   'a task takes at most %s push configs; delete one first', 400)
 
-/** All places for tasks are taken by tasks that have not ended. Argument: the limit. */
-export const TooManyTasksError = createError<[number]>('TASK_TOO_MANY',
-  'the store holds %s tasks that have not ended, its limit; try again later', 503)
+/** All places for tasks are taken by tasks that have not ended. Argument: whose places, and how many. */
+export const TooManyTasksError = createError<[string]>('TASK_TOO_MANY', '%s; try again when some have ended', 503)
+
+/** The size limit is reached, and no task that has ended is left to delete. Argument: what is full. */
+export const StoreFullError = createError<[string]>('TASK_STORE_FULL',
+  '%s is full of tasks that have not ended; try again when some have ended', 503)
 
 /** The store could not write; nothing was acknowledged. Argument: reason. */
 export const StoreUnavailableError = createError<[string]>('TASK_STORE_UNAVAILABLE',

@@ -12,9 +12,10 @@ export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
 export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './fold-task.js'
 export type { TaskOrigin } from './fold-task.js'
 export { pushBackoff } from './push-backoff.js'
+export { ANYONE, OWNER_SHARE } from './owner-share.js'
 export type { TaskLogger } from './logger.js'
 export {
-  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError,
+  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError, StoreFullError,
   StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
-  TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
+  TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
 } from './errors.js'

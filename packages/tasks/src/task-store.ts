@@ -16,7 +16,9 @@ export interface TaskStore {
   /**
    * Creates task, queue entry and first event in one transaction. For an `idempotencyKey` that this owner used before,
    * it returns the earlier task and `created: false`. TASK_CONFLICT (409) if that one had another skill, input or
-   * context, or if `id` is taken.
+   * context, or if `id` is taken. An owner has a share (OWNER_SHARE) of the tasks and the space of the store: at its
+   * end, the oldest ended tasks of that owner are deleted, or `create` fails with TASK_TOO_MANY or TASK_STORE_FULL
+   * (503). No task of another owner is deleted, except where the whole store is full: of the owner with most.
    */
   create (owner: string, task: NewTask): Promise<CreatedTask>
   get (owner: string, id: string): Promise<TaskRecord | null>
@@ -36,7 +38,10 @@ export interface TaskStore {
    */
   events (owner: string, id: string, options?: EventsOptions): AsyncIterable<TaskEvent>
 
-  /** Executes tasks of all owners in one queue. Several workers, also of other processes, share the work. */
+  /**
+   * Executes tasks of all owners in one queue, of owners with waiting tasks in turn. Several workers, also of other
+   * processes, share the work.
+   */
   work (handler: TaskHandler, options?: WorkOptions): TaskWorker
 
   /** Adds or replaces a config. TASK_NOT_FOUND (404); TASK_TOO_MANY_PUSH_CONFIGS (400) past 10 per task. */
@@ -45,7 +50,10 @@ export interface TaskStore {
   /** Oldest first, those of one millisecond by the bytes of their id; empty for an unknown task. */
   listPush (owner: string, taskId: string): Promise<PushConfig[]>
   deletePush (owner: string, taskId: string, configId: string): Promise<boolean>
-  /** Delivers the events that push configs have not had: at least once, in order per config. */
+  /**
+   * Delivers the events that push configs have not had: at least once, in order per config, to configs of owners in
+   * turn. One owner, and one host, has a quarter of the deliveries at once.
+   */
   deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker
 
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
@@ -142,12 +150,19 @@ export interface TaskContext {
 export interface WorkOptions {
   /** Tasks at once. Default 16. */
   readonly concurrency?: number | undefined
+  /** Tasks of one owner at once. Default a quarter of `concurrency`; callers without an identity share all of it. */
+  readonly ownerConcurrency?: number | undefined
+  /**
+   * Called before a task is taken, with the bytes that it keeps in memory; returns what to call at its end. Undefined:
+   * there is no room, and the task waits, unless it would be the only one of its owner. Default: no limit.
+   */
+  readonly hold?: ((owner: string, bytes: number) => (() => void) | undefined) | undefined
   /** Longest time of one attempt; then its signal aborts and the task fails with TASK_TIMEOUT. Default one hour. */
   readonly timeoutMs?: number | undefined
   /** The queue. Default: the one without a name. */
   readonly queue?: string | undefined
   /**
-   * Longest time that a task of the queue waits for its input; then it fails with TASK_INPUT_TIMEOUT. Checked every
+   * Longest time that a task of the queue waits for its caller; then it fails with TASK_INPUT_TIMEOUT. Checked every
    * `purgeMs`. Default: no limit.
    */
   readonly inputMs?: number | undefined
@@ -198,8 +213,8 @@ export interface Delivery {
 }
 
 /**
- * `delivered` continues with the next event; `{ retryAt }` retries the same one at that time, until `deadAfterMs` have
- * passed since its first failure; `disable` ends the config. Throwing retries after `pushBackoff(tries)`.
+ * `delivered` continues with the next event; `{ retryAt }` retries the same one at that time, within an hour, until
+ * `deadAfterMs` have passed since its first failure; `disable` ends the config. Throwing retries after `pushBackoff(tries)`.
  */
 export type DeliveryHandler = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 export type DeliveryOutcome = 'delivered' | { readonly retryAt: number } | 'disable' | { readonly disable: string }

@@ -12,6 +12,8 @@ export interface PreparedUpdates {
   readonly bodies: EventBody[]
   /** Each body as JSON. */
   readonly texts: string[]
+  /** Characters of these. */
+  readonly chars: number
   /** The state after the last of them, or undefined where none names one. */
   readonly state: Exclude<TaskUpdate['state'], undefined> | undefined
 }
@@ -23,6 +25,7 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
   let state: TaskState = 'working'
   const bodies: EventBody[] = []
   const texts: string[] = []
+  let chars = 0
   for (const update of updates) {
     if (state !== 'working') throw new InvalidTaskError('updates', `nothing may follow '${state}'`)
     if (update.state !== undefined) {
@@ -31,9 +34,11 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
     }
     const body = eventBody(update, at)
     bodies.push(body)
-    texts.push(toJson('an event', body, MAX_EVENT_CHARS))
+    const text = toJson('an event', body, MAX_EVENT_CHARS)
+    texts.push(text)
+    chars += text.length
   }
-  return { bodies, texts, state: state === 'working' ? undefined : state as PreparedUpdates['state'] }
+  return { bodies, texts, chars, state: state === 'working' ? undefined : state as PreparedUpdates['state'] }
 }
 
 function eventBody (update: TaskUpdate, at: number): EventBody {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
-import { foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
+import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
-export interface ConformanceSettings { readonly maxTasks?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
+export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
 export type StoreFactory = (t: Test, settings?: ConformanceSettings) => Promise<TaskStore>
 
@@ -508,12 +508,171 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   test('a full store deletes ended tasks for new ones, and refuses new ones when none has ended', async t => {
     const store = await open(t, { maxTasks: 5 })
     const ids: string[] = []
-    for (let i = 0; i < 5; i++) ids.push((await store.create('alice', ASK)).task.id)
-    await t.rejects(store.create('alice', ASK), { code: 'TASK_TOO_MANY', statusCode: 503 })
-    await store.cancel('alice', ids[3] ?? '')
+    for (let i = 0; i < 5; i++) ids.push((await store.create(ANYONE, ASK)).task.id)
+    await t.rejects(store.create(ANYONE, ASK), { code: 'TASK_TOO_MANY', statusCode: 503 })
+    await store.cancel(ANYONE, ids[3] ?? '')
+    await store.create(ANYONE, ASK)
+    t.equal(await store.get(ANYONE, ids[3] ?? ''), null)
+    t.equal((await store.list(ANYONE)).tasks.length, 5)
+  })
+
+  test('an owner at its share of the tasks loses its own oldest ended task, never one of another owner', async t => {
+    const store = await open(t, { maxTasks: 20 })
+    const make = async (owner: string): Promise<string> => {
+      const { task: { id } } = await store.create(owner, ASK)
+      await store.cancel(owner, id)
+      return id
+    }
+    const hers = [await make('alice'), await make('alice')]
+    const his: string[] = []
+    for (let i = 0; i < 60; i++) his.push(await make('bob'))
+    for (const id of hers) t.ok(await store.get('alice', id))
+    t.strictSame((await store.list('bob')).tasks.map(({ id }) => id).sort(), his.slice(-5).sort())
+  })
+
+  test('an owner whose tasks all wait is refused at its share, and others still create tasks', async t => {
+    const store = await open(t, { maxTasks: 20 })
+    store.work(async (task, { emit }) => { await emit({ state: 'input-required' }) })
+    const made = await Promise.allSettled(Array.from({ length: 40 }, async () => await store.create('bob', ASK)))
+    t.equal(made.filter(({ status }) => status === 'fulfilled').length, 5)
+    const { reason } = made.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+    t.match(reason, { code: 'TASK_TOO_MANY', statusCode: 503, message: /this owner has 5 tasks/ })
+    for (let i = 0; i < 5; i++) t.ok((await store.create('alice', ASK)).created)
+  })
+
+  test('in a full store, the owner with most ended tasks makes room for an owner with fewer', async t => {
+    const store = await open(t, { maxTasks: 16 })
+    for (const owner of ['a', 'b', 'c', 'd']) {
+      for (let i = 0; i < 4; i++) await store.cancel(owner, (await store.create(owner, ASK)).task.id)
+    }
+    for (let i = 0; i < 3; i++) t.ok((await store.create('alice', ASK)).created)
+    const left = await Promise.all(['a', 'b', 'c', 'd'].map(async owner => (await store.list(owner)).tasks.length))
+    t.strictSame(left.sort(), [3, 3, 3, 4])
+  })
+
+  test('a task that waits for its caller, or for a worker, fails after `inputTtlMs`, and its webhook gets the end', async t => {
+    const store = await open(t, { inputTtlMs: 200 })
+    const pushed: string[] = []
+    store.deliver(async ({ taskId, event }) => {
+      if (event.error !== undefined) pushed.push(`${taskId} ${event.error.code}`)
+      return 'delivered'
+    })
+    store.work(async ({ skill }, { emit }) => { await emit({ state: skill as 'input-required' }) })
+    const ids = await Promise.all(['input-required', 'auth-required', 'never'].map(async (skill, i) =>
+      (await store.create('bob', { skill, input: null, push: { url: 'https://a.example' }, ...(i === 2 ? { queue: 'of-no-worker' } : {}) })).task.id))
+    await until(() => pushed.length === 3, 'all three have ended')
+    t.strictSame(pushed.sort(), ids.map((id, i) => `${id} ${i === 2 ? 'TASK_NOT_STARTED' : 'TASK_INPUT_TIMEOUT'}`).sort())
+    for (const id of ids) t.equal((await store.get('bob', id))?.state, 'failed')
+  })
+
+  test('owners with waiting tasks are served in turn: after 10,000 tasks of one, the task of another starts next', async t => {
+    const store = await open(t)
+    await Promise.all(Array.from({ length: 10_000 }, async () => await store.create('bob', { skill: 'his', input: null })))
+    const { task } = await store.create('alice', { skill: 'hers', input: null })
+    const order: string[] = []
+    const worker = store.work(async ({ skill }) => {
+      order.push(skill)
+      await delay(1)
+    }, { concurrency: 1 })
+    await collect(store.events('alice', task.id))
+    t.ok(order.indexOf('hers') <= 1, `after ${order.indexOf('hers')} others`)
+    await worker.stop()
+  })
+
+  test('one owner holds a quarter of the places of a worker, so that another begins at once', async t => {
+    const store = await open(t)
+    const running: string[] = []
+    store.work(async ({ owner }, { signal }) => {
+      running.push(owner)
+      await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+    }, { concurrency: 8 })
+    for (let i = 0; i < 20; i++) await store.create('bob', ASK)
+    await until(() => running.length === 2, 'two of his tasks run')
     await store.create('alice', ASK)
-    t.equal(await store.get('alice', ids[3] ?? ''), null)
-    t.equal((await store.list('alice')).tasks.length, 5)
+    await until(() => running.includes('alice'), 'her task runs')
+    t.strictSame(running, ['bob', 'bob', 'alice'])
+    for (let i = 0; i < 8; i++) await store.create(ANYONE, ASK)
+    await until(() => running.length === 8, 'callers without an identity take all places that are left')
+  })
+
+  test('a task waits while there is no memory for it, unless it is the only one of its owner', async t => {
+    const store = await open(t)
+    const running: string[] = []
+    let held = 0
+    const hold = (owner: string, bytes: number): (() => void) | undefined => {
+      t.ok(bytes > 10_000, `${owner} needs ${bytes} bytes`)
+      if (held > 0) return undefined
+      held++
+      return () => { held-- }
+    }
+    let end = (): void => {}
+    const ended = new Promise<void>(resolve => { end = resolve })
+    store.work(async ({ owner }) => {
+      running.push(owner)
+      await ended
+    }, { hold })
+    const big = { skill: 's', input: 'x'.repeat(10_000) }
+    const made = [await store.create('bob', big), await store.create('bob', big), await store.create('alice', big)]
+    await until(() => running.length === 2, 'two tasks run')
+    t.equal((await store.get('bob', made[1]!.task.id))?.state, 'submitted')
+    end()
+    for (const { task: { owner, id } } of made) await collect(store.events(owner, id))
+    await until(() => held === 0, 'all memory is free again')
+    t.strictSame(running, ['bob', 'alice', 'bob'])
+  })
+
+  test('past its size limit, a store deletes ended tasks of the owner with most', async t => {
+    const store = await open(t, { maxBytes: 4 * 1024 * 1024 })
+    const hers: string[] = []
+    const make = async (owner: string): Promise<string> => {
+      const { task: { id } } = await store.create(owner, { skill: 's', input: 'x'.repeat(40_000) })
+      await store.cancel(owner, id)
+      return id
+    }
+    for (let i = 0; i < 3; i++) hers.push(await make('alice'))
+    for (let i = 0; i < 200; i++) await make('bob')
+    const kept = (await store.list('bob', { count: true, limit: 1 })).total ?? 0
+    t.ok(kept < 30, `${kept} tasks of bob`)
+    for (const id of hers) t.ok(await store.get('alice', id))
+  })
+
+  test('where nothing has ended, a store past its size limit refuses tasks and events, and takes them again later', async t => {
+    const store = await open(t, { maxBytes: 2 * 1024 * 1024 })
+    const big = { skill: 's', input: 'x'.repeat(100_000) }
+    const ids: string[] = []
+    const fill = async (owner: string): Promise<unknown> => {
+      for (let i = 0; i < 100; i++) {
+        try { ids.push((await store.create(owner, big)).task.id) } catch (error) { return error }
+      }
+      return undefined
+    }
+    t.match(await fill('bob'), { code: 'TASK_STORE_FULL', statusCode: 503, message: /share of this owner/ })
+    t.ok((await store.create('alice', big)).created, 'the owner has a share only')
+    t.match(await fill(ANYONE), { code: 'TASK_STORE_FULL', statusCode: 503, message: /^the task store/ })
+    t.match(await store.health(), { ok: false, detail: /is full/ })
+    for (const id of ids) await store.cancel(ANYONE, id)
+    await until(async () => await store.create('alice', ASK).then(() => true, () => false), 'tasks are taken again')
+    t.strictSame(await store.health(), { ok: true })
+  })
+
+  test('a large ended task is deleted in parts, and the event loop goes on', async t => {
+    const store = await open(t)
+    store.work(async ({ skill }, { emit }) => {
+      if (skill === 'large') for (let i = 0; i < 40; i++) await emit({ delta: 'x'.repeat(1_000_000) })
+    })
+    const { task } = await store.create(ANYONE, { skill: 'large', input: null, idempotencyKey: 'k' })
+    await collect(store.events(ANYONE, task.id))
+    let turns = 0
+    let over = false
+    const count = (): void => { turns++; if (!over) setImmediate(count) }
+    count()
+    await delay(2)
+    t.equal(await store.purge({ terminalOlderThanMs: 0 }), 1)
+    over = true
+    t.ok(turns > 20, `${turns} turns of the event loop`)
+    t.equal(await store.get(ANYONE, task.id), null)
+    t.strictSame((await store.list(ANYONE)).tasks, [])
+    t.ok((await store.create(ANYONE, { skill: 'small', input: null, idempotencyKey: 'k' })).created)
   })
 
   test('stop waits for runs that end in time and releases the rest to the next worker, without counting a failed attempt', async t => {
@@ -606,6 +765,39 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.ok((deliveries.dead ?? 0) > 2)
     t.equal(await store.deletePush('alice', task.id, 'fine'), true)
     t.equal(await store.deletePush('alice', task.id, 'fine'), false)
+  })
+
+  test('push: owners are served in turn, and one owner has a quarter of the deliveries at once', async t => {
+    const store = await open(t)
+    const configs = Array.from({ length: 300 }, (_, i) => ({ id: 'p', url: `https://receiver-${i}.example` }))
+    for (const push of configs) await store.cancel('bob', (await store.create('bob', { ...ASK, push })).task.id)
+    const begun: string[] = []
+    const worker = store.deliver(async ({ owner }, signal) => {
+      begun.push(owner)
+      if (owner === 'bob') await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      return 'delivered'
+    }, { concurrency: 64 })
+    await until(() => begun.length === 16, 'his share is used')
+    await store.cancel('alice', (await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://receiver-0.example' } })).task.id)
+    await until(() => begun.includes('alice'), 'hers is delivered')
+    t.equal(begun.filter(owner => owner === 'bob').length, 16)
+    await worker.stop()
+  })
+
+  test('push: one host has a quarter of the deliveries at once', async t => {
+    const store = await open(t)
+    for (let i = 0; i < 60; i++) await store.cancel(ANYONE, (await store.create(ANYONE, { ...ASK, push: { url: 'https://hangs.example/a' } })).task.id)
+    await store.cancel(ANYONE, (await store.create(ANYONE, { ...ASK, push: { url: 'https://answers.example' } })).task.id)
+    const begun: string[] = []
+    const worker = store.deliver(async ({ config: { url } }, signal) => {
+      begun.push(url)
+      if (url.includes('hangs')) await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      return 'delivered'
+    }, { concurrency: 16 })
+    await until(() => begun.includes('https://answers.example'), 'the other host is served')
+    await until(() => begun.length === 5, 'the share of the first is used')
+    t.equal(begun.filter(url => url.includes('hangs')).length, 4)
+    await worker.stop()
   })
 
   test('push: a task has at most ten configs; a replaced one keeps its place', async t => {

@@ -1,10 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '@polyvac/sqlite'
 import tap, { test, type Test } from 'tap'
-import { foldTask } from '../src/index.js'
+import { ANYONE, foldTask } from '../src/index.js'
 import { until } from '../../../test/fixtures/until.js'
 import { collect } from './conformance.js'
 import { compileProcess } from './fixtures/compile.js'
@@ -274,6 +275,91 @@ test('a file that is deleted while in use refuses writes', async t => {
   t.match(await store.get('alice', task.id), { state: 'submitted' }, 'what is there can be read')
 })
 
+test('a log that is deleted while in use refuses writes, and what it held is rescued', async t => {
+  const path = await fileOf(t)
+  const writer = start(t, path, 'create on request')
+  await writer.saw('created')
+  await rm(`${path}-wal`)
+  t.match(await writer.saw('refused'), { refused: 'TASK_STORE_UNAVAILABLE', health: false })
+  t.notMatch(JSON.stringify(writer.messages), path, 'callers do not see the path')
+  const acknowledged = writer.messages.flatMap(({ created }) => created as string[] ?? [])
+  await writer.kill('SIGKILL')
+  const store = await openStore(t, { path })
+  for (const id of acknowledged) if (await store.get('alice', id) === null) t.fail(`${id} is lost`)
+  t.ok(acknowledged.length > 0)
+})
+
+test('an empty file, and one that is missing beside its log, are refused and not changed', async t => {
+  const path = await fileOf(t)
+  const first = start(t, path, 'create on request')
+  await first.saw('created')
+  await first.kill('SIGKILL')
+  await rename(path, `${path}.away`)
+  await t.rejects(openStore(t, { path }), { code: 'TASK_STORE_FILE', message: /is missing and its log/ })
+  await writeFile(path, '')
+  await t.rejects(openStore(t, { path }), { code: 'TASK_STORE_FILE', message: /is empty/ })
+  t.equal((await stat(path)).size, 0)
+  await rm(path)
+  await rename(`${path}.away`, path)
+  const store = await openStore(t, { path })
+  t.ok((await store.list('alice')).tasks.length > 0, 'with its file back, all tasks are there')
+  t.strictSame((await readdir(dirname(path))).filter(name => name.endsWith('.new')), [])
+})
+
+test('health is not ok where a disk is too full for a task', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path, maxPages: 80 })
+  t.strictSame(await store.health(), { ok: true })
+  const make = async (): Promise<string> => (await store.create(ANYONE, { skill: 's', input: 'x'.repeat(10_000) })).task.id
+  while (await make().then(() => true, () => false));
+  t.match(await store.health(), { ok: false, detail: /the disk is full/ })
+})
+
+test('after the clock was set back, a task of a dead process is taken over within a lease, and its webhook is called', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  const executor = start(t, path, 'work')
+  const { task } = await store.create('alice', { skill: 'silent', input: 1, push: { id: 'p', url: 'https://a.example' } })
+  await executor.saw('started')
+  await executor.kill('SIGKILL')
+  await store.close()
+  const database = await openDatabase(path)
+  const hour = 3_600_000
+  database.exec(`UPDATE task SET due = due + ${hour} WHERE due > 0; UPDATE push SET due = ${Date.now() + 2 * hour}`)
+  database.close()
+  const later = await openStore(t, { path })
+  later.work(() => {})
+  const delivered: unknown[] = []
+  later.deliver(async ({ event }) => {
+    delivered.push(event.state)
+    return 'delivered'
+  })
+  await collect(later.events('alice', task.id))
+  t.match(await later.get('alice', task.id), { state: 'completed', attempt: 1 })
+  await until(() => delivered.includes('completed'), 'the webhook gets the end')
+})
+
+test('after the clock was set back, an ended task is kept for its time from now, not longer', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path, ttlMs: 300 })
+  const { task } = await store.create('alice', { skill: 's', input: 1 })
+  await store.cancel('alice', task.id)
+  const database = await openDatabase(path)
+  database.exec('UPDATE task SET ended_at = ended_at + 3600000')
+  database.close()
+  await until(async () => await store.get('alice', task.id) === null, 'the task is deleted')
+})
+
+test('a file whose tasks were deleted gives its space back', async t => {
+  const path = await fileOf(t)
+  const store = await openStore(t, { path })
+  for (let i = 0; i < 40; i++) await store.cancel(ANYONE, (await store.create(ANYONE, { skill: 's', input: 'x'.repeat(1_000_000) })).task.id)
+  t.equal(await store.purge({ terminalOlderThanMs: -1 }), 40)
+  await store.close()
+  const { size } = await stat(path)
+  t.ok(size < 8 * 1024 * 1024, `${size} bytes`)
+})
+
 test('a file of tasks is readable only by its user', async t => {
   const path = await fileOf(t)
   const store = await openStore(t, { path })
@@ -287,7 +373,10 @@ test('a file of the version before queues is migrated, with its tasks', async t 
   const { task: { id } } = await before.create('alice', { skill: 's', input: 1 })
   await before.close()
   const database = await openDatabase(path)
-  database.exec('DROP INDEX task_due; DROP INDEX task_waiting; ALTER TABLE task DROP COLUMN queue')
+  for (const index of ['due', 'waiting', 'ended']) database.exec(`DROP INDEX task_${index}`)
+  for (const column of ['queue', 'bytes', 'pushes']) database.exec(`ALTER TABLE task DROP COLUMN ${column}`)
+  database.exec('DROP INDEX push_due; ALTER TABLE push DROP COLUMN host; ALTER TABLE push DROP COLUMN owner; ALTER TABLE probe DROP COLUMN filler')
+  database.exec('CREATE INDEX push_due ON push (due) WHERE due IS NOT NULL; CREATE INDEX task_ended ON task (ended_at) WHERE ended_at IS NOT NULL')
   database.exec('CREATE INDEX task_due ON task (due) WHERE due IS NOT NULL; PRAGMA user_version = 1')
   database.close()
   const store = await openStore(t, { path })

@@ -1,7 +1,7 @@
 import type { Principal, Vacs } from '@polyvac/core'
 import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
 import { meterAnswer } from './metered-answer.js'
-import { logFailure, failureHandler } from './failures.js'
+import { failureHandler, loggedFailure } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
 import { ChatCompletion, ChatCompletionRequest, Model, ModelList, OpenAiError } from './openai-schemas.js'
 import { VectorName } from './schemas.js'
@@ -79,7 +79,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       signal,
       stallMs,
       keepAliveMs: STREAM_WAIT_TIME * 1000,
-      onFailure: err => eventText({ data: toOpenAiError(logFailure(vac.recordFailure(err), request)) }) + DONE
+      onFailure: err => eventText({ data: toOpenAiError(loggedFailure(vac.recordFailure(err), request)) }) + DONE
     }))
   }
 }

@@ -7,7 +7,7 @@ import {
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
 import { eventFrames, lineFrames, STREAM_TYPES, textFrames, type Frames, type StreamForm } from './answer-frames.js'
-import { logFailure, failureHandler } from './failures.js'
+import { failureHandler, loggedFailure } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
@@ -84,7 +84,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     const question = toQuestion(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await meterAnswer(streams, request, reply, question, async (vac, signal) => {
-      const onFailure = (err: unknown): string => frames.failure(logFailure(vac.recordFailure(err), request).body)
+      const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.recordFailure(err), request).body)
       const encoding = { encode: vac.countChunks(frames.chunk), end: frames.end, onFailure, signal, stallMs }
       if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
       await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })

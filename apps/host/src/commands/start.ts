@@ -1,9 +1,11 @@
 import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
+import type { Gateway } from '@polyvac/mcp-gateway'
 import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine, serverLines } from '../banner.js'
 import { createHost } from '../create-host.js'
+import { ServerCommandFailedError } from '../errors.js'
 import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
@@ -44,9 +46,23 @@ export async function start (args: Arguments): Promise<void> {
   let starting = gateway !== undefined
   const settled = gateway?.settled().then(() => { starting = false })
   await within(Promise.all([indexed, settled]), BANNER_PATIENCE_MS)
+  if (args.serverCommand !== undefined && !starting) {
+    const problem = commandProblem(gateway)
+    if (problem !== undefined) {
+      await app.close()
+      throw new ServerCommandFailedError(args.serverCommand.join(' '), problem)
+    }
+  }
   process.stdout.write(banner(app, config, args.publicUrl ?? url))
   // the first start of a server can take long, for example where npx downloads it
-  if (starting) settled?.then(() => process.stdout.write(serverLines(gateway!)), () => {})
+  if (starting) {
+    settled?.then(async () => {
+      process.stdout.write(serverLines(gateway!))
+      if (args.serverCommand === undefined || commandProblem(gateway) === undefined) return
+      process.exitCode = 1
+      await app.close()
+    }).catch(() => {})
+  }
 
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
@@ -57,6 +73,11 @@ export async function start (args: Arguments): Promise<void> {
     bar.clear()
   })
   stopWithParent()
+}
+
+/** Why the server of the command line did not start: without it the service has nothing to serve. */
+function commandProblem (gateway: Gateway | undefined): string | undefined {
+  return gateway?.status().find(({ state }) => state !== 'ready')?.error
 }
 
 /** Interval of checks for the parent process, in ms. */

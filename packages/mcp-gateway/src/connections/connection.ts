@@ -1,8 +1,11 @@
+import { LogGate } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
+import type { ToolCatalogOptions } from '../session/tool-catalog.js'
 import type { Session, SessionOptions } from '../session/session.js'
+import type { Cause } from './cause.js'
 import type { Redactor } from '../redact.js'
 
 /** The parts that all connections of a gateway share. */
@@ -12,11 +15,18 @@ export interface ConnectionContext {
   readonly onChange: (kinds: readonly ListKind[]) => void
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
+  readonly review: ToolCatalogOptions['review']
 }
+
+/** A server may change its list all the time. */
+const explosiveGate = new LogGate()
+
+/** Tools of one log line. */
+const MAX_LOGGED_TOOLS = 20
 
 /** The options that sessions of both kinds of connection share. */
 export function sessionOptions (
-  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated }: ConnectionContext, redact: Redactor
+  { name, allow, deny, timeout }: NamedServer, { limits, log, onChange, onUpdated, review }: ConnectionContext, redact: Redactor
 ): Omit<SessionOptions, 'isModern' | 'hasReliableNotifications'> {
   return {
     name,
@@ -27,6 +37,13 @@ export function sessionOptions (
     redact,
     onChange,
     onUpdated,
+    onExplosive (tools) {
+      const suppressed = explosiveGate.pass(name)
+      if (suppressed === undefined) return
+      const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
+      log.warn({ mcpServer: name, tools: named, suppressed }, 'input schemas can take too many steps to check: the server gets such arguments unchecked')
+    },
+    review,
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
 }
@@ -34,6 +51,7 @@ export function sessionOptions (
 /** How a connection ended. */
 export interface End {
   readonly problem: string
+  readonly cause: Cause
   readonly exitCode?: number | null | undefined
   readonly signal?: string | null | undefined
   readonly stderr: readonly string[]

@@ -1,31 +1,66 @@
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
+import { cleanItem } from './clean-item.js'
+import { cleanText } from './clean-text.js'
 
-/** One entry of a list, unchanged. */
+/** One entry of a list, without hidden characters. */
 export type Item = Readonly<Record<string, unknown>>
+
+/** A tool, or another entry, that a server lists and the gateway does not, and the reason. */
+export interface LeftOutTool { readonly tool: string, readonly problem: string }
+
+export interface ItemList { readonly items: readonly Item[], readonly leftOut: readonly LeftOutTool[] }
 
 /** Entries of one list: pages without end would exhaust the memory. */
 export const MAX_ITEMS = 20_000
 const MAX_PAGES = 2_000
+/** Longest time in ms to read all pages. */
+const MAX_LIST_MS = 60_000
+/** All entries of a list together as JSON, in characters. */
+const MAX_LIST_CHARS = 8 * 1024 * 1024
+/** Entries that are named as left out. */
+const MAX_LEFT_OUT = 20
+/** Characters of the name of a left-out entry that are shown. */
+const MAX_SHOWN_CHARS = 100
 
 /**
- * Reads all pages of a list, sorted by name or URI. The first of two entries with one name counts. Entries without a
- * name are left out.
+ * Reads all pages of a list, sorted by name or URI, and cleans the entries. The first of two entries with one name
+ * counts. Entries without a name are left out.
  */
-export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<Item[]> {
+export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<ItemList> {
   const { key, id } = LISTS[kind]
   const items = new Map<string, Item>()
+  const leftOut: LeftOutTool[] = []
   const cursors = new Set<unknown>()
+  const begun = performance.now()
+  let chars = 0
+  let isFull = false
   let cursor: unknown
-  for (let pages = 0; pages < MAX_PAGES; pages++) {
+  const leave = (name: string, problem: string): void => {
+    if (leftOut.length < MAX_LEFT_OUT) leftOut.push({ tool: cleanText(name, MAX_SHOWN_CHARS), problem })
+  }
+  for (let pages = 0; ; pages++) {
     const { [key]: listed, nextCursor } = await page(cursor === undefined ? {} : { cursor })
     for (const item of Array.isArray(listed) ? listed as unknown[] : []) {
       const name = typeof item === 'object' && item !== null ? (item as Item)[id] : undefined
-      if (typeof name === 'string' && name !== '' && !items.has(name) && items.size < MAX_ITEMS) items.set(name, item as Item)
+      if (typeof name !== 'string' || name === '') continue
+      const clean = items.has(name) ? { problem: 'another one has the same name' } : cleanItem(item as Item, id)
+      if ('problem' in clean) leave(name, clean.problem)
+      else if (items.size >= MAX_ITEMS || chars + clean.chars > MAX_LIST_CHARS) {
+        isFull = true
+        leave(name, 'the list is too long')
+      } else {
+        items.set(name, clean.item)
+        chars += clean.chars
+      }
     }
     // the empty string is a valid cursor; a repeated cursor would be an endless loop
-    if (typeof nextCursor !== 'string' || cursors.has(nextCursor) || items.size >= MAX_ITEMS) break
+    if (typeof nextCursor !== 'string' || cursors.has(nextCursor) || isFull) break
+    if (pages >= MAX_PAGES || performance.now() - begun > MAX_LIST_MS) {
+      leave('', 'the list has pages without end')
+      break
+    }
     cursors.add(nextCursor)
     cursor = nextCursor
   }
-  return [...items].sort(([a], [b]) => a < b ? -1 : 1).map(([, item]) => item)
+  return { items: [...items].sort(([a], [b]) => a < b ? -1 : 1).map(([, item]) => item), leftOut }
 }

@@ -1,6 +1,8 @@
 import type { ListedTool } from '@polyvac/core'
 import type { ServerItem } from '../servers.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
+import { CAUSES } from '../connections/cause.js'
+import type { UpstreamStatus } from '../upstream/status.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { isRecord } from '@polyvac/core/plugin'
 
@@ -31,6 +33,11 @@ const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => object } = {
 }
 
 const KEY = { tools: 'tools', resources: 'resources', templates: 'resourceTemplates', prompts: 'prompts' } as const
+
+/** A status without what the process of the server printed and how it ended: other callers share the server. */
+export function briefStatus ({ pid: _pid, exitCode: _exitCode, signal: _signal, missingEnv: _missing, error, cause, stderr: _stderr, ...status }: UpstreamStatus): UpstreamStatus {
+  return { ...status, cause, error: error === undefined || cause === undefined ? undefined : CAUSES[cause], stderr: [] }
+}
 
 /** The body of a list. */
 export function listBody (kind: ListKind, items: readonly ServerItem[]): Record<string, unknown> {

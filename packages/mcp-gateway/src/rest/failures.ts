@@ -1,28 +1,45 @@
-import { failureOf as failureOfRequest, setRetryAfter } from '@polyvac/core/plugin'
+import { failureOf as failureOfRequest, LogGate, mayAdminister, setRetryAfter, type PrincipalOf } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { contextOf } from '../errors.js'
+import { contextOf, shownTo } from '../errors.js'
 import type { GatewayError } from '../schemas.js'
 
 export interface Failure { readonly status: number, readonly body: GatewayError }
 
-/** The response to a failed request: `{ error, code, … }` of the service description, where `error` is a text. */
-export function failureOf (err: unknown, request: FastifyRequest): Failure {
-  const { status, body: { error: { code, message, requestId } } } = failureOfRequest(err, request)
-  const { server, tool, details = code === 'INTERNAL_ERROR' ? { requestId } : undefined } = contextOf(err) ?? {}
-  return {
-    status,
-    body: { error: message, code, ...server !== undefined && { server }, ...tool !== undefined && { tool }, ...details !== undefined && { details } }
-  }
-}
+/** The responses to failed requests: `{ error, code, … }` of the service description, where `error` is a text. */
+export class Failures {
+  readonly #principalOf: PrincipalOf
+  readonly #gate = new LogGate()
 
-/** Answers a failed request of the plugin's scope. */
-export function sendFailure (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = failureOf(err, request)
-  if (status >= 500) {
-    const { server, tool } = body
-    if (body.code === 'INTERNAL_ERROR') request.log.error({ err, mcpServer: server, tool }, body.error)
-    else request.log.warn({ code: body.code, mcpServer: server, tool }, body.error)
+  constructor (principalOf: PrincipalOf) {
+    this.#principalOf = principalOf
   }
-  setRetryAfter(reply, status)
-  reply.code(status).send(body)
+
+  of (err: unknown, request: FastifyRequest): Failure {
+    const { status, body: { error: { code, message, requestId } } } = failureOfRequest(err, request)
+    const { server, tool } = contextOf(err) ?? {}
+    const shown = shownTo(mayAdminister(request, this.#principalOf(request)), err, message)
+    const { details = code === 'INTERNAL_ERROR' ? { requestId } : undefined } = shown
+    return {
+      status,
+      body: { error: shown.message, code, ...server !== undefined && { server }, ...tool !== undefined && { tool }, ...details !== undefined && { details } }
+    }
+  }
+
+  /** Answers a failed request of the plugin's scope. */
+  readonly send = (err: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const { status, body } = this.of(err, request)
+    if (status >= 500) this.#log(err, request, body)
+    setRetryAfter(reply, status)
+    reply.code(status).send(body)
+  }
+
+  #log (err: unknown, request: FastifyRequest, { server, tool, code }: GatewayError): void {
+    const owner = this.#principalOf(request)?.owner
+    const suppressed = this.#gate.pass(`${code} ${server} ${owner}`)
+    if (suppressed === undefined) return
+    const { details } = contextOf(err) ?? {}
+    const fields = { mcpServer: server, tool, owner, ...suppressed > 0 && { suppressed } }
+    if (code === 'INTERNAL_ERROR') request.log.error({ err, ...fields }, 'a request to an MCP server failed')
+    else request.log.warn({ code, ...fields, details }, err instanceof Error ? err.message : code)
+  }
 }

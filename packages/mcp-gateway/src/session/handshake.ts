@@ -1,5 +1,6 @@
 import { CODES, isLegacy, MODERN_META, NEWEST_LEGACY } from '@polyvac/mcp-protocol'
 import { isRecord } from '@polyvac/core/plugin'
+import { cleanText } from '../protocol/clean-text.js'
 import { RpcError } from '../protocol/json-rpc.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import { CLIENT_CAPABILITIES, CLIENT_INFO, MODERN_REVISION } from '../protocol/revision.js'
@@ -8,6 +9,9 @@ export const DISCOVER = 'server/discover'
 
 /** Revision of servers from before the first release; for a client it equals 2024-11-05. */
 const PRERELEASE = '2024-10-07'
+
+/** Longest name or version that a server has, in characters. */
+const MAX_INFO_CHARS = 200
 
 type Capabilities = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
 
@@ -64,5 +68,6 @@ function capabilitiesOf (value: unknown): Capabilities {
 
 function infoOf (value: unknown): ServerFacts['info'] {
   const { name, version } = isRecord(value) ? value : {}
-  return { name: typeof name === 'string' ? name : 'unnamed', version: typeof version === 'string' ? version : '0' }
+  const text = (value: unknown, missing: string): string => typeof value === 'string' ? cleanText(value, MAX_INFO_CHARS) : missing
+  return { name: text(name, 'unnamed'), version: text(version, '0') }
 }

@@ -1,8 +1,8 @@
 import { LIST_KINDS, LISTS, type ListKind } from '@polyvac/mcp-protocol'
-import { readList, type Item } from '../protocol/lists.js'
+import { readList, type ItemList } from '../protocol/lists.js'
 
 interface Entry {
-  readonly value: Promise<readonly Item[]>
+  readonly value: Promise<ItemList>
   readonly at: number
 }
 
@@ -17,7 +17,7 @@ export class ListCache {
     this.#lifeMs = lifeMs
   }
 
-  get (kind: ListKind): Promise<readonly Item[]> {
+  get (kind: ListKind): Promise<ItemList> {
     const known = this.#entries.get(kind)
     if (known !== undefined && performance.now() - known.at < this.#lifeMs(kind)) return known.value
     const value = readList(kind, params => this.#page(LISTS[kind].method, params))

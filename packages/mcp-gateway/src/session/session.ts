@@ -6,7 +6,7 @@ import type { Limits } from '../options.js'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { checkResult } from '../protocol/check-result.js'
 import { RpcError } from '../protocol/json-rpc.js'
-import type { Item } from '../protocol/lists.js'
+import type { Item, ItemList } from '../protocol/lists.js'
 import { ENVELOPE, metaOf } from '../protocol/revision.js'
 import { ChangeSubscription } from './change-subscription.js'
 import { DISCOVER, discover, initialize, type ServerFacts } from './handshake.js'
@@ -15,7 +15,7 @@ import { PendingRequest, type PendingRequestOptions } from './pending-request.js
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
 import { RpcChannel } from './rpc-channel.js'
 import { answersTo, ServerRequests } from './server-requests.js'
-import { ToolCatalog, type LeftOutTool, type ToolCatalogOptions } from './tool-catalog.js'
+import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
 import type { Transport } from './transport.js'
 
 const CALL = 'tools/call'
@@ -26,6 +26,8 @@ const MAX_ROUNDS = 20
 
 /** Age in ms from which a list is read again for a name that is not on it. */
 const RELIST_MS = 1_000
+
+const NO_TOOLS: ItemList = { items: [], leftOut: [] }
 
 export interface SessionOptions extends ToolCatalogOptions {
   readonly name: string
@@ -49,8 +51,7 @@ export class Session {
   readonly #options: SessionOptions
   readonly #lists: ListCache
   readonly #questions: ServerRequests
-  #catalog: { readonly items: readonly Item[], readonly catalog: ToolCatalog } | undefined
-  #leftOut: readonly LeftOutTool[] = []
+  #catalog: { readonly list: ItemList, readonly catalog: ToolCatalog } | undefined
   /** Calls in flight. */
   readonly #calls = new LinkedSet<PendingRequest>()
   readonly #parts: PendingRequestOptions
@@ -143,7 +144,7 @@ export class Session {
     if (!this.offers(kind)) return []
     if (kind === 'tools') return (await this.tools()).items
     try {
-      return await this.#lists.get(kind)
+      return (await this.#lists.get(kind)).items
     } catch (err) {
       // many servers have resources and do not implement templates
       if (kind === 'templates' && err instanceof RpcError && err.code === CODES.methodNotFound) return []
@@ -152,8 +153,7 @@ export class Session {
   }
 
   async tools (): Promise<ToolCatalog> {
-    const items = this.offers('tools') ? await this.#lists.get('tools') : []
-    return this.#catalogOf(items)
+    return this.#catalogOf(this.offers('tools') ? await this.#lists.get('tools') : NO_TOOLS)
   }
 
   /** The tools; the list is read again if it does not have `tool`. */
@@ -170,14 +170,8 @@ export class Session {
     return known?.get(tool) === undefined ? undefined : known
   }
 
-  /** Tools of the last list that were left out. */
-  get leftOutTools (): readonly LeftOutTool[] { return this.#leftOut }
-
-  #catalogOf (items: readonly Item[]): ToolCatalog {
-    if (this.#catalog?.items !== items) {
-      this.#catalog = { items, catalog: new ToolCatalog(items, this.#options) }
-      this.#leftOut = this.#catalog.catalog.leftOut
-    }
+  #catalogOf (list: ItemList): ToolCatalog {
+    if (this.#catalog?.list !== list) this.#catalog = { list, catalog: new ToolCatalog(list, this.#options) }
     return this.#catalog.catalog
   }
 

@@ -1,16 +1,17 @@
-import { JsonSchema } from '@polyvac/core/json-schema'
+import { findExplosiveSchemas, JsonSchema } from '@polyvac/core/json-schema'
 import { readHeaderParameters, type HeaderParameter } from '@polyvac/mcp-protocol'
-import type { Item } from '../protocol/lists.js'
+import type { Item, ItemList, LeftOutTool } from '../protocol/lists.js'
 
 export interface ToolCatalogOptions {
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
-  /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out, and reported here. */
-  readonly onInvalidHeader?: ((leftOut: LeftOutTool) => void) | undefined
+  /** Over HTTP from revision 2026-07-28 on: a tool with an invalid `x-mcp-header` is left out. */
+  readonly hasHeaders?: boolean | undefined
+  /** Receives each new list and what was left out of it; returns the tools that are held back. */
+  readonly review: (items: readonly Item[], leftOut: readonly LeftOutTool[]) => readonly LeftOutTool[]
+  /** The input schemas of these tools can take too many steps to check. */
+  readonly onExplosive?: ((tools: readonly string[]) => void) | undefined
 }
-
-/** A tool that a server lists and the gateway does not, and the reason. */
-export interface LeftOutTool { readonly tool: string, readonly problem: string }
 
 /**
  * The tools of one list of a server. Compiled schemas belong to this object and are freed when the list changes.
@@ -18,30 +19,37 @@ export interface LeftOutTool { readonly tool: string, readonly problem: string }
 export class ToolCatalog {
   readonly items: readonly Item[]
   readonly names: readonly string[]
-  /** Tools with an invalid `x-mcp-header`. */
-  readonly leftOut: readonly LeftOutTool[]
+  readonly #heldBack: ReadonlyMap<string, string>
   readonly #byName: ReadonlyMap<string, Item>
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #headers = new Map<string, readonly HeaderParameter[]>()
 
-  constructor (listed: readonly Item[], { allow, deny = [], onInvalidHeader }: ToolCatalogOptions) {
-    const leftOut: LeftOutTool[] = this.leftOut = []
-    this.items = listed.filter(({ name, inputSchema }) => {
+  constructor ({ items: listed, leftOut: unread }: ItemList, { allow, deny = [], hasHeaders = false, review, onExplosive }: ToolCatalogOptions) {
+    const leftOut: LeftOutTool[] = [...unread]
+    const usable = listed.filter(({ name, inputSchema }) => {
       if (typeof name !== 'string' || deny.includes(name) || (allow !== undefined && !allow.includes(name))) return false
-      if (onInvalidHeader === undefined) return true
+      if (!hasHeaders) return true
       const { parameters, problem } = readHeaderParameters(inputSchema)
       if (problem !== undefined) leftOut.push({ tool: name, problem })
       else if (parameters.length > 0) this.#headers.set(name, parameters)
       return problem === undefined
     })
-    for (const tool of leftOut) onInvalidHeader?.(tool)
+    this.#heldBack = new Map(review(usable, leftOut).map(({ tool, problem }) => [tool, problem]))
+    this.items = this.#heldBack.size === 0 ? usable : usable.filter(({ name }) => !this.#heldBack.has(name as string))
     this.#byName = new Map(this.items.map(item => [item.name as string, item]))
     this.names = [...this.#byName.keys()]
+    const explosive = findExplosiveSchemas(this.items.map(({ name, inputSchema }) => [name as string, inputSchema]))
+    if (explosive.length > 0) onExplosive?.(explosive)
   }
 
   /** The arguments of a tool that are repeated as headers. */
   headerParameters (name: string): readonly HeaderParameter[] {
     return this.#headers.get(name) ?? []
+  }
+
+  /** Why the pin of the server holds a tool back. */
+  heldBack (name: string): string | undefined {
+    return this.#heldBack.get(name)
   }
 
   get (name: string): Item | undefined {

@@ -1,4 +1,5 @@
 import type { ToolResult } from '../protocol/call-options.js'
+import { cleanText } from '../protocol/clean-text.js'
 
 /** Longest text of a server that becomes the message of an error. */
 const MAX_CHARS = 2_000
@@ -11,6 +12,7 @@ export function toolText ({ content }: ToolResult): string {
   return text === '' ? 'it gave no reason' : shortened(text)
 }
 
+/** A text of a server for the message of an error. */
 export function shortened (text: string): string {
-  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text
+  return cleanText(text, MAX_CHARS)
 }

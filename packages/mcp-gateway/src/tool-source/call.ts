@@ -1,7 +1,7 @@
-import { LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { isAdmin, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, TASKS_EXTENSION, UI_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
-import { contextOf, withRpcError, ToolNotFoundError } from '../errors.js'
+import { contextOf, shownTo, withRpcError, ToolNotFoundError } from '../errors.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
 import { Declined } from '../session/server-requests.js'
 import type { CallBody } from '../schemas.js'
@@ -43,7 +43,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
     if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw withRpcError(err)
-    return { content: [{ type: 'text', text: `${code}: ${String(message)}` }], isError: true }
+    return { content: [{ type: 'text', text: `${code}: ${shownTo(isAdmin(context.principal), err, String(message)).message}` }], isError: true }
   }
 }
 

@@ -2,6 +2,7 @@ import { quoteName, ShuttingDownError } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
+import { CAUSES, type Cause } from '../connections/cause.js'
 import type { Connection, KnownBinding } from '../connections/connection.js'
 import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, withContext } from '../errors.js'
@@ -10,9 +11,8 @@ import { createConnection } from './open-connection.js'
 import { ResourceSubscriptions } from './resource-subscriptions.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { Session } from '../session/session.js'
-import type { LeftOutTool } from '../session/tool-catalog.js'
-
-export type UpstreamState = 'starting' | 'ready' | 'waiting' | 'failed' | 'stopped'
+import type { UpstreamState, UpstreamStatus } from './status.js'
+import { ToolChanges } from './tool-changes.js'
 
 /** Failures in a row from which `crashLoop` is true. */
 const CRASH_LOOP = 5
@@ -25,27 +25,7 @@ const MAX_LEFT_OUT = 20
 /** Calls wait for a restart that is due within this time, in ms. */
 const SOON_MS = 1_500
 
-export interface UpstreamStatus {
-  readonly name: string
-  readonly transport: 'stdio' | 'http'
-  readonly state: UpstreamState
-  readonly attempt: number
-  readonly crashLoop: boolean
-  readonly restarts: number
-  readonly callsInFlight: number
-  readonly pid?: number | undefined
-  readonly server?: { readonly name: string, readonly version: string } | undefined
-  readonly readySince?: string | undefined
-  readonly nextRetryAt?: string | undefined
-  readonly error?: string | undefined
-  readonly exitCode?: number | null | undefined
-  readonly signal?: string | null | undefined
-  readonly missingEnv?: readonly string[] | undefined
-  readonly leftOutTools?: readonly LeftOutTool[] | undefined
-  readonly stderr: readonly string[]
-}
-
-export type UpstreamOptions = Omit<StdioContext, 'onUpdated'>
+export type UpstreamOptions = Omit<StdioContext, 'onUpdated' | 'review'>
 
 /** Keeps one configured server running: starts it, waits for its end, starts it again. */
 export class Supervisor {
@@ -59,6 +39,7 @@ export class Supervisor {
   readonly #retired = new Set<Connection>()
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
+  protected readonly toolChanges: ToolChanges
   #isRemoved = false
   #state: UpstreamState = 'starting'
   #connection: Connection | undefined
@@ -69,6 +50,7 @@ export class Supervisor {
   #readyAt = 0
   #retryAt = 0
   #problem: string | undefined
+  #cause: Cause | undefined
   #last: Pick<UpstreamStatus, 'exitCode' | 'signal' | 'stderr'> = { stderr: [] }
   #running: Promise<void> | undefined
 
@@ -76,6 +58,7 @@ export class Supervisor {
   constructor (config: NamedServer, options: UpstreamOptions, listeners = new ResourceSubscriptions()) {
     this.config = config
     this.options = options
+    this.toolChanges = new ToolChanges(config.name, config.pin, options.log)
     this.listeners = listeners
     listeners.onWanted = (uri, isWanted) => this.#subscribe(uri, isWanted)
   }
@@ -114,6 +97,7 @@ export class Supervisor {
 
   status (): UpstreamStatus {
     const ready = this.#state === 'ready'
+    const { leftOut, fingerprint, changes } = this.toolChanges
     return {
       name: this.name,
       transport: this.config.url === undefined ? 'stdio' : 'http',
@@ -126,18 +110,15 @@ export class Supervisor {
       server: this.#session?.serverInfo === undefined ? undefined : { name: this.#session.serverInfo.name, version: this.#session.serverInfo.version },
       readySince: ready ? new Date(this.#readyAt).toISOString() : undefined,
       nextRetryAt: this.#state === 'waiting' ? new Date(this.#retryAt).toISOString() : undefined,
+      cause: ready ? undefined : this.#cause,
       error: ready ? undefined : this.#problem,
       ...ready ? {} : { exitCode: this.#last.exitCode, signal: this.#last.signal },
       missingEnv: this.#connection?.missingEnv.length === 0 ? undefined : this.#connection?.missingEnv,
-      leftOutTools: this.#leftOutTools(),
+      leftOutTools: leftOut.length === 0 ? undefined : leftOut.slice(0, MAX_LEFT_OUT),
+      toolsFingerprint: fingerprint,
+      toolChanges: changes.length === 0 ? undefined : changes,
       stderr: this.#connection?.stderr() ?? this.#last.stderr
     }
-  }
-
-  #leftOutTools (): UpstreamStatus['leftOutTools'] {
-    const { leftOutTools = [] } = this.#session ?? {}
-    if (leftOutTools.length === 0) return undefined
-    return leftOutTools.slice(0, MAX_LEFT_OUT)
   }
 
   /**
@@ -157,6 +138,7 @@ export class Supervisor {
   protected leave (session: Session, connection: Connection, problem: string): void {
     if (this.#session === session) {
       this.#problem = problem
+      this.#cause = 'UNREACHABLE'
       this.#session = undefined
       this.#state = 'starting'
     }
@@ -183,7 +165,8 @@ export class Supervisor {
     const until = performance.now() + this.options.limits.readyWaitMs
     while (this.#session === undefined) {
       const left = until - performance.now()
-      const soon = this.#state === 'starting' || (this.#state === 'waiting' && this.#retryAt - Date.now() < SOON_MS && this.#failures < CRASH_LOOP)
+      const isMissing = this.#cause === 'COMMAND_NOT_FOUND' || this.#cause === 'COMMAND_NOT_EXECUTABLE'
+      const soon = this.#state === 'starting' || (!isMissing && this.#state === 'waiting' && this.#retryAt - Date.now() < SOON_MS && this.#failures < CRASH_LOOP)
       if (!soon || left <= 0) throw this.notReady()
       if (signal?.aborted === true) throw signal.reason
       await this.#nextChange(left, signal)
@@ -209,7 +192,8 @@ export class Supervisor {
     if (this.closes) return new ShuttingDownError()
     const next = then ?? this.#next()
     const why = reason ?? this.#problem ?? (this.#isRemoved ? 'its entry was removed from the configuration' : 'it has not answered yet')
-    return withContext(new ServerNotReadyError(quoteName(this.name), why, next), { server: this.name, details: this.details() })
+    const { message: brief } = new ServerNotReadyError(quoteName(this.name), reason ?? (this.#cause === undefined ? 'it has not answered yet' : CAUSES[this.#cause]), next)
+    return withContext(new ServerNotReadyError(quoteName(this.name), why, next), { server: this.name, brief, details: this.details() })
   }
 
   #next (): string {
@@ -219,8 +203,8 @@ export class Supervisor {
   }
 
   protected details (): Record<string, unknown> {
-    const { state, attempt, nextRetryAt, exitCode, signal, stderr, crashLoop } = this.status()
-    const details = { state, exitCode: exitCode ?? this.#last.exitCode, signal: signal ?? this.#last.signal, stderr, attempt, nextRetryAt, ...crashLoop && { crashLoop } }
+    const { state, cause, attempt, nextRetryAt, exitCode, signal, stderr, crashLoop } = this.status()
+    const details = { state, cause, exitCode: exitCode ?? this.#last.exitCode, signal: signal ?? this.#last.signal, stderr, attempt, nextRetryAt, ...crashLoop && { crashLoop } }
     return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
   }
 
@@ -236,14 +220,14 @@ export class Supervisor {
       this.#attempt = this.#failures + 1
       this.#starts++
       this.#to('starting')
-      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.notify(uri) }, this.#binding)
+      const connection = this.#connection = await createConnection(this.config, { ...this.options, onUpdated: uri => this.listeners.notify(uri), review: this.toolChanges.review }, this.#binding)
       if (signal.aborted) break
       let wasReady = 0
       try {
         await connection.open(signal)
         const { session } = connection
         this.#connections.set(session, connection)
-        this.#problem = undefined
+        this.#problem = this.#cause = undefined
         this.#readyAt = Date.now()
         this.#session = session
         this.#to('ready')
@@ -262,13 +246,16 @@ export class Supervisor {
         if (!signal.aborted) this.#problem = connection.problemOf(err)
       }
       this.#session = undefined
-      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', stderr: [] } : await connection.ended()
+      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', cause: 'CLOSED' as const, stderr: [] } : await connection.ended()
       this.#last = end
+      this.#cause = end.cause
       if (wasReady > 0) this.#problem = end.problem
       if (signal.aborted) break
       const stale = connection.wasStale
       this.#failures = wasReady >= STABLE_MS || stale ? (stale ? this.#failures : 1) : this.#failures + 1
-      if (this.config.restart === false || connection.isMisconfigured) {
+      // a server that refuses the handshake in each era would refuse it again
+      const isRefused = this.#cause === 'REFUSED' && this.#failures >= CRASH_LOOP
+      if (this.config.restart === false || connection.isMisconfigured || isRefused) {
         this.#to('failed')
         log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
         return

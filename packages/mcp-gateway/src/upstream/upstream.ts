@@ -2,8 +2,9 @@ import { quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
-  ServerGoneError, ToolFailedError, ToolNotFoundError, withContext
+  ServerGoneError, ToolFailedError, ToolHeldBackError, ToolNotFoundError, withContext
 } from '../errors.js'
+import { CAUSES } from '../connections/cause.js'
 import { CODES, LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import { RpcError } from '../protocol/json-rpc.js'
@@ -38,6 +39,8 @@ export class Upstream extends Supervisor {
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
     return await this.#ask(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
+      const held = catalog.heldBack(tool)
+      if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const problems = catalog.problems(tool, args)
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
@@ -125,8 +128,9 @@ export class Upstream extends Supervisor {
       return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
-    const { problem = 'its connection was closed', exitCode, signal, stderr } = await connection?.ended() ?? {}
-    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, details: { ...this.details(), exitCode, signal, stderr } })
+    const { problem = 'its connection was closed', cause = 'CLOSED', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    const { message: brief } = new ServerGoneError(quoteName(this.name), CAUSES[cause])
+    return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, brief, details: { ...this.details(), cause, exitCode, signal, stderr } })
   }
 }
 

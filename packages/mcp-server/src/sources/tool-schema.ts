@@ -60,7 +60,8 @@ export function compileSchema (schema: unknown, side: 'input' | 'output', tool: 
   if (!isRecord(standard)) {
     if (!isRecord(schema)) return refuse(`is missing; ${REMEDY}`)
     if (!isJsonSchema(schema, side)) return refuse(`is not a schema; ${REMEDY}. A zod shape needs z.object(…) around it`)
-    const compiled = new JsonSchema(schema)
+    // a handler relies on the type of its arguments
+    const compiled = new JsonSchema(schema, { refusesUnchecked: side === 'input' })
     return { definition: schema, check: (value, root) => outcomeOf(value, compiled.problems(value, root)) }
   }
   const { vendor, validate, jsonSchema } = standard as Partial<StandardSchema['~standard']>
@@ -69,7 +70,15 @@ export function compileSchema (schema: unknown, side: 'input' | 'output', tool: 
   }
   const definition = convert(() => jsonSchema[side]({ target: 'draft-2020-12' }), refuse)
   if (side === 'input' && definition.type !== 'object') return refuse('must be that of an object, such as z.object(…)')
-  return { definition, check: async (value, root) => readValidation(await validate(value), root) }
+  // the library has no bound on its steps
+  const bounded = new JsonSchema(side === 'input' ? definition : true, { refusesUnchecked: true })
+  return {
+    definition,
+    async check (value, root) {
+      const problems = bounded.problems(value, root)
+      return problems === '' ? readValidation(await validate(value), root) : { problems }
+    }
+  }
 }
 
 const REMEDY = 'pass z.object({ … }) of zod 4.2 or newer, Type.Object({ … }) of TypeBox, or JSON Schema with "type": "object"'

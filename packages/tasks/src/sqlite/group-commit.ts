@@ -48,8 +48,11 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses all further writes, which would be lost. */
-  refuse (reason: string): void { this.#refusal = reason }
+  /** Refuses the waiting and all further writes, which would be lost. */
+  refuse (reason: string): void {
+    this.#refusal = reason
+    for (const { reject } of this.#waiting.splice(0)) reject(new StoreUnavailableError(reason))
+  }
 
   /** Commits the waiting entries, as far as it can now, and refuses the others and all later ones. */
   close (): void {

@@ -3,6 +3,7 @@ import { InvalidTaskError } from '../errors.js'
 import type { NewTask } from '../task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { preparePush, type PreparedPush } from './push-configs.js'
+import { TASK_BYTES } from './tables.js'
 import type { NewRow } from './task-log.js'
 
 const MAX_NAME = 256
@@ -35,6 +36,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
     metadataText,
     first,
     firstText,
+    bytes: TASK_BYTES + inputText.length + metadataText.length + firstText.length,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
   }
 }

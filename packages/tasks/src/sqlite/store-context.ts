@@ -11,6 +11,10 @@ export interface StoreContext {
   readonly commit: GroupCommit
   readonly tasks: TaskLog
   readonly readers: Readers
+  /** Before an executor's events are written. @throws TASK_STORE_FULL */
+  readonly checkSpace: (owner: string) => void
+  /** An owner's tasks take more bytes. */
+  readonly grew: (owner: string, bytes: number) => void
   /** Call it after a commit for which workers or deliveries may wait. */
   readonly nudge: (waiting?: true) => void
 }

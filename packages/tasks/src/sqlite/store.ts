@@ -1,9 +1,6 @@
-import type { Stats } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isBusy, openDatabase } from '@polyvac/sqlite'
-import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
+import { isBusy } from '@polyvac/sqlite'
+import { isTaskError, StoreClosedError, StoreFullError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
@@ -12,6 +9,7 @@ import type {
 import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
+import { KeyRanges } from './key-ranges.js'
 import { prepareTask } from './new-task.js'
 import { DELIVER_NUMBERS, sqliteSettings, WORK_NUMBERS, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
@@ -20,18 +18,25 @@ import { Purge } from './purge.js'
 import { preparePush, PushConfigs } from './push-configs.js'
 import { readEvents } from './read-events.js'
 import { Readers } from './readers.js'
-import { migrate } from './tables.js'
-import { newFold, TaskLog } from './task-log.js'
+import { FileWatch, openFile } from './store-file.js'
+import { newFold, TaskLog, type NewRow } from './task-log.js'
 import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
-import { Worker, type Place } from './worker.js'
+import { Usage } from './usage.js'
+import { endWaiting, Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
+/** Bytes that the log keeps after a checkpoint; a longer one is cut. */
+const MAX_LOG_BYTES = 32 * 1024 * 1024
 /** Characters of JSON behind a page of tasks; past it the page ends early, with a cursor: answers may be megabytes. */
 const LIST_CHARS = 2 * 1024 * 1024
 const HEALTH_MS = 2_000
+/** What the health check writes: as much as a task with a short answer. */
+const PROBE_BYTES = 64 * 1024
 const CLOSE_MS = 800
+/** A lease may end this much later than the clock allows: clocks are adjusted by small steps. */
+const CLOCK_SLACK_MS = 1_000
 /** Interval of checks whether the file still exists. */
 const FILE_MS = 1_000
 
@@ -39,6 +44,8 @@ interface Opened extends StoreContext {
   readonly pages: TaskPages
   readonly push: PushConfigs
   readonly purge: Purge
+  readonly usage: Usage
+  readonly ranges: KeyRanges
   readonly probe: (at: number) => void
   readonly timers: NodeJS.Timeout[]
 }
@@ -64,7 +71,13 @@ class SqliteTaskStore implements TaskStore {
   #opened: Opened | undefined
   #nudged = false
   #beatAt = Date.now()
+  /** Between the clock and the time of the process, and since when it has not jumped back. */
+  #clockOffset = Date.now() - performance.now()
+  #steadySince = performance.now()
   #fileGone = false
+  #isPurging = false
+  /** A check in progress, for all that ask meanwhile. */
+  #health: Promise<TaskStoreHealth> | undefined
 
   constructor (settings: SqliteSettings) { this.#settings = settings }
 
@@ -76,28 +89,38 @@ class SqliteTaskStore implements TaskStore {
   async #open (): Promise<void> {
     const settings = this.#settings
     const { path, maxPages } = settings
-    if (path !== ':memory:') await mkdir(dirname(path), { recursive: true })
-    const database = await openDatabase(path)
+    const database = await openFile(path)
     try {
-      migrate(database, path)
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      database.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`)
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)
       const version = database.prepare('PRAGMA data_version')
-      const probe = database.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at')
+      // a task needs more than one page: a disk that is nearly full takes a small row, and no task
+      const probe = database.prepare(`INSERT INTO probe (at, filler) VALUES (?, randomblob(${PROBE_BYTES}))`)
+      const deleteProbes = database.prepare('DELETE FROM probe WHERE id <> ?')
+      const ranges = new KeyRanges(database)
+      const usage = new Usage(database, ranges)
+      const commit = new GroupCommit(database)
+      const purge = new Purge(database, ranges, usage, commit, settings)
+      await usage.count()
       const opened: Opened = {
         settings,
         database,
-        commit: new GroupCommit(database),
+        commit,
         tasks: new TaskLog(database),
         readers: new Readers(),
         nudge: waiting => { if (waiting === true) this.#queued(); else this.#nudge() },
         pages: new TaskPages(database),
         push: new PushConfigs(database),
-        purge: new Purge(database),
-        probe: at => { probe.run(at) },
+        purge,
+        usage,
+        ranges,
+        checkSpace: owner => { purge.checkSpace(owner) },
+        grew: (owner, bytes) => { purge.grew(owner, 0, bytes) },
+        probe: at => { deleteProbes.run(probe.run(at).lastInsertRowid) },
         timers: []
       }
-      const file = path === ':memory:' ? undefined : await stat(path)
+      const file = await FileWatch.begin(path)
       let seen = version.column<number>()[0]
       // this timer keeps the process alive, as an open server does: a reader may wait for another process
       opened.timers.push(
@@ -114,12 +137,19 @@ class SqliteTaskStore implements TaskStore {
   }
 
   /** A file that was deleted or replaced still accepts writes, which no process can read later. */
-  async #checkFile (opened: Stats | undefined): Promise<void> {
-    const { path, log } = this.#settings
-    if (opened === undefined || this.#fileGone || (await stat(path).catch(() => undefined))?.ino === opened.ino) return
+  async #checkFile (file: FileWatch | undefined): Promise<void> {
+    if (file === undefined || this.#fileGone) return
+    const lost = await file.lost()
+    const opened = this.#opened
+    if (lost === undefined || opened === undefined || this.#fileGone) return
     this.#fileGone = true
-    log.error({ path }, 'the file of the tasks was deleted or replaced while it was in use; all writes are refused')
-    this.#opened?.commit.refuse(`its file ${path} was deleted or replaced; put it back and start again`)
+    const { path, log } = this.#settings
+    const what = lost === 'file' ? 'file' : 'write-ahead log'
+    // first, so that the rescue below is the last write
+    opened.commit.refuse(`its ${what} was deleted or replaced while it was in use; the log of the service has its path`)
+    // what the deleted log holds is written to the file, which is intact
+    if (lost === 'log') this.#guard(() => { opened.database.exec('PRAGMA wal_checkpoint(TRUNCATE)') })
+    log.error({ path: lost === 'file' ? path : `${path}-wal` }, `the ${what} of the tasks was deleted or replaced while it was in use; all writes are refused until the service starts again`)
   }
 
   close (): Promise<void> {
@@ -146,14 +176,20 @@ class SqliteTaskStore implements TaskStore {
     return this.#opened
   }
 
-  async health (): Promise<TaskStoreHealth> {
+  health (): Promise<TaskStoreHealth> {
+    this.#health ??= this.#checkHealth().finally(() => { this.#health = undefined })
+    return this.#health
+  }
+
+  async #checkHealth (): Promise<TaskStoreHealth> {
     let timer: NodeJS.Timeout | undefined
     try {
-      const { commit, probe } = this.#now
+      const { commit, probe, purge } = this.#now
       const late = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS)
       })
       await Promise.race([commit.write(() => { probe(Date.now()) }), late])
+      if (purge.isFull) throw new StoreFullError('the task store')
       return { ok: true }
     } catch (error) {
       return { ok: false, detail: (error as Error).message }
@@ -163,10 +199,11 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
-    const { commit, tasks, push, purge } = this.#now
+    const { commit, tasks, push, purge, usage } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
-    const { idem, hash, origin: { id } } = prepared
-    const place = this.#reserve(prepared.queue)
+    const { idem, hash, bytes, origin: { id } } = prepared
+    const place = this.#reserve(prepared)
+    let counted = false
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
     const isNew = idem === null && task.id === undefined
@@ -181,26 +218,31 @@ class SqliteTaskStore implements TaskStore {
           return before
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
-        purge.makeRoom(this.#settings.maxTasks)
+        purge.makeRoom(owner)
         const key = tasks.insert(prepared, place?.claim)
-        if (prepared.push !== undefined) push.set({ key, id, seq: 1, state: 'submitted' }, prepared.push, prepared.first.at)
+        if (prepared.push !== undefined) push.set({ key, id, owner, seq: place === undefined ? 1 : 2 }, prepared.push, prepared.first.at)
         if (place !== undefined) place.fence.key = key
+        purge.grew(owner, 1, bytes)
+        counted = true
         return undefined
-      }, () => { if (place !== undefined) place.fence.key = 0 })
+      }, () => {
+        if (place !== undefined) place.fence.key = 0
+        if (counted) usage.add(owner, -1, -bytes)
+        counted = false
+      })
       // no other call can know this task, so its handler may begin before the commit. Its creation stands in the queue
       // of commits before the handler's updates; `create` resolves after the commit
       if (isNew) attempt = place?.worker.begin(place, fold)
       const before = await written
       if (before !== undefined) {
-        place?.worker.giveBack()
+        place?.worker.giveBack(place)
         return { task: tasks.fold(before).record(), created: false }
       }
     } catch (error) {
-      if (attempt === undefined) place?.worker.giveBack()
+      if (attempt === undefined) place?.worker.giveBack(place)
       else place?.worker.abandon(id, error as Error)
       throw error
     }
-    purge.created()
     if (place === undefined) this.#queued()
     else attempt ??= place.worker.begin(place, fold)
     return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
@@ -212,17 +254,30 @@ class SqliteTaskStore implements TaskStore {
     this.#nudge()
   }
 
+  /**
+   * After the clock was set back, leases and retries would last as much longer. A process that lives renews its leases
+   * within one lease; then those that end too late are expired.
+   */
+  #repairTimes (): void {
+    const offset = Date.now() - performance.now()
+    if (offset < this.#clockOffset - CLOCK_SLACK_MS) this.#steadySince = performance.now()
+    this.#clockOffset = offset
+    if (performance.now() - this.#steadySince < this.#settings.leaseMs) return
+    for (const worker of this.#workers) worker.expireLate(CLOCK_SLACK_MS)
+  }
+
   /** Other processes create tasks, and leases expire. */
   #lookForWork (): void {
+    this.#repairTimes()
     for (const worker of this.#workers) worker.queued()
     this.#fill()
   }
 
   /** A free place of a worker of this process and of the task's queue. */
-  #reserve (queue: string): Place | undefined {
+  #reserve ({ queue, owner, bytes }: NewRow): Place | undefined {
     for (const worker of this.#workers) {
       if (worker.queue !== queue) continue
-      const place = worker.reserve()
+      const place = worker.reserve(owner, bytes)
       if (place !== undefined) return place
     }
     return undefined
@@ -269,18 +324,21 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
-    const { commit, tasks } = this.#now
+    const { commit, tasks, checkSpace, grew } = this.#now
     const at = Date.now()
     const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
-    toJson('message', body, MAX_EVENT_CHARS)
+    const { length: chars } = toJson('message', body, MAX_EVENT_CHARS)
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
+      tasks.checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
+      checkSpace(owner)
       return { row, event: tasks.appendFree(row, body) }
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     const task = await this.get(owner, id)
     if (done.event !== undefined) {
+      grew(owner, chars)
       this.#written(done.row, done.event)
       this.#queued()
     }
@@ -298,8 +356,8 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { queue = '', ...limits }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, readNumbers(WORK_NUMBERS, limits))
+  work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold })
     this.#workers.add(worker)
     this.#nudge()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -345,18 +403,33 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async purge (limits: PurgeLimits): Promise<number> {
-    const { commit, purge, readers, tasks } = this.#now
-    const deleted = await purge.run(commit, limits)
+    const { purge, readers, tasks } = this.#now
+    const deleted = await purge.run(limits)
     if (deleted > 0) readers.lookAgain(key => tasks.findKey(key)?.seq)
     return deleted
   }
 
   #purgeOnTime (): void {
-    const { ttlMs, maxTasks, log } = this.#settings
-    const waiting = [...this.#workers].map(worker => worker.endWaiting())
-    Promise.all([this.purge({ terminalOlderThanMs: ttlMs, maxTasks }), ...waiting]).catch((error: unknown) => {
-      if (!isTaskError(error, 'TASK_STORE_CLOSED')) log.warn({ err: error }, 'ended tasks could not be deleted')
+    if (this.#isPurging) return
+    this.#isPurging = true
+    this.#purgeAll().finally(() => { this.#isPurging = false }).catch((error: unknown) => {
+      if (this.#opened !== undefined && !isTaskError(error, 'TASK_STORE_CLOSED')) this.#settings.log.warn({ err: error }, 'ended tasks could not be deleted')
     })
+  }
+
+  async #purgeAll (): Promise<void> {
+    const { ttlMs, inputTtlMs, maxTasks } = this.#settings
+    const opened = this.#now
+    for (const outbox of this.#outboxes) outbox.expireLate(CLOCK_SLACK_MS)
+    for (const worker of this.#workers) await worker.endWaiting()
+    const before = Date.now() - inputTtlMs
+    for await (const range of opened.ranges) {
+      await opened.purge.repairTimes(range)
+      await endWaiting(opened, limit => opened.tasks.waiting(range, before, limit))
+    }
+    // before the purge: what other processes have created counts, too
+    await opened.usage.count()
+    await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
   }
 
   /** Another process has written. */

@@ -4,11 +4,14 @@ import { StoreFileError } from '../errors.js'
 /** "PVTK": it distinguishes a file of tasks from databases of other programs. */
 const APPLICATION_ID = 0x5056544b
 
+/** Bytes that the rows and index entries of a task take beside its texts, about. */
+export const TASK_BYTES = 1_000
+
 /**
  * One step per version, never changed once released. The rows that every append updates are small: input and snapshot
  * have separate tables, since SQLite rewrites whole rows. `task.key` is never reused, so a reader whose task was purged
- * cannot read events of another one. `due` is null for a task that needs no work, 0 for one that needs it now,
- * otherwise the end of its lease.
+ * cannot read events of another one. `due` is null for a task or webhook that needs no work, 0 for one that needs it
+ * now, otherwise the end of its lease, or the time of the next try.
  */
 const STEPS: readonly string[] = [`
   CREATE TABLE task (key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, context TEXT,
@@ -33,6 +36,22 @@ const STEPS: readonly string[] = [`
   DROP INDEX task_due;
   CREATE INDEX task_due ON task (queue, due) WHERE due IS NOT NULL;
   CREATE INDEX task_waiting ON task (queue, status_at) WHERE state = 'input-required';
+`, `
+  ALTER TABLE task ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE task ADD COLUMN pushes INTEGER NOT NULL DEFAULT 0;
+  UPDATE task SET pushes = (SELECT count(*) FROM push WHERE task = key), bytes = ${TASK_BYTES}
+    + (SELECT coalesce(sum(length(data)), 0) FROM event WHERE task = key)
+    + (SELECT coalesce(sum(length(input) + length(metadata)), 0) FROM origin WHERE task = key);
+  DROP INDEX task_due;
+  CREATE INDEX task_due ON task (queue, due, owner) WHERE due IS NOT NULL;
+  DROP INDEX task_ended;
+  CREATE INDEX task_ended ON task (owner, ended_at) WHERE ended_at IS NOT NULL;
+  ALTER TABLE push ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+  ALTER TABLE push ADD COLUMN host TEXT NOT NULL DEFAULT '';
+  UPDATE push SET owner = (SELECT owner FROM task WHERE key = task);
+  DROP INDEX push_due;
+  CREATE INDEX push_due ON push (owner, due, host) WHERE due IS NOT NULL;
+  ALTER TABLE probe ADD COLUMN filler BLOB;
 `]
 
 /** Creates or migrates the tables, once even where several processes call it at the same time. */

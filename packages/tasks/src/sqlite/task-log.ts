@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TaskFencedError, TaskInputTimeoutError, TaskTooLargeError } from '../errors.js'
+import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError, TaskTooLargeError } from '../errors.js'
 import { TaskFold, type FoldSnapshot, type TaskOrigin } from '../fold-task.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
@@ -29,7 +29,20 @@ export interface Fence {
   readonly worker: string
 }
 
-export interface Taking { readonly queue: string, readonly worker: string, readonly now: number, readonly limit: number, readonly leaseMs: number, readonly retries: number }
+export interface Taking {
+  readonly queue: string
+  readonly worker: string
+  readonly now: number
+  readonly limit: number
+  readonly leaseMs: number
+  readonly retries: number
+  /** The owner that was served last. */
+  readonly after: string
+  /** How many more tasks of an owner the worker may run. */
+  readonly freeOf: (owner: string) => number
+  /** Whether there is memory for a task. */
+  readonly admit: (row: TaskRow) => boolean
+}
 
 /** The worker of a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
@@ -44,6 +57,8 @@ export interface NewRow {
   readonly metadataText: string
   readonly first: EventBody
   readonly firstText: string
+  /** Bytes that it takes in the store, about. */
+  readonly bytes: number
 }
 
 function started (at: number): EventBody {
@@ -107,8 +122,8 @@ export class TaskLog {
   }
 
   /** Inserts a new task in the queue, or with `claim` for a worker, which saves a transaction. Returns its key. */
-  insert ({ owner, queue, origin, idem, hash, inputText, metadataText, first, firstText }: NewRow, claim: Claim | undefined): number {
-    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at] as const
+  insert ({ owner, queue, origin, idem, hash, inputText, metadataText, first, firstText, bytes }: NewRow, claim: Claim | undefined): number {
+    const fields = [origin.id, owner, origin.contextId ?? null, origin.skill, idem, hash, queue, first.at, bytes] as const
     const { lastInsertRowid: key } = claim === undefined
       ? this.#sql.insertTask.run(...fields)
       : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)
@@ -119,14 +134,15 @@ export class TaskLog {
   }
 
   /** Appends the executor's updates under its fence. @throws TASK_FENCED before it writes */
-  append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, state }: PreparedUpdates): TaskEvent[] {
+  append ({ key, attempt, turn, worker }: Fence, id: string, { bodies, texts, chars, state }: PreparedUpdates): TaskEvent[] {
     if (key === 0) throw new TaskFencedError(id)
     const fence = [key, attempt, turn, worker] as const
     const at = bodies[0]?.at ?? 0
     const row = state === undefined
-      ? this.#sql.append.get<{ seq: number }>(texts.length, ...fence)
-      : this.#sql.appendEnd.get<{ seq: number }>(texts.length, state, at, isTerminal(state) ? at : null, ...fence)
+      ? this.#sql.append.get<{ seq: number, pushes: number }>(texts.length, chars, ...fence)
+      : this.#sql.appendEnd.get<{ seq: number, pushes: number }>(texts.length, chars, state, at, isTerminal(state) ? at : null, ...fence)
     if (row === undefined) throw new TaskFencedError(id)
+    if (row.pushes > 0) this.#sql.wakePushes.run(key)
     const first = row.seq - texts.length + 1
     for (const [i, text] of texts.entries()) this.#sql.insertEvent.run(key, first + i, text)
     return bodies.map((body, i) => ({ seq: first + i, ...body }))
@@ -136,33 +152,85 @@ export class TaskLog {
   appendFree (row: TaskRow, body: EventBody & { state: TaskState }): TaskEvent {
     const seq = row.seq + 1
     const { state, at } = body
-    if (state === 'submitted') this.#sql.resubmit.run(seq, at, row.key)
-    else this.#sql.endFree.run(seq, state, at, at, row.key)
-    this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    const text = JSON.stringify(body)
+    if (state === 'submitted') this.#sql.resubmit.run(seq, text.length, at, row.key)
+    else this.#sql.endFree.run(seq, text.length, state, at, at, row.key)
+    this.#sql.insertEvent.run(row.key, seq, text)
+    if (row.pushes > 0) this.#sql.wakePushes.run(row.key)
     return { seq, ...body }
   }
 
   /** Whether there is a task for a worker. It only reads, without a transaction. */
-  hasClaimable (queue: string, now: number): boolean { return this.#sql.hasDue.get(queue, now) !== undefined }
+  hasClaimable (queue: string, now: number, after: string, freeOf: Taking['freeOf']): boolean {
+    return this.#sql.hasExpired.get(queue, now) !== undefined || this.#ownersInTurn(queue, after, 1, freeOf).length > 0
+  }
+
+  /** Leases that end after `latest`, before the clock was set back, end now. */
+  hasLate (queue: string, latest: number): boolean { return this.#sql.late.get(queue, latest) !== undefined }
+  expireLate (queue: string, latest: number, now: number): void { this.#sql.expireLate.run(now, queue, latest) }
+
+  /** Whether tasks wait, for whichever owner. */
+  hasWaiting (queue: string): boolean { return this.#sql.nextOwner.get(queue, '') !== undefined }
+
+  /**
+   * Owners with waiting tasks, from the one that follows `after` on. Each is one lookup in the index, however many
+   * tasks wait.
+   */
+  #ownersInTurn (queue: string, after: string, limit: number, freeOf: Taking['freeOf']): string[] {
+    const owners: string[] = []
+    for (let [last, wrapped] = [after, false]; owners.length < limit;) {
+      const next = this.#sql.nextOwner.column<string>(queue, last)[0]
+      if (wrapped && (next === undefined || next > after)) break
+      if (next === undefined) {
+        last = ''
+        wrapped = true
+      } else {
+        last = next
+        if (freeOf(next) > 0) owners.push(next)
+      }
+    }
+    return owners
+  }
+
+  /** The oldest waiting tasks of owners in turn, so that a thousand tasks of one do not delay another. */
+  #ready ({ queue, limit, after, freeOf }: Taking): TaskRow[] {
+    const rows: TaskRow[] = []
+    const owners = this.#ownersInTurn(queue, after, limit, freeOf)
+    for (const [i, owner] of owners.entries()) {
+      const each = Math.ceil((limit - rows.length) / (owners.length - i))
+      rows.push(...this.#sql.ready.all<TaskRow>(queue, owner, Math.min(each, freeOf(owner))))
+    }
+    return rows
+  }
 
   /**
    * Gives a worker tasks under leases. Those whose executor was lost come first: a constant stream of new ones would
    * delay them for ever. One that has cost more executors than `retries` fails, and is returned as failed.
    */
-  take ({ queue, worker, now, limit, leaseMs, retries }: Taking): { row: TaskRow, event: TaskEvent }[] {
+  take (taking: Taking): { row: TaskRow, event: TaskEvent }[] {
+    const { queue, worker, now, limit, leaseMs, retries, admit } = taking
     const expired = this.#sql.expired.all<TaskRow>(queue, now, limit)
-    const ready = expired.length === limit ? [] : this.#sql.ready.all<TaskRow>(queue, limit - expired.length)
-    return [...expired, ...ready].map(row => {
+    const ready = expired.length === limit ? [] : this.#ready({ ...taking, limit: limit - expired.length })
+    return [...expired, ...ready].filter(row => (row.due !== 0 && row.losses >= retries) || admit(row)).map(row => {
       if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
       const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
       return { row: { ...row, state: 'failed' }, event: this.appendFree(row, { at: now, state: 'failed', error }) }
     })
   }
 
-  /** Fails tasks that have waited for input since before `before`. */
-  endWaiting (queue: string, before: number, at: number, limit: number): { row: TaskRow, event: TaskEvent }[] {
-    return this.#sql.waiting.all<TaskRow>(queue, before, limit).map(row => {
-      const { code, message } = new TaskInputTimeoutError(row.id, Math.round((at - row.status_at) / 1000))
+  /** Tasks of a queue that have waited for input since before `before`. */
+  waitingInput (queue: string, before: number, limit: number): TaskRow[] { return this.#sql.waitingInput.all<TaskRow>(queue, before, limit) }
+
+  /** Tasks that have waited for their caller or for a worker since before `before`, of a range of keys. */
+  waiting ([from, to]: readonly [number, number], before: number, limit: number): TaskRow[] {
+    return this.#sql.waiting.all<TaskRow>(from, to, before, limit)
+  }
+
+  /** Fails tasks that have waited too long. */
+  endWaiting (rows: readonly TaskRow[], at: number): { row: TaskRow, event: TaskEvent }[] {
+    return rows.map(row => {
+      const WaitedError = row.state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
+      const { code, message } = new WaitedError(row.id, Math.round((at - row.status_at) / 1000))
       return { row, event: this.appendFree(row, { at, state: 'failed', error: { code, message, timestamp: at } }) }
     })
   }
@@ -174,6 +242,7 @@ export class TaskLog {
     const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
     this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
     this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
+    if (row.pushes > 0) this.#sql.wakePushes.run(row.key)
     return { row: { ...row, state: 'working', attempt, seq }, event: { seq, ...body } }
   }
 

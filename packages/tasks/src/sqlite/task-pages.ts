@@ -2,7 +2,7 @@ import type { SqliteDatabase } from '@polyvac/sqlite'
 import { InvalidCursorError, InvalidTaskError } from '../errors.js'
 import { taskStates } from '../task.js'
 import type { TaskQuery } from '../task-store.js'
-import type { TaskRow } from './task-statements.js'
+import { ROW, type TaskRow } from './task-statements.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
@@ -20,7 +20,7 @@ export class TaskPages {
     // plain question marks are the placeholders that both drivers support alike
     const matching = (context: string): string => `FROM task WHERE owner = ? ${context} AND state IN (SELECT value FROM json_each(?))
       AND status_at >= ? AND (? IS NULL OR skill IN (SELECT value FROM json_each(?)))`
-    const select = (context: string): string => `SELECT key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due
+    const select = (context: string): string => `SELECT ${ROW}
       ${matching(context)} AND (status_at, key) < (?, ?) ORDER BY status_at DESC, key DESC LIMIT ?`
     const count = (context: string): string => `SELECT count(*) ${matching(context)}`
     this.#all = database.prepare(select(''))

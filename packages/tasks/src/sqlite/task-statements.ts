@@ -16,38 +16,46 @@ export interface TaskRow {
   readonly status_at: number
   readonly worker: string | null
   readonly due: number | null
+  readonly bytes: number
+  readonly pushes: number
 }
 
-const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due'
+export const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due, bytes, pushes'
 /** The fence. A task that has ended or waits for input is not `working`, so that one condition covers all of them. */
 const FENCE = "key = ? AND attempt = ? AND turn = ? AND worker = ? AND state = 'working'"
 
 export function prepareStatements (database: SqliteDatabase) {
   return {
     find: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND id = ?`),
-    findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ?`),
+    findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ? AND owner <> ''`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
     page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),
     origin: database.prepare('SELECT input, metadata FROM origin WHERE task = ?'),
     snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
-    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, due)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, 0)`),
-    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, worker, due)
-      VALUES (?, ?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?)`),
+    insertTask: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, due)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 'submitted', 0, -1, 0, 1, ?, ?, 0)`),
+    insertClaimed: database.prepare(`INSERT INTO task (id, owner, context, skill, idem, hash, queue, state, turn, attempt, losses, seq, status_at, bytes, worker, due)
+      VALUES (?, ?, ?, ?, ?, ?, ?, 'working', 0, 0, 0, 2, ?, ?, ?, ?)`),
+    wakePushes: database.prepare('UPDATE push SET due = 0 WHERE task = ? AND due IS NULL AND disabled IS NULL'),
     insertOrigin: database.prepare('INSERT INTO origin (task, input, metadata) VALUES (?, ?, ?)'),
     insertEvent: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, ?, ?)'),
     insertTwoEvents: database.prepare('INSERT INTO event (task, seq, data) VALUES (?, 1, ?), (?, 2, ?)'),
-    append: database.prepare(`UPDATE task SET seq = seq + ? WHERE ${FENCE} RETURNING seq`),
-    appendEnd: database.prepare(`UPDATE task SET seq = seq + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL
-      WHERE ${FENCE} RETURNING seq`),
-    resubmit: database.prepare(`UPDATE task SET seq = ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
+    append: database.prepare(`UPDATE task SET seq = seq + ?, bytes = bytes + ? WHERE ${FENCE} RETURNING seq, pushes`),
+    appendEnd: database.prepare(`UPDATE task SET seq = seq + ?, bytes = bytes + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL
+      WHERE ${FENCE} RETURNING seq, pushes`),
+    resubmit: database.prepare(`UPDATE task SET seq = ?, bytes = bytes + ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
       WHERE key = ?`),
-    endFree: database.prepare('UPDATE task SET seq = ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),
-    hasDue: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due <= ? LIMIT 1'),
+    endFree: database.prepare('UPDATE task SET seq = ?, bytes = bytes + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),
+    hasExpired: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > 0 AND due <= ? LIMIT 1'),
+    late: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > ? LIMIT 1'),
+    expireLate: database.prepare('UPDATE task SET due = ? WHERE queue = ? AND due > ?'),
+    nextOwner: database.prepare('SELECT owner FROM task WHERE queue = ? AND due = 0 AND owner > ? ORDER BY owner LIMIT 1'),
     expired: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due > 0 AND due <= ? ORDER BY due LIMIT ?`),
-    ready: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due = 0 ORDER BY key LIMIT ?`),
-    waiting: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
+    ready: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND due = 0 AND owner = ? ORDER BY key LIMIT ?`),
+    waitingInput: database.prepare(`SELECT ${ROW} FROM task WHERE queue = ? AND state = 'input-required' AND status_at < ? ORDER BY status_at LIMIT ?`),
+    waiting: database.prepare(`SELECT ${ROW} FROM task WHERE key BETWEEN ? AND ? AND state IN ('submitted', 'input-required', 'auth-required')
+      AND status_at < ? LIMIT ?`),
     claim: database.prepare(`UPDATE task SET seq = ?, state = 'working', attempt = ?, losses = losses + ?, status_at = ?, worker = ?, due = ?
       WHERE key = ?`),
     renew: database.prepare(`UPDATE task SET due = ? WHERE ${FENCE}`),

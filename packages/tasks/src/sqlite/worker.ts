@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError, TaskFencedError, WorkerStoppedError } from '../errors.js'
 import type { TaskFold } from '../fold-task.js'
 import { TaskRun, type RunEnd } from '../run-task.js'
+import { shareOf } from '../owner-share.js'
 import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
-import type { TaskHandler, TaskWorker } from '../task-store.js'
+import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
 import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
@@ -30,12 +31,14 @@ interface Running {
 }
 
 /** A place of a worker for a task that is being created. */
-export interface Place { readonly worker: Worker, readonly claim: Claim, readonly fence: Fence }
+export interface Place { readonly worker: Worker, readonly owner: string, readonly claim: Claim, readonly fence: Fence, readonly release: () => void }
 
 export interface WorkerLimits {
   readonly concurrency: number
   readonly timeoutMs: number
   readonly inputMs: number | undefined
+  readonly ownerConcurrency: number | undefined
+  readonly hold: WorkOptions['hold']
 }
 
 /** Takes tasks of one queue under leases and runs them. */
@@ -53,6 +56,12 @@ export class Worker implements TaskWorker {
   #reserved = 0
   /** Whether tasks may wait in the queue: a new one must not overtake them. */
   #queued = true
+  /** Running tasks and reserved places of each owner. */
+  readonly #ofOwner = new Map<string, number>()
+  /** The owner that was served last. */
+  #served = ''
+  /** Waiting tasks that the worker may not take now are looked at again by the next timer. */
+  #isPaused = false
 
   constructor (context: StoreContext, handler: TaskHandler, queue: string, limits: WorkerLimits) {
     this.queue = queue
@@ -63,10 +72,14 @@ export class Worker implements TaskWorker {
 
   /** Takes a task for each free place, unless the queue is known to be empty. */
   fill (): void {
-    if (!this.#queued || this.#filling !== undefined || this.#stopped !== undefined) return
+    if (!this.#queued || this.#isPaused || this.#filling !== undefined || this.#stopped !== undefined) return
     const free = Math.min(BATCH, this.#free)
-    this.#queued = free <= 0 || this.#context.tasks.hasClaimable(this.queue, Date.now())
-    if (free <= 0 || !this.#queued) return
+    if (free <= 0) return
+    const { tasks } = this.#context
+    if (!tasks.hasClaimable(this.queue, Date.now(), this.#served, this.#freeOf)) {
+      this.#queued = tasks.hasWaiting(this.queue)
+      return
+    }
     this.#filling = this.#claim(free).finally(() => {
       this.#filling = undefined
       this.fill()
@@ -75,29 +88,56 @@ export class Worker implements TaskWorker {
 
   get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
 
+  readonly #freeOf = (owner: string): number =>
+    (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency)) - (this.#ofOwner.get(owner) ?? 0)
+
+  #count (owner: string, more: number): void {
+    const count = (this.#ofOwner.get(owner) ?? 0) + more
+    if (count === 0) this.#ofOwner.delete(owner)
+    else this.#ofOwner.set(owner, count)
+  }
+
+  /** Counts the memory of a task. Undefined: it must wait; the only task of its owner never does. */
+  #hold (owner: string, bytes: number, isOnly = !this.#ofOwner.has(owner)): (() => void) | undefined {
+    const { hold } = this.#limits
+    return hold === undefined ? nothing : hold(owner, bytes) ?? (isOnly ? nothing : undefined)
+  }
+
   /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
-  reserve (): Place | undefined {
-    if (this.#stopped !== undefined || this.#queued || this.#free <= 0) return undefined
+  reserve (owner: string, bytes: number): Place | undefined {
+    if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#freeOf(owner) <= 0) return undefined
+    const release = this.#hold(owner, bytes)
+    if (release === undefined) return undefined
     this.#reserved++
-    return { worker: this, claim: { worker: this.#id, due: Date.now() + this.#context.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
+    this.#count(owner, 1)
+    return { worker: this, owner, release, claim: { worker: this.#id, due: Date.now() + this.#context.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
   }
 
   /** A task may wait: places are reserved again once the queue was read. */
-  queued (): void { this.#queued = true }
+  queued (): void {
+    this.#queued = true
+    this.#isPaused = false
+  }
 
-  giveBack (): void { this.#reserved-- }
+  giveBack ({ owner, release }: Place): void {
+    this.#reserved--
+    this.#count(owner, -1)
+    release()
+  }
 
   /**
    * Runs a task in its reserved place, possibly before its creation is on disk: its updates stand behind its creation
    * in the queue of commits. Resolves to the task after this attempt; undefined where the attempt did not end it.
    */
-  async begin ({ fence }: Place, fold: TaskFold): Promise<TaskRecord | undefined> {
-    this.#reserved--
+  async begin (place: Place, fold: TaskFold): Promise<TaskRecord | undefined> {
+    const { fence, release } = place
     if (this.#stopped !== undefined) {
+      this.giveBack(place)
       await this.#release([fence])
       return undefined
     }
-    await this.#run(fence, fold, 0)
+    this.#reserved--
+    await this.#run(fence, fold, 0, release)
     return fold.state === 'working' ? undefined : fold.record()
   }
 
@@ -106,30 +146,51 @@ export class Worker implements TaskWorker {
 
   async #claim (limit: number): Promise<void> {
     const { commit, tasks, readers, settings, nudge } = this.#context
+    const held = new Map<number, () => void>()
+    const owners = new Set<string>()
+    const letGo = (): void => {
+      for (const release of held.values()) release()
+      held.clear()
+      owners.clear()
+    }
+    const admit = ({ key, owner, bytes }: TaskRow): boolean => {
+      const release = this.#hold(owner, bytes, !owners.has(owner) && !this.#ofOwner.has(owner))
+      if (release === undefined) return false
+      owners.add(owner)
+      held.set(key, release)
+      return true
+    }
     try {
       const { leaseMs, retries } = settings
-      for (const { row, event } of await commit.write(() => tasks.take({ queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries }))) {
+      const taken = await commit.write(() => tasks.take({
+        queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries, after: this.#served, freeOf: this.#freeOf, admit
+      }), letGo)
+      this.#isPaused = taken.length === 0
+      for (const { row, event } of taken) {
         readers.written(row.key, [event], 0)
-        if (row.state === 'working') this.#start(row)
+        this.#served = row.owner
+        if (row.state === 'working') this.#start(row, held.get(row.key) ?? nothing)
         else nudge()
       }
     } catch (error) {
+      letGo()
       // the next timer retries
       settings.log.warn({ err: error }, 'no task could be claimed')
       await delay(settings.claimMs, undefined, { ref: false })
     }
   }
 
-  #start (row: TaskRow): void {
+  #start (row: TaskRow, release: () => void): void {
     const { key, attempt, turn, seq } = row
     const { tasks } = this.#context
     const fold = tasks.fold(row)
     // canceled since the commit
-    if (isTerminal(fold.state)) return
-    this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0)
+    if (isTerminal(fold.state)) return release()
+    this.#count(row.owner, 1)
+    this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0, release)
   }
 
-  #run (fence: Fence, fold: TaskFold, size: number): Promise<void> {
+  #run (fence: Fence, fold: TaskFold, size: number, release: () => void): Promise<void> {
     const { settings } = this.#context
     const task = fold.record()
     const run = new TaskRun(task, {
@@ -143,6 +204,8 @@ export class Worker implements TaskWorker {
     this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
+      this.#count(task.owner, -1)
+      release()
       if (end === 'release') return
       this.#running.delete(task.id)
       if (end === 'lost') {
@@ -156,14 +219,18 @@ export class Worker implements TaskWorker {
   }
 
   async #append (running: Running, updates: readonly TaskUpdate[]): Promise<number> {
-    const { commit, tasks, readers, settings, nudge } = this.#context
-    const { fence, fold, run: { task: { id } } } = running
+    const { commit, tasks, readers, settings, nudge, checkSpace, grew } = this.#context
+    const { fence, fold, run: { task: { id, owner } } } = running
     const prepared = prepareUpdates(updates, Date.now())
-    const chars = prepared.texts.reduce((sum, text) => sum + text.length, 0)
+    const { chars } = prepared
     // an end must always fit
-    if (prepared.state === undefined) tasks.checkSize(id, running.size + chars, settings.maxTaskChars)
+    if (prepared.state === undefined) {
+      tasks.checkSize(id, running.size + chars, settings.maxTaskChars)
+      checkSpace(owner)
+    }
     running.size += chars
     const events = await commit.write(() => tasks.append(fence, id, prepared))
+    grew(owner, chars)
     for (const event of events) fold.apply(event)
     readers.written(fence.key, events, chars)
     running.unsaved += chars + EVENT_WEIGHT * events.length
@@ -179,6 +246,15 @@ export class Worker implements TaskWorker {
     commit.write(() => { running.saveAt = Math.max(MIN_SNAPSHOT_CHARS, tasks.saveSnapshot(fence.key, fold)) })
       // without it, only reading gets slower
       .catch((error: unknown) => { settings.log.debug({ err: error }, 'a snapshot could not be written') })
+  }
+
+  /** Ends leases that are longer than leases can be, since the clock was set back. */
+  expireLate (slackMs: number): void {
+    const { commit, tasks, settings, nudge } = this.#context
+    const now = Date.now()
+    const latest = now + settings.leaseMs + slackMs
+    if (!tasks.hasLate(this.queue, latest)) return
+    commit.write(() => { tasks.expireLate(this.queue, latest, now) }).then(() => { nudge(true) }, () => {})
   }
 
   /** Renews the leases, and aborts runs whose lease is lost. */
@@ -214,13 +290,8 @@ export class Worker implements TaskWorker {
   async endWaiting (): Promise<void> {
     const { inputMs } = this.#limits
     if (inputMs === undefined) return
-    const { commit, tasks, readers, nudge } = this.#context
-    for (let last = BATCH; last === BATCH;) {
-      const now = Date.now()
-      const ended = await commit.write(() => tasks.endWaiting(this.queue, now - inputMs, now, BATCH))
-      for (const { row, event } of ended) readers.written(row.key, [event], 0)
-      if ((last = ended.length) > 0) nudge()
-    }
+    const before = Date.now() - inputMs
+    await endWaiting(this.#context, limit => this.#context.tasks.waitingInput(this.queue, before, limit))
   }
 
   /** This process has canceled a task. */
@@ -258,5 +329,15 @@ export class Worker implements TaskWorker {
       .then(() => { nudge(true) }, (error: unknown) => {
         settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will expire')
       })
+  }
+}
+
+function nothing (): void {}
+
+/** Fails the tasks that `rowsOf` finds, a batch at a time. */
+export async function endWaiting ({ commit, tasks, readers, nudge }: StoreContext, rowsOf: (limit: number) => TaskRow[]): Promise<void> {
+  while (rowsOf(1).length > 0) {
+    for (const { row, event } of await commit.write(() => tasks.endWaiting(rowsOf(BATCH), Date.now()))) readers.written(row.key, [event], 0)
+    nudge()
   }
 }

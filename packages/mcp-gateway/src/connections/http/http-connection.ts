@@ -6,8 +6,8 @@ import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
 import { shortened } from '../../session/tool-text.js'
-import type { LeftOutTool } from '../../session/tool-catalog.js'
 import type { Transport } from '../../session/transport.js'
+import { causeOf, isUnreachable, type Cause } from '../cause.js'
 import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
 import { HttpError } from './exchange.js'
@@ -39,8 +39,6 @@ export class HttpConnection implements Connection {
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   #oauth: OAuth | undefined
   #streamable: StreamableTransport | undefined
-  /** Tools that were left out of a list. */
-  readonly #reported = new Set<string>()
   #failure: unknown
   #hung = false
 
@@ -115,7 +113,12 @@ export class HttpConnection implements Connection {
     const problem = this.#hung
       ? 'it did not answer and the connection was closed'
       : this.#failure === undefined ? 'its connection was closed' : this.problemOf(this.#failure)
-    return { problem, stderr: [] }
+    return { problem, cause: this.#cause, stderr: [] }
+  }
+
+  get #cause (): Cause {
+    if (this.isMisconfigured) return 'MISSING_VARIABLE'
+    return this.#hung ? 'NO_ANSWER' : this.#failure === undefined ? 'CLOSED' : causeOf(this.#failure)
   }
 
   stderr (): readonly string[] {
@@ -149,8 +152,7 @@ export class HttpConnection implements Connection {
   }
 
   isUnreachable (err: unknown): boolean {
-    const { code, cause } = (err ?? {}) as { code?: unknown, cause?: { code?: unknown } }
-    const isLost = UNREACHABLE.has(code) || UNREACHABLE.has(cause?.code)
+    const isLost = isUnreachable(err)
     if (isLost) this.#failure ??= err
     return isLost
   }
@@ -160,18 +162,10 @@ export class HttpConnection implements Connection {
     const session: Session = new Session(await this.#createTransport(binding, parametersOf), {
       ...sessionOptions(this.#config, this.#parts, this.redact),
       isModern: binding === 'modern',
-      onInvalidHeader: binding === 'modern' ? leftOut => this.#reportTool(leftOut) : undefined,
+      hasHeaders: binding === 'modern',
       hasReliableNotifications: false
     })
     return session
-  }
-
-  /** Lists are read repeatedly: one warning for each tool. */
-  #reportTool ({ tool, problem }: LeftOutTool): void {
-    if (this.#reported.has(tool)) return
-    this.#reported.add(tool)
-    const { name } = this.#config
-    this.#parts.log.warn({ mcpServer: name, tool, problem }, 'a tool is left out: its x-mcp-header is invalid')
   }
 
   async #createTransport (binding: Binding, parametersOf: ParametersOf): Promise<Transport> {
@@ -218,11 +212,6 @@ export class HttpConnection implements Connection {
     await within(streamable.endSession().catch(() => {}), GOODBYE_MS)
   }
 }
-
-/** Failures to connect. A response that is cut short shows nothing about other requests. */
-const UNREACHABLE: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'UND_ERR_CONNECT_TIMEOUT'
-])
 
 /** A response that is not a success, with its body. */
 function statusText ({ status, body }: HttpError): string {

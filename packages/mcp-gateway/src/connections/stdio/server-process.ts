@@ -10,6 +10,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
   /** Why it could not be started. */
   readonly error?: string | undefined
+  readonly errno?: string | undefined
 }
 
 export interface Command {
@@ -68,7 +69,7 @@ export class ServerProcess {
       }
       child.once('exit', (code, signal) => end({ code, signal }))
       child.once('error', (err: NodeJS.ErrnoException) => {
-        if (pid === undefined) end({ code: null, signal: null, error: spawnProblem(err, command, cwd) })
+        if (pid === undefined) end({ code: null, signal: null, error: spawnProblem(err, command, cwd), errno: err.code ?? 'FAILED' })
       })
     })
   }

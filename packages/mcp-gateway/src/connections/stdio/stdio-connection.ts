@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { childEnvironment, type EnvironmentRule } from '../../config/child-environment.js'
+import { causeOf, type Cause } from '../cause.js'
 import { sessionOptions, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
-import { describeExit } from './server-process.js'
+import { describeExit, type Exit } from './server-process.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
@@ -115,7 +116,15 @@ export class StdioConnection implements Connection {
     await this.close()
     const exit = await this.#transport.child?.ended
     const problem = this.#mute !== undefined ? this.#mute : this.#hung ? 'it did not answer and was ended' : this.#failure !== undefined ? this.problemOf(this.#failure) : this.#exitText()
-    return { problem, exitCode: exit?.code, signal: exit?.signal, stderr: this.stderr() }
+    return { problem, cause: this.#cause(exit), exitCode: exit?.code, signal: exit?.signal, stderr: this.stderr() }
+  }
+
+  #cause (exit: Exit | undefined): Cause {
+    if (this.isMisconfigured) return 'MISSING_VARIABLE'
+    if (exit?.errno !== undefined) return causeOf({ code: exit.errno })
+    if (this.#hung || this.#mute !== undefined) return 'NO_ANSWER'
+    const cause = this.#failure === undefined ? 'FAILED' : causeOf(this.#failure)
+    return cause === 'FAILED' && exit !== undefined ? 'EXITED' : cause
   }
 
   stderr (): readonly string[] {
@@ -124,7 +133,8 @@ export class StdioConnection implements Connection {
 
   problemOf (err: unknown): string {
     const { child } = this.#transport
-    if (child?.exit !== undefined && this.#ownExit()) return this.#exitText()
+    // after a refusal the gateway ends the child
+    if (child?.exit !== undefined && this.#ownExit() && !(err instanceof RpcError)) return this.#exitText()
     const { message, code } = err as { message?: string, code?: unknown }
     if (code === TIMED_OUT) return `it did not answer within ${this.#startTimeoutMs / 1000} s of its start`
     return this.redact.text(`${message ?? 'no reason given'}${this.#missing()}`)

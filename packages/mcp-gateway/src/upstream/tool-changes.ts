@@ -1,0 +1,98 @@
+import type { Log } from '@polyvac/core'
+import { LogGate } from '@polyvac/core/plugin'
+import { createHash } from 'node:crypto'
+import type { Item, LeftOutTool } from '../protocol/lists.js'
+
+/** Changes that a status names. */
+const MAX_CHANGES = 20
+/** Tools whose being left out is logged. */
+const MAX_REPORTED = 200
+
+export interface ToolChange { readonly tool: string, readonly change: 'added' | 'changed' | 'removed', readonly at: string }
+
+/**
+ * The fingerprints of the tools of one server, over its restarts. A model follows descriptions, so a server that
+ * changes one after it was checked gives the model other instructions. Changes are logged; a `pin` holds changed and
+ * new tools back.
+ */
+export class ToolChanges {
+  readonly #server: string
+  readonly #pin: boolean | string
+  readonly #log: Log
+  readonly #gate = new LogGate()
+  /** Fingerprints by tool: those of the last list. */
+  #last: ReadonlyMap<string, string> | undefined
+  /** The same of the list that was accepted. */
+  #accepted: ReadonlyMap<string, string> | undefined
+  /** Fingerprint of the last list. */
+  fingerprint: string | undefined
+  changes: readonly ToolChange[] = []
+  /** Tools of the last list that were left out. */
+  leftOut: readonly LeftOutTool[] = []
+  readonly #reported = new Set<string>()
+
+  constructor (server: string, pin: boolean | string = false, log: Log) {
+    this.#server = server
+    this.#pin = pin
+    this.#log = log
+  }
+
+  /** Compares a list with the last one; returns the tools that the pin holds back. */
+  readonly review = (items: readonly Item[], leftOut: readonly LeftOutTool[]): readonly LeftOutTool[] => {
+    const held = this.#heldBack(items)
+    this.leftOut = [...held, ...leftOut]
+    for (const { tool, problem } of this.leftOut.slice(0, MAX_CHANGES)) this.#report(tool, problem)
+    return held
+  }
+
+  /** Lists are read repeatedly: one warning for each tool. */
+  #report (tool: string, problem: string): void {
+    const key = `${tool} ${problem}`
+    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return
+    this.#reported.add(key)
+    this.#log.warn({ mcpServer: this.#server, tool, problem }, 'a tool is left out')
+  }
+
+  #heldBack (items: readonly Item[]): LeftOutTool[] {
+    const prints = new Map(items.map(item => [item.name as string, fingerprintOf(item)]))
+    this.fingerprint = hash([...prints].flat())
+    this.#compare(prints)
+    this.#last = prints
+    if (this.#pin === false) return []
+    // `true` accepts the first list of this process
+    if (this.#pin === this.fingerprint || (this.#pin === true && this.#accepted === undefined)) this.#accepted = prints
+    const accepted = this.#accepted
+    return [...prints].filter(([name, print]) => accepted?.get(name) !== print).map(([tool]) => ({
+      tool,
+      problem: accepted?.has(tool) === true ? 'held back: it changed after it was accepted' : 'held back: it is not on the list that was accepted'
+    }))
+  }
+
+  #compare (prints: ReadonlyMap<string, string>): void {
+    const last = this.#last
+    if (last === undefined) return
+    const at = new Date().toISOString()
+    const found = [
+      ...[...prints].filter(([name, print]) => last.get(name) !== print).map(([tool]) => ({ tool, change: last.has(tool) ? 'changed' as const : 'added' as const, at })),
+      ...[...last.keys()].filter(name => !prints.has(name)).map(tool => ({ tool, change: 'removed' as const, at }))
+    ]
+    if (found.length === 0) return
+    this.changes = [...found, ...this.changes].slice(0, MAX_CHANGES)
+    const suppressed = this.#gate.pass('changes')
+    if (suppressed === undefined) return
+    const changes = found.slice(0, MAX_CHANGES).map(({ tool, change }) => `${tool} ${change}`)
+    this.#log.warn({ mcpServer: this.#server, changes, count: found.length, suppressed }, 'the tools of an MCP server changed')
+  }
+}
+
+function fingerprintOf ({ name, title, description, inputSchema, annotations }: Item): string {
+  return hash([name, title, description, inputSchema, annotations])
+}
+
+/** Independent of the order of keys, which some servers do not keep. */
+function hash (value: unknown): string {
+  const text = JSON.stringify(value, (_key, child: unknown) => typeof child !== 'object' || child === null || Array.isArray(child)
+    ? child
+    : Object.fromEntries(Object.entries(child).sort(([a], [b]) => a < b ? -1 : 1)))
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,144 @@
+// `npm run soak -- --minutes N`: mixed traffic of all protocols with random aborts, at a bounded rate, against one
+// host. Afterwards its heap after collection, its file descriptors and its log must be as small as before. Ends with
+// `soak: N passed, 0 failed`.
+import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { closeConnections, jsonOf, mcpSession, modern, open, post, rpc, send, task, jsonBytes, bytesOf } from './attack/client.mjs'
+import { configuration, endAll, startHost, until, upstream } from './attack/host.mjs'
+
+const MAX_HEAP_GROWTH = 25 * 1024 * 1024
+const MAX_LOG_PER_MINUTE = 2 * 1024 * 1024
+const MAX_FDS_LEFT = 4
+/** Clients at once, and the pause of each between two requests: it measures leaks, not speed. */
+const CLIENTS = 8
+const PAUSE_MS = 15
+const WARM_UP_MS = 10_000
+const REST_MS = 60_000
+
+const message = (text, more = {}) => ({ messageId: `m${Math.random()}`, ...more, parts: [{ text, ...more.kind !== undefined && { kind: 'text' } }] })
+const query = 'flow 20 2'
+
+/** One request of each kind; `host` is its address, `push` that of a receiver. */
+const KINDS = {
+  direct: host => post(host, '/vac/agent', { user_input: 'hello' }),
+  text: host => post(host, '/vac/streaming/agent', { user_input: query }),
+  events: host => post(host, '/vac/streaming/agent/sse', { user_input: query }),
+  ndjson: host => post(host, '/vac/streaming/agent', { user_input: query }, { accept: 'application/x-ndjson' }),
+  documents: host => post(host, '/vac/docs', { user_input: 'Who counts the ships?' }),
+  openai: host => post(host, '/openai/v1/chat/completions', { model: 'agent', messages: [{ role: 'user', content: 'hello' }] }),
+  openaiStream: host => post(host, '/openai/v1/chat/completions', { model: 'agent', stream: true, messages: [{ role: 'user', content: query }] }),
+  task: host => post(host, '/a2a/tasks/send', task('hello')),
+  taskStream: host => post(host, '/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query } })),
+  sendOf03: host => post(host, '/a2a', rpc('message/send', { message: message('hello', { kind: 'message', role: 'user' }) })),
+  streamOf03: host => post(host, '/a2a', rpc('message/stream', { message: message(query, { kind: 'message', role: 'user' }) })),
+  sendOf1: host => post(host, '/a2a', rpc('SendMessage', { message: message('hello', { role: 'ROLE_USER' }) }), { 'a2a-version': '1.0' }),
+  streamOf1: host => post(host, '/a2a', rpc('SendStreamingMessage', { message: message(query, { role: 'ROLE_USER' }) }), { 'a2a-version': '1.0' }),
+  async cancel (host) {
+    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 5000', 'vac_stream_agent')))?.result?.taskId
+    return await post(host, '/a2a/tasks/cancel', rpc('tasks/cancel', { taskId }))
+  },
+  async push (host, push) {
+    const taskId = jsonOf(await post(host, '/a2a/tasks/send', task('wait 50', 'vac_stream_agent')))?.result?.taskId
+    return await post(host, '/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId, pushNotificationConfig: { url: push } }))
+  },
+  mcp: host => { const { body, headers } = modern('tools/call', { name: 'vac_query_agent', arguments: { query: 'hello' } }); return post(host, '/mcp', body, headers) },
+  async mcpSession (host) {
+    const { headers } = await mcpSession(host)
+    await post(host, '/mcp', rpc('tools/list', {}), headers)
+    await post(host, '/mcp', rpc('tools/call', { name: 'vac_stream_agent', arguments: { query }, _meta: { progressToken: 1 } }), headers)
+    return await send(host, { method: 'DELETE', path: '/mcp', headers })
+  },
+  gateway: host => post(host, '/mcp/call', { server: 'upstream', tool: 'echo', arguments: { message: 'hello' } }),
+  fromAgent: host => post(host, '/vac/agent', { user_input: 'call' }),
+  lists: host => send(host, { path: '/mcp/tools' }),
+  wrong: host => post(host, '/vac/agent', { user_input: 7 }),
+  async abort (host) {
+    const { port } = new URL(host)
+    const bytes = [
+      jsonBytes('/vac/streaming/agent/sse', { user_input: 'flow 200 5' }), jsonBytes('/vac/agent', { user_input: 'wait 2000' }),
+      jsonBytes('/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_agent', input: { query: 'flow 50 5' } })),
+      jsonBytes('/mcp/call', { server: 'upstream', tool: 'big', arguments: { bytes: 500_000 } }), bytesOf('POST', '/vac/agent', { 'Content-Type': 'application/json' }, '{"user_input":"hello"}').slice(0, -7)
+    ]
+    const { socket, closed } = open(Number(port))
+    socket.write(bytes[Math.floor(Math.random() * bytes.length)])
+    await delay(Math.random() * 60)
+    Math.random() < 0.5 ? socket.resetAndDestroy() : socket.destroy()
+    await closed
+    return { status: 200 }
+  }
+}
+
+/** Runs the traffic. Resolves to `{ requests, problems, text }`. */
+export async function soak ({ minutes = 1, log = () => {} } = {}) {
+  let delivered = 0
+  const receiver = createServer((request, response) => { delivered++; request.resume(); response.end() }).listen(0, '127.0.0.1')
+  await new Promise(resolve => receiver.once('listening', resolve))
+  const { port } = receiver.address()
+  const host = await startHost({ config: configuration({ mcp_servers: [upstream()], push: { allow: [`127.0.0.1:${port}`] }, tasks: { path: './tasks.db', max_tasks: 500 } }) })
+  const problems = []
+  let requests = 0
+  const kinds = Object.entries(KINDS)
+  const traffic = async ms => {
+    const end = Date.now() + ms
+    await Promise.all(Array.from({ length: CLIENTS }, async () => {
+      while (Date.now() < end && host.alive) {
+        const [name, run] = kinds[requests++ % kinds.length]
+        const { status, text } = await run(host.url, `http://127.0.0.1:${port}/hook`).catch(err => ({ status: 0, text: err.message }))
+        if ((status === 0 || status >= 500) && problems.length < 20) problems.push(`${name}: ${status} ${text?.slice(0, 200)}`)
+        await delay(PAUSE_MS)
+      }
+    }))
+  }
+  /** Memory and descriptors once all connections are closed. */
+  const measure = async (isGood = () => true) => {
+    let seen
+    await until(async () => {
+      closeConnections()
+      await delay(500)
+      if (!host.alive) throw new Error(`the host ended: ${host.out.text.slice(-500)}`)
+      seen = { ...await host.measure(), fds: host.fds() }
+      return isGood(seen)
+    }, REST_MS)
+    return seen
+  }
+  try {
+    await traffic(Math.min(WARM_UP_MS, minutes * 30_000))
+    await delay(1_000)
+    const before = await measure()
+    const logged = host.out.bytes
+    const began = Date.now()
+    await traffic(minutes * 60_000)
+    const took = (Date.now() - began) / 60_000
+    const after = await measure(({ heap, fds }) => heap - before.heap < MAX_HEAP_GROWTH && fds - before.fds <= MAX_FDS_LEFT)
+    const grown = after.heap - before.heap
+    const perMinute = (host.out.bytes - logged) / took
+    if (grown >= MAX_HEAP_GROWTH) problems.push(`the heap grew by ${(grown / 2 ** 20).toFixed(1)} MB`)
+    if (after.fds - before.fds > MAX_FDS_LEFT) problems.push(`${after.fds - before.fds} descriptors are left`)
+    if (perMinute > MAX_LOG_PER_MINUTE) problems.push(`${(perMinute / 2 ** 20).toFixed(1)} MB of log in a minute`)
+    if (delivered === 0) problems.push('no webhook was delivered')
+    const text = `${requests} requests in ${took.toFixed(1)} min, ${delivered} webhooks; heap ${(before.heap / 2 ** 20).toFixed(1)} → ${(after.heap / 2 ** 20).toFixed(1)} MB, ` +
+      `fds ${before.fds} → ${after.fds}, ${(perMinute / 2 ** 20).toFixed(2)} MB of log in a minute`
+    log(text)
+    return { requests, problems, text }
+  } finally {
+    receiver.closeAllConnections()
+    receiver.close()
+    host.kill()
+    await host.ended
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const at = process.argv.indexOf('--minutes')
+  const minutes = at < 0 ? 10 : Number(process.argv[at + 1])
+  if (!(minutes > 0)) {
+    process.stderr.write('soak: --minutes takes a number above 0\n')
+    process.exit(2)
+  }
+  const { requests, problems } = await soak({ minutes, log: text => process.stdout.write(`${text}\n`) })
+  for (const problem of problems) process.stdout.write(`FAILED ${problem}\n`)
+  process.stdout.write(`soak: ${requests} passed, ${problems.length} failed\n`)
+  endAll()
+  process.exit(problems.length === 0 ? 0 : 1)
+}
