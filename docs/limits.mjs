@@ -14,6 +14,8 @@ export const limits = {
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
     ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
     ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
+    ['JSON of an answer object, with 32 characters for each of its values', `${core}/answer.ts`, 'MAX_OBJECT_CHARS', 'characters', 'The call fails with `VAC_INVALID_RESULT`. Set it with `maxObjectChars` in `limits` of `createVacs`.'],
+    ['Nesting of an answer object', `${core}/answer.ts`, 'MAX_OBJECT_DEPTH', 'levels', 'The same.'],
     ['Unread text pushed through the callback without `await`', `${core}/run-interpreter.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
     ['Unread text from which an awaited push waits', `${core}/pushed-text.ts`, 'HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
     ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
