@@ -17,7 +17,7 @@ type Allowed = Pick<ServiceConfig, 'public_url' | 'allowed_hosts' | 'allowed_ori
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Refuses requests with a foreign host name, and requests with effects from pages of other sites. A web page can resolve
+ * Refuses requests with a foreign host name, and requests with effects from pages of other sites. A page can resolve
  * its own name to the address of this service (DNS rebinding) and would read it through its visitor's browser, from
  * within a private network, too. Addresses, names of loopback and names without a dot cannot be such a name.
  */
