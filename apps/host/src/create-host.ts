@@ -126,7 +126,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     app.setErrorHandler(errorHandler(sendFailure))
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
-    guardHost(app, () => settings.switches.public_url)
+    guardHost(app, () => settings.switches)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing

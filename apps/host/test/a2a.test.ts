@@ -314,7 +314,7 @@ test('readiness names a task store that cannot write, and recovers with it', asy
   other.exec('BEGIN EXCLUSIVE')
   const busy = await app.inject('/ready')
   t.equal(busy.statusCode, 503)
-  t.match(busy.json(), { status: 'not ready', reasons: [{ part: 'tasks', reason: /^the task store cannot write: ./ }] })
+  t.match(busy.json(), { status: 'not ready', reasons: [{ part: 'tasks', reason: 'the task store cannot write; the log has the reason' }] })
   other.exec('ROLLBACK')
   await until(async () => (await app.inject('/ready')).statusCode === 200, 'the host is ready again')
   t.equal((await readFile(join(folder, 'kept', 'push-keys.json'), 'utf8')).includes('"d"'), true, 'the signing keys are beside the tasks')
