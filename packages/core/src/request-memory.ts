@@ -42,6 +42,8 @@ export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): vo
     const body = new CountedBody(request, reply)
     // where Fastify answers before it reads the body, no other listener takes the refusal
     body.on('error', () => {})
+    // the next request of the connection is behind the rest of a body that no parser read
+    reply.raw.once('close', () => { body.resume() })
     payload.on('error', err => { body.destroy(err) })
     done(null, payload.pipe(body))
   })
