@@ -15,7 +15,8 @@ export const remedies = {
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
   FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },
-  HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to a host on loopback has an unknown host name, such as one of a web page that resolves its own name to 127.0.0.1.', remedy: 'Set `public_url` to the address under which callers reach the service.' },
+  HOST_NOT_ALLOWED: { seen: 'caller', means: 'The request to the host has an unknown host name, such as one of a web page that resolves its own name to the address of the service.', remedy: 'Set `public_url` to the address under which callers reach the service, or add the name to `allowed_hosts`.' },
+  ORIGIN_NOT_ALLOWED: { seen: 'caller', means: 'A web page of another site sent a request with effects to the host.', remedy: 'Add the origin of the page to `allowed_origins`.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'No route matches the path.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
   METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path exists, but not with this method. The header `Allow` lists the methods.', remedy: 'Send one of them.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
@@ -91,6 +92,7 @@ export const remedies = {
   MCP_ASK_REFUSED: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client answered with an error, which `message` quotes.', remedy: 'Check the client.' },
   MCP_ASK_TIMEOUT: { seen: 'caller', status: 200, means: 'A tool of the MCP server asked the client something, and the client did not answer in time.', remedy: 'Call again and answer, or raise `limits.questionTtlMs`.' },
   MCP_INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The credentials are valid, and lack a scope that the MCP server requires. `WWW-Authenticate` names it.', remedy: 'Get a token with that scope.' },
+  MCP_INVALID_RESULT: { seen: 'caller', status: 200, means: 'A tool of the application returned what JSON cannot represent: nested too deep, circular, or with a bigint.', remedy: 'Correct the tool that the text names.' },
   MCP_CANNOT_ASK: { seen: 'caller', status: 200, means: 'A tool of the MCP server has a question, and the client did not declare that it answers such questions.', remedy: 'Declare the capability that `message` names, or use another tool.' },
 
   CONFIG_INVALID: { seen: 'start', means: 'The configuration file cannot be read or has mistakes. All are reported at once, each with file, line and column.', remedy: 'Correct them; `polyvac check` reports the same without a start.' },

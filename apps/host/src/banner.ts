@@ -4,6 +4,7 @@ import type { Gateway } from '@polyvac/mcp-gateway'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { COMMAND_LINE } from './command-config.js'
+import { toPlainText } from './terminal.js'
 import { gatewayProblems } from './gateway.js'
 import { printable } from './printable.js'
 
@@ -34,7 +35,7 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
     lines.push(['tools', `${url}/mcp/tools`])
     for (const line of serverStates(gateway)) lines.push(['server', line])
   }
-  return printable(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${text}`).join('\n')}\n`)
+  return printable(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)
 }
 
 /** The MCP servers and their states. */

@@ -76,6 +76,26 @@ export function guardConnections (app: FastifyInstance, limits: Required<Connect
   app.addHook('onClose', async () => { clearInterval(timer) })
 }
 
+/** Requests that are handled before other work has a turn. */
+const MAX_REQUESTS_IN_TURN = 64
+
+/** Handles pipelined requests over several turns of the event loop: a read of 64 KiB may have more than a thousand. */
+export function spreadRequests (app: FastifyInstance): void {
+  const waiting: Array<() => void> = []
+  let inTurn = 0
+  const nextTurn = (): void => {
+    const ready = waiting.splice(0, MAX_REQUESTS_IN_TURN)
+    inTurn = ready.length
+    if (inTurn > 0) setImmediate(nextTurn)
+    for (const done of ready) done()
+  }
+  app.addHook('onRequest', (_request, _reply, done) => {
+    if (inTurn === 0) setImmediate(nextTurn)
+    if (++inTurn <= MAX_REQUESTS_IN_TURN) done()
+    else waiting.push(done)
+  })
+}
+
 /** Logs at most every 10 s that the memory budget refuses something. */
 export function logRefusals ({ log }: FastifyInstance): void {
   const gate = new LogGate()

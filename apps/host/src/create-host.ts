@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
-import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS } from './connections.js'
+import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
@@ -81,6 +81,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const { memory_budget: budget } = settings.switches
   if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
   logRefusals(app)
+  spreadRequests(app)
   const { watchDocuments, onIndexing, authenticate, protectedResource } = options
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
@@ -125,7 +126,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     app.setErrorHandler(errorHandler(sendFailure))
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
-    guardHost(app, () => settings.switches.public_url)
+    guardHost(app, () => settings.switches)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing

@@ -11,7 +11,11 @@ export async function registerOpenApi (app: FastifyInstance, version: string): P
       info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible API, A2A and MCP' }
     }
   })
-  app.get('/openapi.json', { schema: { hide: true } }, async () => openApiOf(app))
+  let text: string | undefined
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+    text ??= JSON.stringify(openApiOf(app))
+    return reply.type('application/json; charset=utf-8').send(text)
+  })
 }
 
 /** The OpenAPI document of an app that is ready. */

@@ -161,6 +161,9 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     authenticate,
     protectedResource,
     publicUrl: publicUrl || undefined,
+    // the host checks them on all routes
+    allowedHosts: ['*'],
+    allowedOrigins: ['*'],
     tasks: store,
     limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }
   }

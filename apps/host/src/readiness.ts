@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { memoryBudget } from '@polyvac/core/plugin'
+import type { Log } from '@polyvac/core'
+import { LogGate, memoryBudget } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -24,6 +25,7 @@ const Ready = Type.Object({
 
 /** GET /health: the process runs. GET /ready: whether it can serve requests, with the reasons why not. */
 export function registerReadiness (app: FastifyInstance, condition: Condition): void {
+  const gate = new LogGate()
   app.get('/health', {
     schema: { summary: 'Liveness', tags: ['host'], response: { 200: Type.Object({ status: Type.String() }) } }
   }, async () => ({ status: 'healthy' }))
@@ -31,7 +33,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
   app.get('/ready', {
     schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
   }, async (_request, reply) => {
-    const reasons = await reasonsOf(condition)
+    const reasons = await reasonsOf(condition, app.log, gate)
     const isReady = reasons.length === 0
     // reported, but not a reason for 503: everything else works, and another process would have the same problem
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
@@ -46,7 +48,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
   })
 }
 
-async function reasonsOf ({ assembly, isDraining, tasks }: Condition): Promise<Array<{ part: string, reason: string }>> {
+async function reasonsOf ({ assembly, isDraining, tasks }: Condition, log: Log, gate: LogGate): Promise<Array<{ part: string, reason: string }>> {
   const reasons = []
   if (isDraining()) reasons.push({ part: 'host', reason: 'the service is shutting down' })
   for (const [vac, folders] of assembly().folders) {
@@ -56,6 +58,11 @@ async function reasonsOf ({ assembly, isDraining, tasks }: Condition): Promise<A
     }
   }
   const health = await tasks()?.health()
-  if (health?.ok === false) reasons.push({ part: 'tasks', reason: `the task store cannot write: ${health.detail ?? 'no reason given'}` })
+  if (health?.ok === false) {
+    // the detail may name paths of the machine, and callers of this route are strangers
+    const suppressed = gate.pass('tasks')
+    if (suppressed !== undefined) log.warn({ reason: health.detail, suppressed }, 'the task store cannot write')
+    reasons.push({ part: 'tasks', reason: 'the task store cannot write; the log has the reason' })
+  }
   return reasons
 }

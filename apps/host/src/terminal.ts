@@ -1,4 +1,4 @@
-/** Characters that a terminal acts on or does not show: controls, line separators, marks of direction, tag characters. */
+/** Characters that a terminal acts on or does not show: controls, line separators, marks of direction, tags. */
 // eslint-disable-next-line no-control-regex -- they are what is escaped
 const UNSAFE = /[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
 

@@ -123,3 +123,26 @@ test('refusals with 503 are logged once in an interval, and each failure with 50
   t.match(lines.filter(({ level }) => level === 40), [{ code: 'BUSY' }])
   t.equal(lines.filter(({ level, err }) => level === 50 && err !== undefined).length, 3)
 })
+
+test('other work has its turn between pipelined requests', async t => {
+  let turn = 0
+  const turns = new Set<number>()
+  const app = await host(t, {}, {
+    authenticate () {
+      turns.add(turn)
+      return { owner: 'ada' }
+    }
+  })
+  const pipelined = client(t, app)
+  await once(pipelined, 'connect')
+  let isRunning = true
+  const count = (): void => {
+    turn++
+    if (isRunning) setImmediate(count)
+  }
+  count()
+  pipelined.write('GET /vac HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1_000))
+  await until(() => pipelined.text.match(/200 OK/g)?.length === 1_000, 'all are answered')
+  isRunning = false
+  t.ok(turns.size >= 15, `in ${turns.size} turns`)
+})

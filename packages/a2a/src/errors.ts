@@ -44,9 +44,9 @@ export const PushNotSupportedError = createError('A2A_PUSH_NOT_SUPPORTED',
 export const NoSuchPushConfigError = createError('A2A_PUSH_CONFIG_NOT_FOUND',
   'the task has no such push notification config', 404)
 
-/** One caller holds as many streams as it may. Argument: the limit. */
-export const TooManyStreamsError = createError<[number]>('A2A_TOO_MANY_STREAMS',
-  'this caller follows %s tasks already; end one, or use push notifications', 429)
+/** One caller, or all together, hold as many streams as they may. Argument: who, and the limit. */
+export const TooManyStreamsError = createError<[string]>('A2A_TOO_MANY_STREAMS',
+  '%s tasks already; end one, or use push notifications', 429)
 
 /** The agent does not support this. Argument: what it does not support, and the remedy. */
 export const UnsupportedOperationError = createError<[string]>('A2A_UNSUPPORTED_OPERATION', '%s', 400)

@@ -2,7 +2,7 @@ import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import {
   callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
-import type { TaskStore } from '@polyvac/tasks'
+import { ANYONE as ANYONE_OWNER, type TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
 import { PUSH_TIMEOUT_MS } from './push/deliver.js'
 import type { SigningKeys } from './push/signing-keys.js'
@@ -75,9 +75,14 @@ export interface A2aOptions {
   readonly sendTimeoutMs?: number | undefined
   /** Total time for an interpreter in ms, where the input does not set `stream_settings.timeout`. Default 120,000. */
   readonly timeoutMs?: number | undefined
-  /** Tasks that this process executes at once; more wait in the queue. Default 1,024. */
+  /**
+   * Tasks that this process executes at once, a quarter of them of one owner; more wait in the queue. Default 1,024.
+   */
   readonly concurrency?: number | undefined
-  /** Streams that one owner may hold open; one more is refused with 429. Default 10,000. */
+  /**
+   * Streams that one owner may hold open; one more is refused with 429. All owners together may hold four times as
+   * many. Default 10,000.
+   */
   readonly maxStreams?: number | undefined
   /**
    * Longest time in ms that a reader of a stream may take nothing; then it is disconnected, and may resubscribe.
@@ -153,7 +158,7 @@ export const PUSH_OPTIONS = {
 export const STREAM_WAIT_TIME = 7
 
 /** The caller where callers are not authenticated: all tasks have the same owner. */
-export const ANYONE: Principal = { owner: 'anyone' }
+export const ANYONE: Principal = { owner: ANYONE_OWNER }
 
 function areExtensions (value: unknown): boolean {
   return Array.isArray(value) && value.every((item: Partial<AgentExtension> | null) => typeof item?.uri === 'string')

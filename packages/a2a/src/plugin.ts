@@ -1,6 +1,6 @@
 import {
-  authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, OpenStreams, packageVersion, readOptions, registerStreams,
-  setRetryAfter
+  authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, memoryBudget,
+  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -94,7 +94,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
     const runSkill = skillRunner({ vacs: exposed, tasks, timeoutMs, log, idLabel })
-    workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS })]
+    workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
   app.addHook('preClose', async () => {
@@ -155,6 +155,12 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       await restRoutes(rest, { operations, dialect: v1, bodyLimit })
     }, { prefix: '/a2a/v1' })
   })
+}
+
+/** Counts a task that runs: its texts are in memory twice, in the record and in what the interpreter gets. */
+function holdMemory (owner: string, bytes: number): (() => void) | undefined {
+  const held = memoryBudget.hold('tasks', owner === ANYONE.owner ? undefined : owner)
+  return held.tryGrow(2 * bytes) ? () => { held.release() } : undefined
 }
 
 /** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
 import type { Task } from '../src/index.js'
+import { memoryBudget } from '@polyvac/core/plugin'
 import { StreamQuota } from '../src/tasks/task-streams.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 
@@ -153,6 +154,13 @@ test('the interpreter gets the caller, with the scopes', async t => {
   t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read"]}' } }])
 })
 
+test('log lines of a task have its owner', async t => {
+  const served = await serve(t, () => 'x', { plugin: { authenticate: () => ({ owner: 'alice' }) } })
+  await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
+  const line = served.logged().split('\n').find(line => line.includes('task run')) ?? '{}'
+  t.match(JSON.parse(line), { owner: 'alice', taskId: String })
+})
+
 test('all callers are one owner without `authenticate`', async t => {
   const served = await serve(t, (_question, _vac, _history, { principal }) => String(principal?.owner))
   const { taskId, artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } }, as('alice'))
@@ -184,6 +192,33 @@ test('an owner holds so many streams and no more; the refused one leaves no task
   open()
   await Promise.all([first.ended, bobs.ended, again.ended])
   for (let n = 0; n < 5; n++) t.equal((await served.frames('tasks/sendSubscribe', params, as('alice'))).at(-1)?.data.state, 'completed', 'streams that ended hold none')
+})
+
+test('all owners together hold four times the streams of one, and their memory counts in the budget', async t => {
+  const before = memoryBudget.used
+  const quota = new StreamQuota(1)
+  const places = ['a', 'b', 'c', 'd'].map(owner => quota.take(owner, () => {}))
+  t.throws(() => quota.take('e', () => {}), { code: 'A2A_TOO_MANY_STREAMS', message: /all callers together follow 4/ })
+  places[0]?.hold(1_000_000)
+  t.ok(memoryBudget.used - before >= 2_000_000)
+  for (const place of places) place.release()
+  t.equal(memoryBudget.used, before)
+  quota.take('e', () => {}).release()
+})
+
+test('past the memory share of one owner, readers of that owner are disconnected, and none of another', async t => {
+  const limit = memoryBudget.limit
+  t.teardown(() => { memoryBudget.limit = limit })
+  memoryBudget.limit = memoryBudget.used + 8_000_000
+  const quota = new StreamQuota(10)
+  const left: string[] = []
+  const [hers, first, second] = ['alice', 'bob', 'bob'].map((owner, i) => quota.take(owner, () => { left.push(`${owner} ${i}`) }))
+  hers?.hold(400_000)
+  first?.hold(600_000)
+  t.strictSame(left, [])
+  second?.hold(600_000)
+  t.strictSame(left, ['bob 1'])
+  for (const place of [hers, first, second]) place?.release()
 })
 
 test('past what all streams hold together, those who have taken nothing for longest are disconnected', async t => {

@@ -45,6 +45,14 @@ test('no spelling of a private address is reached, at registration, at delivery,
   }
 })
 
+test('a receiver that fails again and again has one log line in an interval', async t => {
+  const failing = await receiver(t, (_request, response) => { response.writeHead(500).end() })
+  const { handler, logged } = await sender(t, { allow: [failing.host] })
+  for (let i = 0; i < 20; i++) t.match(await handler(deliveryTo(failing.url), never), { retryAt: Number })
+  t.equal(failing.received.length, 20)
+  t.equal(logged().split('\n').filter(line => line.includes('was refused')).length, 1)
+})
+
 test('a private IPv4 address is refused in any spelling', async () => {
   const guard = new AddressGuard()
   const address = fc.oneof(

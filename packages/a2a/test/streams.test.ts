@@ -212,6 +212,18 @@ test('a reader that takes nothing for too long is disconnected; its task goes on
   socket.destroy()
 })
 
+test('an interpreter that reports its progress 100,000 times writes a bounded number of events, and the last report', async t => {
+  const served = await serve(t, async function * () {
+    for (let i = 1; i <= 100_000; i++) yield { progress: i / 100_001, message: `step ${i}` }
+    yield 'done'
+  })
+  const frames = await served.frames('tasks/sendSubscribe', ask)
+  const steps = frames.filter(({ data }) => data.progress > 0 && data.state === 'working')
+  t.ok(frames.length < 1_000, `${frames.length} events`)
+  t.equal(steps.at(-1)?.data.progress, 100_000 / 100_001)
+  t.equal(frames.at(-1)?.data.state, 'completed')
+})
+
 test('closing the application ends streams and waiting sends in time, and leaves their tasks to others', async t => {
   const { opened, open: release } = gate()
   const attempts: unknown[] = []
@@ -228,6 +240,7 @@ test('closing the application ends streams and waiting sends in time, and leaves
   await served.app.close()
   await stream.ended
   t.match(stream.frames.at(-1)?.data, { state: 'working' }, 'no end is made up')
+  t.match(stream.comments.at(-1), /the task goes on; subscribe to it again/)
   for (const { response } of sends) {
     const answer = await response
     const [body] = await once(answer.setEncoding('utf8'), 'data') as [string]

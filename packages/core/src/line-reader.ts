@@ -34,6 +34,9 @@ export class LineReader {
     return this.#head === undefined ? this.#bytes : this.#head.length + this.#tail.length
   }
 
+  /** Bytes read of a line whose end has not arrived, also those that are not kept. */
+  get bytes (): number { return this.#bytes }
+
   push (chunk: Buffer): void {
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { frameProblem } from './config-problem.js'
+import { quoteName } from './names.js'
 
 interface Place { readonly file: string, readonly line: number, readonly column: number, readonly message: string }
 
@@ -22,6 +23,10 @@ export async function moduleProblem (err: unknown, file: string | undefined): Pr
   const { message = String(err), stack = '', name, code } = err as Partial<NodeJS.ErrnoException>
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
     return 'this Node.js cannot load TypeScript; compile it to JavaScript, or use Node.js 22.18 or newer'
+  }
+  const missing = /^Cannot find package '([^']+)' imported from/.exec(message)?.[1]
+  if (missing !== undefined && file !== undefined) {
+    return `it imports the package ${quoteName(missing)}, which is not installed; run \`npm install\` in ${dirname(file)}`
   }
   const reason = `loading it failed: ${message.split('\n')[0]}`
   const place = placeInStack(stack, message) ?? (name === 'SyntaxError' && file !== undefined ? await syntaxError(file) : undefined)

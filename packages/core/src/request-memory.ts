@@ -1,5 +1,5 @@
 import { Readable, Transform, type TransformCallback } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { ownerOf } from './authentication.js'
 import { BodyTooDeepError, TooManyValuesError } from './errors.js'
 import { MAX_BODY_DEPTH } from './json-body.js'
@@ -37,15 +37,7 @@ export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): vo
     if (coding === undefined && (length === undefined || Number(length) <= SMALL_BODY_BYTES)) return done(null, payload)
     // Fastify refuses these before it reads them
     if (Number(length) > request.routeOptions.bodyLimit) return done(null, payload)
-    // Fastify reads no body of these methods
-    if (/^(?:GET|HEAD|TRACE)$/.test(request.method)) return done(null, payload)
-    const body = new CountedBody(request, reply)
-    // where Fastify answers before it reads the body, no other listener takes the refusal
-    body.on('error', () => {})
-    // the next request of the connection is behind the rest of a body that no parser read
-    reply.raw.once('close', () => { body.resume() })
-    payload.on('error', err => { body.destroy(err) })
-    done(null, payload.pipe(body))
+    done(null, new CountedBody(payload, request, reply))
   })
   scope.addHook('onSend', (request, reply, payload, done) => {
     reply.header('x-content-type-options', 'nosniff')
@@ -83,16 +75,30 @@ function releaseAtEnd ({ raw, request }: FastifyReply, held: HeldBytes): void {
 class CountedBody extends Transform {
   /** Fastify compares it with `Content-Length`. */
   receivedEncodedLength = 0
+  readonly #source: RequestPayload
   readonly #held: HeldBytes
   readonly #scan: JsonScan | undefined
+  #isRead = false
   #refusal: Error | undefined
   #values = 0
 
-  constructor (request: FastifyRequest, reply: FastifyReply) {
+  constructor (source: RequestPayload, request: FastifyRequest, reply: FastifyReply) {
     super()
+    this.#source = source
+    // a parser that has refused the body no longer listens
+    this.on('error', () => {})
     this.#held = memoryBudget.hold('request bodies', ownerOf(request))
     this.#scan = request.headers['content-type']?.includes('json') === true ? new JsonScan() : undefined
     releaseAtEnd(reply, this.#held)
+  }
+
+  /** Takes the body only when a parser reads it: the bodies of GET, and of unknown media types, are left to Node.js. */
+  override _read (size: number): void {
+    if (!this.#isRead) {
+      this.#isRead = true
+      this.#source.on('error', err => { this.destroy(err) }).pipe(this)
+    }
+    super._read(size)
   }
 
   override _transform (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

@@ -1,4 +1,4 @@
-import { normaliseAnswer } from './answer.js'
+import { MAX_OBJECT_CHARS, normaliseAnswer } from './answer.js'
 import { BYTES_PER_CHAR, memoryBudget, type HeldBytes } from './memory-budget.js'
 import { isForCaller } from './create-error.js'
 import { Deadline } from './deadline.js'
@@ -29,6 +29,11 @@ export interface RunLimits {
    * `metadata.truncated`. It is small, since every stalled reader of a long stream costs so much. Default 256 Ki.
    */
   readonly maxStreamedChars: number
+  /**
+   * Most JSON of an answer object, in characters, with 32 for each of its values; past it the call fails with
+   * VAC_INVALID_RESULT, since converting it would block the event loop. Default 8 Mi.
+   */
+  readonly maxObjectChars: number
   /** Most text an interpreter may push by callback, without awaiting, ahead of the reader. Default 16 Mi. */
   readonly maxUnreadChars: number
 }
@@ -37,6 +42,7 @@ export interface RunLimits {
 export const RUN_LIMITS = {
   maxAnswerChars: integer(16 * 1024 * 1024),
   maxStreamedChars: integer(256 * 1024),
+  maxObjectChars: integer(MAX_OBJECT_CHARS),
   maxUnreadChars: integer(16 * 1024 * 1024)
 } satisfies OptionRules<RunLimits>
 
@@ -312,6 +318,7 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     try {
       if (done === true) return this.#finish(value)
       const chunk = toChunk(this.#run.vac, value)
+      if (typeof chunk === 'string' && chunk.length > this.#limits.maxAnswerChars) throw this.#longerThan('a chunk')
       if (chunk === undefined) this.#outcome = value
       else if (chunk !== '') this.#give(chunk)
     } catch (err) {
@@ -353,11 +360,12 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
   #finish (value: unknown): void {
     const { vac } = this.#run
     const outcome = value ?? this.#outcome ?? this.#pushed?.ended
+    if (typeof outcome === 'string' && outcome.length > this.#limits.maxAnswerChars) throw this.#longerThan('a text')
     const truncated = this.#collected > this.#kept && !hasAnswer(outcome)
     if (truncated && this.#whole) {
       throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
     }
-    const answer = normaliseAnswer(vac, outcome, this.#blocks + this.#pieces.join(''))
+    const answer = normaliseAnswer(vac, outcome, this.#blocks + this.#pieces.join(''), this.#limits.maxObjectChars)
     if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
     // readers of text get an answer that was not streamed, too
     if (this.#collected === 0 && answer.answer !== '' && !this.#whole) {
@@ -366,6 +374,10 @@ class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedC
     } else {
       this.#settle(this.#end(answer))
     }
+  }
+
+  #longerThan (what: string): Error {
+    return new VacInvalidResultError(JSON.stringify(this.vac), `${what} of more than ${this.#limits.maxAnswerChars} characters`)
   }
 
   #end (answer: Answer): Item {

@@ -36,6 +36,6 @@ test('an export that does not exist and an error while the module runs have thei
 })
 
 test('an error without a place keeps its first line', async t => {
-  t.match(await problemOf(t, { 'a.mjs': 'import "no-such-package"\n' }), /loading it failed: Cannot find package 'no-such-package'[^\n]*$/)
+  t.match(await problemOf(t, { 'a.mjs': 'import "no-such-package"\n' }), /it imports the package "no-such-package", which is not installed; run `npm install` in \S+$/)
   t.match(await problemOf(t, { 'a.mjs': 'throw "a text"\n' }), /loading it failed: a text$/)
 })

@@ -1,6 +1,8 @@
-import { open, readdir, realpath, stat } from 'node:fs/promises'
+import { opendir, realpath, stat } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import ignore from 'ignore'
+import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
 import type { FolderSettings } from './folder-options.js'
 
 export interface FoundFile {
@@ -17,83 +19,112 @@ const MAX_DEPTH = 64
 /** Folders and files read at the same time. */
 const PARALLEL = 16
 
+/** Most files and folders that are looked at, of any kind: a wrong path may name a whole disk, or /proc. */
+const MAX_ENTRIES = 1_000_000
+/** Entries read from a folder at a time. */
+const ENTRIES_AT_ONCE = 256
+/** Longest time for reading a file, in ms: a network drive may not answer. */
+const MAX_READ_MS = 30_000
+
+/** In a name they would forge lines of logs and of citations. */
+const CONTROL = /\p{Cc}|[\u2028\u2029]/u
+
 const ALWAYS_IGNORED = ['node_modules']
 
 /** The files of the folder to index, by name. Files beyond the limits of size and number are logged. */
 export async function listFiles (settings: FolderSettings, signal: AbortSignal): Promise<FoundFile[]> {
-  const { root, log, maxFiles } = settings
+  const { root, maxFiles } = settings
   const rules = ignore().add([...ALWAYS_IGNORED, ...settings.ignore])
   const files: FoundFile[] = []
   const seen = new Set<string>([root])
   let level: { path: string, source: string }[] = [{ path: root, source: '' }]
+  let entries = 0
+  const look = async (folder: typeof level[number], entry: Dirent, next: typeof level): Promise<void> => {
+    if (entry.name.startsWith('.')) return
+    const source = folder.source === '' ? entry.name : `${folder.source}/${entry.name}`
+    const path = join(folder.path, entry.name)
+    const isFile = entry.isFile()
+    if (isFile && !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (rules.ignores(isFile || entry.isSymbolicLink() ? source : `${source}/`)) return
+    if (CONTROL.test(entry.name)) {
+      settings.warnOnce(source, { source }, 'left out: its name has control characters')
+      return
+    }
+    if (entry.isSymbolicLink() && !await leadsInside(path, root)) return
+    const info = isFile || entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : undefined
+    if (entry.isDirectory() || info?.isDirectory() === true) {
+      const real = entry.isDirectory() ? path : await realpath(path)
+      // a link to a parent folder would never end
+      if (seen.has(real)) return
+      seen.add(real)
+      next.push({ path, source })
+      return
+    }
+    if (info?.isFile() !== true || !settings.extensions.has(extname(entry.name).toLowerCase())) return
+    if (info.size > settings.maxFileBytes) {
+      const fields = { source, bytes: info.size, maxFileBytes: settings.maxFileBytes }
+      settings.warnOnce(source, fields, 'file left out: it is longer than maxFileBytes')
+      return
+    }
+    if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
+  }
   for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
     const next: typeof level = []
     await inParallel(level, async folder => {
-      signal.throwIfAborted()
-      const entries = await readdir(folder.path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+      try {
+        // not all at once: a folder may have a million entries
+        for await (const some of entriesOf(folder.path)) {
+          signal.throwIfAborted()
+          if (files.length > maxFiles || (entries += some.length) > MAX_ENTRIES) return
+          await inParallel(some, entry => look(folder, entry, next))
+        }
+      } catch (error) {
+        signal.throwIfAborted()
         if (folder.source === '') throw error
-        log.warn({ folder: folder.source, code: error.code }, 'folder cannot be read, left out')
-        return []
-      })
-      await inParallel(entries, async entry => {
-        if (entry.name.startsWith('.')) return
-        const source = folder.source === '' ? entry.name : `${folder.source}/${entry.name}`
-        const path = join(folder.path, entry.name)
-        const isFile = entry.isFile()
-        if (isFile && !settings.extensions.has(extname(entry.name).toLowerCase())) return
-        if (rules.ignores(isFile || entry.isSymbolicLink() ? source : `${source}/`)) return
-        if (entry.isSymbolicLink() && !await leadsInside(path, root)) return
-        const info = isFile || entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : undefined
-        if (entry.isDirectory() || info?.isDirectory() === true) {
-          const real = entry.isDirectory() ? path : await realpath(path)
-          // a link to a parent folder would never end
-          if (seen.has(real)) return
-          seen.add(real)
-          next.push({ path, source })
-          return
-        }
-        if (info?.isFile() !== true || !settings.extensions.has(extname(entry.name).toLowerCase())) return
-        if (info.size > settings.maxFileBytes) {
-          log.warn({ source, bytes: info.size, maxFileBytes: settings.maxFileBytes }, 'file left out: it is longer than maxFileBytes')
-          return
-        }
-        if (files.length <= maxFiles) files.push({ source, path, size: info.size, mtime: info.mtimeMs })
-      })
+        settings.warnOnce(folder.source, { folder: folder.source, code: (error as NodeJS.ErrnoException).code }, 'folder cannot be read, left out')
+      }
     })
-    level = files.length > maxFiles ? [] : next
+    level = files.length > maxFiles || entries > MAX_ENTRIES ? [] : next
   }
+  if (entries > MAX_ENTRIES) settings.warnOnce('', { entries: MAX_ENTRIES }, 'some files left out: the folder has too many entries')
   files.sort((a, b) => a.source < b.source ? -1 : 1)
   if (files.length > maxFiles) {
-    log.warn({ maxFiles }, 'some files left out: the folder holds more than maxFiles')
+    settings.warnOnce('', { maxFiles }, 'some files left out: the folder holds more than maxFiles')
     files.length = maxFiles
   }
   return files
 }
 
+/** The entries of a folder, some at a time. */
+async function * entriesOf (path: string): AsyncGenerator<Dirent[]> {
+  let some: Dirent[] = []
+  for await (const entry of await opendir(path, { bufferSize: ENTRIES_AT_ONCE })) {
+    if (some.push(entry) < ENTRIES_AT_ONCE) continue
+    yield some
+    some = []
+  }
+  yield some
+}
+
 /** The text of a file without byte order mark and NULs; undefined, with a log line, where it is gone or not text. */
-export async function readText (file: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings): Promise<string | undefined> {
-  const bytes = await readBounded(file.path, settings.maxFileBytes).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') settings.log.warn({ source: file.source, code: error.code }, 'file cannot be read, left out')
+export async function readText ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
+  signal?: AbortSignal): Promise<string | undefined> {
+  let bytes: Buffer | undefined
+  try {
+    const reading = within(readBoundedFile(path, settings.maxFileBytes), MAX_READ_MS, (): never => { throw new Error('it does not arrive') })
+    bytes = await (signal === undefined ? reading : unlessAborted(reading, signal))
+  } catch (error) {
+    signal?.throwIfAborted()
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') settings.warnOnce(source, { source, code, reason: message }, 'file cannot be read, left out')
     return undefined
-  })
-  if (bytes === undefined) return undefined
+  }
   if (bytes.subarray(0, 8_192).includes(0)) {
-    settings.log.warn({ source: file.source }, 'file left out: it is not text')
+    settings.warnOnce(source, { source }, 'file left out: it is not text')
     return undefined
   }
   // not fatal: one invalid byte must not exclude a whole document
   return new TextDecoder('utf-8').decode(bytes).replaceAll('\0', ' ')
-}
-
-/** Reads a file whose size may have changed since it was listed. */
-async function readBounded (path: string, maxBytes: number): Promise<Buffer | undefined> {
-  const handle = await open(path)
-  try {
-    const { size } = await handle.stat()
-    return size > maxBytes ? undefined : await handle.readFile()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Whether a path, all links followed, lies within the folder. */

@@ -60,7 +60,12 @@ export interface FolderSettings {
   readonly maxFileBytes: number
   readonly maxFiles: number
   readonly log: Log
+  /** Logs a warning about a file or folder, by its name, once while the memory is open. */
+  readonly warnOnce: (name: string, fields: object, message: string) => void
 }
+
+/** Names that are remembered for `warnOnce`; problems of further ones are not logged. */
+const MAX_WARNINGS = 1_000
 
 /** Types, bounds and defaults of the options. */
 export const FOLDER_OPTIONS = {
@@ -101,7 +106,20 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     pollMs,
     maxFileBytes,
     maxFiles,
-    log
+    log,
+    warnOnce: onceEach(log)
+  }
+}
+
+/** The folder is listed every few seconds: without this each problem would be logged as often. */
+function onceEach (log: Log): FolderSettings['warnOnce'] {
+  const warned = new Set<string>()
+  return (name, fields, message) => {
+    const key = `${message} ${name}`
+    if (warned.has(key) || warned.size >= MAX_WARNINGS) return
+    warned.add(key)
+    log.warn(fields, message)
+    if (warned.size === MAX_WARNINGS) log.warn({ warnings: MAX_WARNINGS }, 'problems of further files are not logged')
   }
 }
 

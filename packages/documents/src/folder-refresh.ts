@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { splitDocument } from './split-document.js'
+import { DocumentSplitter } from './document-splitter.js'
 import { listFiles, readText, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'
@@ -49,10 +49,20 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
 
 async function * batches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
   stamps: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<{ documents: IndexedDocument[], files: number }> {
+  const splitter = new DocumentSplitter(settings.log)
+  try {
+    yield * splitBatches(index, settings, files, stamps, signal, splitter)
+  } finally {
+    await splitter.close()
+  }
+}
+
+async function * splitBatches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
+  stamps: ReadonlyMap<string, string>, signal: AbortSignal, splitter: DocumentSplitter): ReturnType<typeof batches> {
   let documents: IndexedDocument[] = []
   let characters = 0
   let count = 0
-  for await (const { file, text } of readAhead(files, settings)) {
+  for await (const { file, text } of readAhead(files, settings, signal)) {
     signal.throwIfAborted()
     count++
     // a file that is not text is recorded without passages, so that later refreshes do not read it again
@@ -62,8 +72,8 @@ async function * batches (index: PassageIndex, settings: FolderSettings, files: 
       index.restamp(file.source, stamp)
       continue
     }
-    // split when it is written: waiting passages would outlive the garbage collector's young generation
-    documents.push({ source: file.source, stamp, passages: () => splitDocument(file.source, text ?? '') })
+    // a short one is split when it is written: waiting passages would outlive the garbage collector's young generation
+    documents.push({ source: file.source, stamp, passages: await splitter.split(file.source, text ?? '', signal) })
     characters += text?.length ?? 0
     if (characters >= BATCH_CHARACTERS) {
       yield { documents, files: count }
@@ -74,11 +84,11 @@ async function * batches (index: PassageIndex, settings: FolderSettings, files: 
   yield { documents, files: count }
 }
 
-async function * readAhead (files: readonly FoundFile[], settings: FolderSettings):
+async function * readAhead (files: readonly FoundFile[], settings: FolderSettings, signal: AbortSignal):
 AsyncGenerator<{ file: FoundFile, text: string | undefined }> {
   const reading: Promise<{ file: FoundFile, text: string | undefined }>[] = []
   for (const file of files) {
-    const one = readText(file, settings).then(text => ({ file, text }))
+    const one = readText(file, settings, signal).then(text => ({ file, text }))
     one.catch(() => undefined)
     reading.push(one)
     if (reading.length >= READ_AHEAD) yield await (reading.shift() as typeof one)

@@ -14,12 +14,13 @@ const CUT_AT_BLANK = 1_200
 const CUT_AT_LINE = 2_400
 /** A longer line is split at a space: some books are one line. */
 const CUT_IN_LINE = 4_800
+/** Past this many characters a code block is split, too: it is minified, or a fence without its end. */
+const CUT_IN_CODE = 16_384
 
-/** Collects the lines of a document, in order, into passages. Code blocks are never split. */
+/** Collects the lines of a document, in order, into passages. Code blocks of a usual length are not split. */
 export class PassageBuilder {
   readonly #passages: Passage[] = []
   #path: { level: number, text: string }[] = []
-  #heading = ''
   /** The last heading, while no text has followed it. */
   #bare: { level: number, text: string, line: number } | undefined
   #lines: { first: number, last: number, text: string }[] = []
@@ -33,7 +34,6 @@ export class PassageBuilder {
     this.#code = false
     this.#path = this.#path.filter(above => above.level < level)
     this.#path.push({ level, text })
-    this.#heading = this.#path.map(part => part.text).filter(part => part !== '').join(' > ')
     this.#bare = text === '' ? undefined : { level, text, line }
   }
 
@@ -44,14 +44,14 @@ export class PassageBuilder {
       return
     }
     this.#bare = undefined
-    if (!this.#code && text.length > CUT_IN_LINE) {
+    if (text.length > (this.#code ? CUT_IN_CODE : CUT_IN_LINE)) {
       for (const part of partsOf(text)) {
         this.#end()
         this.#add(part, first, last)
       }
       return
     }
-    if (!this.#code && this.#size > CUT_AT_LINE) this.#end()
+    if (this.#size > (this.#code ? CUT_IN_CODE : CUT_AT_LINE)) this.#end()
     this.#add(text, first, last)
   }
 
@@ -64,6 +64,11 @@ export class PassageBuilder {
     this.#end()
     this.#endBareHeading(0)
     return this.#passages
+  }
+
+  /** Made for a passage, since many headings of a hostile document have none. */
+  #heading (): string {
+    return this.#path.map(part => part.text).filter(part => part !== '').join(' > ')
   }
 
   #blank (line: number): void {
@@ -85,7 +90,7 @@ export class PassageBuilder {
     const [start] = lines
     if (start !== undefined) {
       this.#passages.push({
-        heading: this.#heading,
+        heading: this.#heading(),
         first: start.first,
         last: lines.reduce((last, line) => Math.max(last, line.last), start.last),
         content: lines.map(line => line.text).join('\n')
@@ -100,7 +105,7 @@ export class PassageBuilder {
     const bare = this.#bare
     this.#bare = undefined
     if (bare === undefined || nextLevel > bare.level) return
-    this.#passages.push({ heading: this.#heading, first: bare.line, last: bare.line, content: bare.text })
+    this.#passages.push({ heading: this.#heading(), first: bare.line, last: bare.line, content: bare.text })
   }
 }
 

@@ -4,7 +4,7 @@ import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 3
+export const SPLITTER_VERSION = 4
 
 /**
  * Splits a document into passages, by the extension of its file. Files other than Markdown and HTML are plain text.

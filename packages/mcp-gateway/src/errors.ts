@@ -38,9 +38,9 @@ export const CallFailedError = createError<[string, string]>('MCP_CALL_FAILED', 
 export const CallTimeoutError = createError<[string, number]>('MCP_CALL_TIMEOUT',
   'the MCP server %s gave no answer and no progress for %s s; the call was cancelled', 500, { expose: true })
 
-/** A message is longer than `maxMessageBytes`. Arguments: server, its bytes, the limit. */
-export const MessageTooLargeError = createError<[string, number, number]>('MCP_MESSAGE_TOO_LARGE',
-  'the answer of the MCP server %s has %s bytes, and %s are accepted; request less, or raise maxMessageBytes', 500, { expose: true })
+/** A message exceeds `maxMessageBytes`, or is too deep. Arguments: server, how. */
+export const MessageTooLargeError = createError<[string, string]>('MCP_MESSAGE_TOO_LARGE',
+  'the answer of the MCP server %s %s; request less, or raise maxMessageBytes', 500, { expose: true })
 
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
 export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503, { expose: true })

@@ -6,7 +6,7 @@ import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from '.
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listedTool } from './rest/bodies.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
-import { quoteName, suggestion, within } from '@polyvac/core/plugin'
+import { LogGate, quoteName, suggestion, within } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
@@ -31,7 +31,7 @@ export class Gateway implements Servers {
   /** @throws MCP_GATEWAY_OPTIONS */
   constructor (options: GatewayOptions) {
     const read = this.#options = readGatewayOptions(options)
-    this.log = read.log
+    this.log = gatedLog(read.log)
     this.limits = read
     this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
@@ -201,6 +201,17 @@ export class Gateway implements Servers {
  */
 export function createGateway (options: GatewayOptions): Gateway {
   return new Gateway(options)
+}
+
+/** Writes one line of a kind and server in ten seconds: a server could fill the disk with failures. */
+function gatedLog (log: Log): Log {
+  const gate = new LogGate()
+  const gated = (level: 'warn' | 'error') => (fields: object, message = ''): void => {
+    const { mcpServer, tool } = fields as { mcpServer?: string, tool?: string }
+    const suppressed = gate.pass(`${level} ${message} ${mcpServer} ${tool}`)
+    if (suppressed !== undefined) log[level](suppressed === 0 ? fields : { ...fields, suppressed }, message)
+  }
+  return { debug: (fields, message) => log.debug(fields, message), info: (fields, message) => log.info(fields, message), warn: gated('warn'), error: gated('error') }
 }
 
 function sameEntry (a: NamedServer, b: NamedServer): boolean {

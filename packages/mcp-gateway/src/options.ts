@@ -36,11 +36,15 @@ export interface GatewayOptions {
   /** Longest wait of a list of all servers in ms for one of them; then that one is left out. Default 5,000. */
   readonly listWaitMs?: number | undefined
   /**
-   * Longest message of a server in bytes: output without end would exhaust the memory. A longer message fails its own
-   * call alone. Default 32 MiB.
+   * Longest message of a server in bytes: output without end would exhaust the memory, and parsing a long message
+   * blocks the event loop. A longer message, or one with more values than one for 40 of these bytes, fails its own call
+   * alone. Default 8 MiB.
    */
   readonly maxMessageBytes?: number | undefined
-  /** Calls of one server in flight; one more is refused with 503. Default 1,000. */
+  /**
+   * Calls of one server in flight; one owner may have a quarter of them. Further calls of owners wait in turn, as many
+   * again; then they are refused with 503. Default 1,000.
+   */
   readonly maxInFlight?: number | undefined
   /** Last lines of a server's stderr that are kept. Default 20. */
   readonly stderrLines?: number | undefined
@@ -56,7 +60,7 @@ export interface GatewayOptions {
   readonly listTtlMs?: number | undefined
   /** Time in ms that a question of a tool to its caller stays open. Default 600,000. */
   readonly questionTtlMs?: number | undefined
-  /** Questions that are open at once; one more is declined. Default 100. */
+  /** Questions that are open at once, a quarter of them of one owner; one more is declined. Default 100. */
   readonly maxQuestions?: number | undefined
   /** Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. */
   readonly stateKey?: Buffer | string | undefined
@@ -69,7 +73,7 @@ export const DEFAULTS = {
   startTimeoutMs: 60_000,
   readyWaitMs: 10_000,
   listWaitMs: 5_000,
-  maxMessageBytes: 32 * 1024 * 1024,
+  maxMessageBytes: 8 * 1024 * 1024,
   maxInFlight: 1_000,
   stderrLines: 20,
   restartDelayMs: 250,

@@ -118,7 +118,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call })) as never
+      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call, owner: principalOf(request)?.owner })) as never
     } finally {
       call.end()
     }
@@ -131,7 +131,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     const { server, prompt, arguments: args = {} } = request.body
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call })
+      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call, owner: principalOf(request)?.owner })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()
@@ -145,7 +145,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
     const { items, unavailable } = await gateway.list(kind)
-    for (const { server, error } of unavailable) app.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
+    for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
     return items
   }
 

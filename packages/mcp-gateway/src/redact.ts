@@ -18,8 +18,8 @@ const TRIVIAL = new RegExp([
   '(?:localhost|127(?:\\.\\d+){3})(?::\\d+)?', 'https?://[\\w.:[\\]-]+/?', '(?:application|text)/[\\w.+-]+'
 ].map(pattern => `^${pattern}$`).join('|'))
 
-/** Deeper values are left out. Messages are not deeper; see `readMessage`. */
-const MAX_DEPTH = 300
+/** Deeper values are left out. Messages are not deeper; see `parseProblem`. */
+const MAX_DEPTH = 2_600
 
 function isSecret (name: string, value: string): boolean {
   if (value.length < MIN_SECRET_CHARS) return false
@@ -71,11 +71,13 @@ export class Redactor {
       return clean
     }
     let isChanged = false
-    const entries = Object.entries(value).map(([key, one]): [string, unknown] => {
+    const entries: Array<[string, unknown]> = []
+    // not map(), whose callback would take two more frames of the stack for each level
+    for (const [key, one] of Object.entries(value)) {
       const entry: [string, unknown] = [this.text(key), this.#walk(one, depth + 1)]
       isChanged ||= entry[0] !== key || entry[1] !== one
-      return entry
-    })
+      entries.push(entry)
+    }
     return isChanged ? Object.fromEntries(entries) : value
   }
 

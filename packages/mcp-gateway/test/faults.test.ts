@@ -117,8 +117,10 @@ test('a message past the limit fails its own call alone, wherever its id stands'
   t.equal(gateway.get('bad').status().restarts, 0)
 })
 
-test('eight and twenty megabytes come through', async t => {
-  const { call } = await started(t, [bad()])
+test('twenty megabytes fail with the default limit, which is named, and come through with a higher one', async t => {
+  const { call: callByDefault } = await started(t, [bad()])
+  t.match(await callByDefault('bad', 'big', { bytes: 20e6 }), { status: 500, body: { error: /and 8388608 are accepted; request less, or raise maxMessageBytes/ } })
+  const { call } = await started(t, [bad()], { maxMessageBytes: 32 * 1024 * 1024 })
   for (const bytes of [8e6, 20e6]) t.equal(textOf(await call('bad', 'big', { bytes })).length, bytes)
 })
 

@@ -23,6 +23,8 @@ test('a value is secret whatever its name, except short and trivial ones and tho
 test('strings and keys of a value are redacted at any depth, and a value without secrets stays the same object', t => {
   const redact = new Redactor([['A', 'canary-1234567']])
   const clean = { a: [1, null, { b: 'nothing' }] }
+  const deep = (text: string): unknown => JSON.parse(`${'{"a":['.repeat(1_250)}"${text}"${']}'.repeat(1_250)}`)
+  t.equal(JSON.stringify(redact.value(deep('x canary-1234567'))), JSON.stringify(deep('x [redacted]')))
   t.equal(redact.value(clean), clean)
   t.strictSame(redact.value({ a: [{ 'canary-1234567': true }, 'x canary-1234567'], b: clean }), { a: [{ '[redacted]': true }, 'x [redacted]'], b: clean })
   t.end()

@@ -32,9 +32,31 @@ export function isServerRequestMethod (method: unknown): boolean {
   return method === 'elicitation/create' || method === 'sampling/createMessage' || method === 'roots/list'
 }
 
-/** The capabilities that a client declares: only objects count, since some clients send null for those they lack. */
-export function readCapabilities (capabilities: Readonly<Record<string, unknown>>): ClientCapabilities {
-  return Object.fromEntries(Object.entries(capabilities).filter(([, settings]) => isRecord(settings)))
+/** Extensions of a client that are kept, and the length of the name and the settings of each, in characters of JSON. */
+const MAX_EXTENSIONS = 20
+const MAX_EXTENSION_CHARS = 1_000
+
+/**
+ * The capabilities that a client declares, without what this protocol does not know: a session keeps them. Only objects
+ * count, since some clients send null for those they lack.
+ */
+export function readCapabilities (
+  { elicitation, sampling, roots, extensions }: Readonly<Record<string, unknown>>
+): ClientCapabilities {
+  return {
+    ...isRecord(elicitation) && { elicitation: pickFlags(elicitation, ['form', 'url']) },
+    ...isRecord(sampling) && { sampling: pickFlags(sampling, ['tools', 'context']) },
+    ...isRecord(roots) && { roots: {} },
+    ...isRecord(extensions) && { extensions: Object.fromEntries(Object.entries(extensions).filter(isSmall).slice(0, MAX_EXTENSIONS)) }
+  }
+}
+
+function pickFlags (settings: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, object> {
+  return Object.fromEntries(names.filter(name => isRecord(settings[name])).map(name => [name, {}]))
+}
+
+function isSmall (extension: [string, unknown]): extension is [string, object] {
+  return isRecord(extension[1]) && JSON.stringify(extension).length <= MAX_EXTENSION_CHARS
 }
 
 /** Whether a client declares the tasks extension. */

@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { Disconnects, OpenCalls, ShuttingDownError, SignedStates } from '@polyvac/core/plugin'
+import { Disconnects, LogGate, OpenCalls, ShuttingDownError, SignedStates } from '@polyvac/core/plugin'
 import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
@@ -41,6 +41,8 @@ export class McpContext {
   readonly listHint: CacheHint
   readonly readHint: CacheHint = { ttlMs: 0, cacheScope: 'private' }
   readonly disconnects = new Disconnects()
+  /** For lines that callers can cause. */
+  readonly logGate = new LogGate()
   readonly calls = new OpenCalls<Call>()
   readonly streams: StreamLimit
   readonly subscriptions: ResourceSubscriptions

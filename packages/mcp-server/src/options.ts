@@ -57,11 +57,14 @@ export interface McpServerOptions {
 
 /** Every bound of the plugin, with its default. Ages, which are not the delay of a timer, may exceed 2^31 - 1. */
 export const LIMITS = {
-  /** Sessions at once. At the limit the one that is idle longest ends; if none is idle, 503. */
+  /**
+   * Sessions at once, a quarter of them of one owner. At the limit the owner's own session that is idle longest ends;
+   * if none is idle, 503.
+   */
   maxSessions: integer(10_000),
   /** Time without a request or an open stream after which a session ends, in ms. */
   sessionTtlMs: milliseconds(30 * 60_000),
-  /** Streams without a call at once: GET streams and `subscriptions/listen`. At the limit 503. */
+  /** Streams without a call at once, a quarter of one owner: GET and `subscriptions/listen`. At the limit 503. */
   maxStreams: integer(1_000),
   /** Events of one stream that are kept for clients that resume it. */
   maxStreamEvents: integer(500),
@@ -83,8 +86,8 @@ export const LIMITS = {
   stateTtlMs: integer(15 * 60_000),
   /** Longest `requestState`, in characters: it contains earlier answers of the same call. */
   maxStateChars: integer(256 * 1024),
-  /** Tasks executed at once. */
-  taskConcurrency: integer(16),
+  /** Tasks executed at once, a quarter of them of one owner. */
+  taskConcurrency: integer(64),
   /** Longest time of one run of a task, in ms. */
   taskTimeoutMs: milliseconds(60 * 60_000),
   /** Time that a task waits for an answer of its caller, in ms; then it fails. */

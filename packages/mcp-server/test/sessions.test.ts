@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
-import { SseBody } from '@polyvac/core/plugin'
+import { MemoryBudget, SseBody } from '@polyvac/core/plugin'
 import { until } from '../../../test/fixtures/until.js'
 import { EventStore } from '../src/sessions/event-store.js'
 import { eventsIn, initialize, LegacySession, messagesIn, post, says, serve, sourceOf, Wire } from './fixtures/wire.js'
@@ -292,16 +292,32 @@ test('the application closes in less than a second with all kinds of streams ope
 
 test('the event store deletes the oldest event at each bound', t => {
   const store = new EventStore({ perStream: 3, events: 5, chars: 100 })
-  for (let seq = 1; seq <= 4; seq++) store.add('a', seq, 'x')
+  const held = new MemoryBudget(1_000_000).hold('events')
+  for (let seq = 1; seq <= 4; seq++) store.add('a', seq, 'x', held)
   t.strictSame(store.after('a', 1)?.map(({ seq }) => seq), [2, 3, 4])
   t.equal(store.after('a', 0), undefined, 'the first is gone, and that is told')
-  for (let seq = 1; seq <= 3; seq++) store.add('b', seq, 'x')
+  for (let seq = 1; seq <= 3; seq++) store.add('b', seq, 'x', held)
   t.equal(store.size, 5)
   t.strictSame(store.after('a', 2)?.map(({ seq }) => seq), [3, 4])
-  store.add('c', 1, 'x'.repeat(98))
+  store.add('c', 1, 'x'.repeat(98), held)
   t.equal(store.size, 3, 'a long text makes room for itself')
   store.drop('c')
   t.equal(store.chars, 2)
+  store.drop('a')
+  store.drop('b')
+  t.equal(held.bytes, 0, 'deleted events are not counted')
+  t.end()
+})
+
+test('events that do not fit the memory budget are not kept, and the oldest of their stream go first', t => {
+  const store = new EventStore({ perStream: 10, events: 10, chars: 100_000 })
+  const held = new MemoryBudget(1_000).hold('events', undefined)
+  for (let seq = 1; seq <= 5; seq++) store.add('a', seq, 'x'.repeat(100), held)
+  t.strictSame(store.after('a', 3)?.map(({ seq }) => seq), [4, 5])
+  t.equal(store.after('a', 2), undefined)
+  store.add('a', 6, 'x'.repeat(1_000), held)
+  t.equal(store.size, 0)
+  t.equal(held.bytes, 0)
   t.end()
 })
 

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { defineTools } from '../src/index.js'
 import { callContext } from './fixtures/sources-context.js'
-import { LegacySession, serve } from './fixtures/wire.js'
+import { LegacySession, modern, serve } from './fixtures/wire.js'
 
 const context = callContext()
 
@@ -132,4 +132,38 @@ test('arguments that take too many steps to check are refused before a library o
       { code: 'MCP_INVALID_ARGUMENTS', statusCode: 400, message: /arguments: takes too long to check against the schema; send less/ })
   }
   t.equal(calls, 0)
+})
+
+test('a result that JSON cannot represent is a failure that names the tool', async t => {
+  let deep: unknown = 'x'
+  for (let i = 0; i < 100_000; i++) deep = { deep }
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const anything = Type.Object({})
+  const tools = defineTools([
+    { name: 'deep', inputSchema: anything, outputSchema: { type: 'object', additionalProperties: { $ref: '#' } }, handler: () => deep },
+    { name: 'circular', inputSchema: anything, outputSchema: anything, handler: () => circular },
+    { name: 'whole', inputSchema: anything, handler: () => ({ content: [], structuredContent: deep }) },
+    { name: 'big', inputSchema: anything, handler: () => ({ content: [{ type: 'text', text: 1n }] }) }
+  ])
+  const app = await serve(t, { sources: [tools] })
+  const session = await LegacySession.open(app)
+  for (const [name, reason] of [['deep', /nested too deep/], ['circular', /circular/], ['whole', /nested too deep/], ['big', /BigInt/]] as const) {
+    for (const { status, json } of [await session.request('tools/call', { name }), await modern(app, 'tools/call', { name })]) {
+      t.equal(status, 200)
+      t.match(json.result, { isError: true })
+      const { text } = json.result?.content[0]
+      t.match(text, `the result of the tool "${name}" cannot be sent as JSON`)
+      t.match(text, reason)
+    }
+  }
+})
+
+test('log lines of failed calls name the owner', async t => {
+  const lines: Array<Record<string, unknown>> = []
+  const logger = { level: 'info', stream: { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>) } } }
+  const tools = defineTools([{ name: 'broken', inputSchema: Type.Object({}), handler: () => { throw new Error('no disk') } }])
+  const app = await serve(t, { sources: [tools], authenticate: () => ({ owner: 'alice' }) }, { logger })
+  await modern(app, 'tools/call', { name: 'broken' })
+  t.match(lines.find(({ msg }) => msg === 'an MCP call failed'), { owner: 'alice', tool: 'broken' })
 })

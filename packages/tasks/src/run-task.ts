@@ -98,7 +98,7 @@ export class TaskRun {
   }
 
   async #settle (failure: { error: unknown } | undefined): Promise<RunEnd> {
-    const { id } = this.task
+    const { id, owner } = this.task
     const { log } = this.#options
     if (this.#wroteEnd) return 'ended'
     if (this.#stopping) return 'release'
@@ -109,7 +109,7 @@ export class TaskRun {
     }
     if (this.#unwritten) return 'lost'
     if (failure === undefined) return await this.#end({ state: 'completed' })
-    log.error({ err: failure.error, taskId: id }, 'a task failed')
+    log.error({ err: failure.error, taskId: id, owner }, 'a task failed')
     // callers may read the texts of this package's errors
     if (isTaskError(failure.error)) {
       const { code, message } = failure.error as Error & { code: string }

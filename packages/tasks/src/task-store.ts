@@ -214,7 +214,8 @@ export interface Delivery {
 
 /**
  * `delivered` continues with the next event; `{ retryAt }` retries the same one at that time, within an hour, until
- * `deadAfterMs` have passed since its first failure; `disable` ends the config. Throwing retries after `pushBackoff(tries)`.
+ * `deadAfterMs` have passed since its first failure; `disable` ends the config. Throwing retries after
+ * `pushBackoff(tries)`.
  */
 export type DeliveryHandler = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 export type DeliveryOutcome = 'delivered' | { readonly retryAt: number } | 'disable' | { readonly disable: string }

@@ -5,6 +5,7 @@ import { createHost } from '../create-host.js'
 import { UsageError } from '../errors.js'
 import { loadConfig } from '../load-config.js'
 import { ProgressBar } from '../progress-bar.js'
+import { toPlainLines, toPlainText } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
 
 /** `polyvac ask`: answers one question, or holds a conversation on a terminal, in this process, without a server. */
@@ -26,6 +27,7 @@ export async function ask (args: Arguments): Promise<void> {
   process.once('SIGINT', onInterrupt)
   try {
     const { vac, question } = toQuestion(app.polyvac.vacs, args.words)
+    if (question?.trim() === '') throw new UsageError('the question is blank; polyvac ask "How do I start?"')
     if (question !== undefined) await answer(vac, question, [], args, stop.signal)
     else await converse(vac, args, stop.signal)
   } finally {
@@ -66,10 +68,10 @@ async function answer (vac: Vac, question: string, history: readonly ChatTurn[],
   signal: AbortSignal): Promise<Answer> {
   const chunks = vac.stream({ question, history, signal, protocol: 'code' })
   for await (const chunk of chunks) {
-    if (typeof chunk === 'string' && !json) process.stdout.write(chunk)
+    if (typeof chunk === 'string' && !json) process.stdout.write(toPlainLines(chunk))
     if (typeof chunk === 'string' || !isAnswer(chunk)) continue
     const lines = sourceLines(chunk)
-    const sources = lines.length === 0 ? '' : `\n${lines.join('\n')}\n`
+    const sources = lines.length === 0 ? '' : `\n${lines.map(toPlainText).join('\n')}\n`
     process.stdout.write(json ? `${JSON.stringify(chunk, null, 2)}\n` : `\n${sources}`)
     return chunk
   }

@@ -1,3 +1,4 @@
+import { LogGate } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
 import type { Dispatcher } from 'undici'
@@ -47,6 +48,13 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log } = options
   const running = new Set<AbortController>()
   let closed: Promise<void> | undefined
+  const gate = new LogGate()
+
+  /** One line of a kind in an interval: callers choose receivers, and can make them fail. */
+  function warn (kind: string, fields: object, message: string): void {
+    const suppressed = gate.pass(kind)
+    if (suppressed !== undefined) log.warn({ ...fields, suppressed }, message)
+  }
 
   async function handler (delivery: Delivery, signal: AbortSignal): Promise<DeliveryOutcome> {
     signal.throwIfAborted()
@@ -57,7 +65,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       url = guard.checkUrl(delivery.config.url)
       secrets = checkSecrets(delivery.secrets)
     } catch (error) {
-      log.warn({ delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
+      warn(`unusable ${delivery.owner}`, { delivery: delivery.id, code: codeOf(error) }, 'a push config cannot be used and is disabled')
       return { disable: (error as Error).message }
     }
     const stop = new AbortController()
@@ -92,11 +100,12 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       const { statusCode: status, headers } = response
       await discard(response.body)
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
-      const level = outcome === 'delivered' ? 'debug' : 'warn'
-      log[level]({ delivery: id, host: url.host, status, tries }, 'a notification was answered')
+      const fields = { delivery: id, host: url.host, status, tries }
+      if (outcome === 'delivered') log.debug(fields, 'a notification was answered')
+      else warn(`refused ${url.host}`, fields, 'a notification was refused')
       return outcome
     } catch (error) {
-      log.warn({ delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
+      warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }
     }
   }

@@ -15,6 +15,7 @@ import { dataOf, filesOf } from '../protocol/message.js'
 import { contextOf } from '../protocol/task-view.js'
 import { artifactsOf } from './artifacts.js'
 import { earlierTurns, toTurn } from './conversation.js'
+import { ProgressWriter } from './progress-writer.js'
 
 export interface SkillOptions {
   readonly vacs: ExposedVacs
@@ -59,7 +60,8 @@ export function skillRunner (options: SkillOptions): TaskHandler {
       return
     }
     const skill = findSkill(vacs, task.skill) as Skill
-    const log = options.log.child({ taskId: task.id, [idLabel]: task.metadata.requestId })
+    const owner = task.owner === ANYONE.owner ? undefined : task.owner
+    const log = options.log.child({ taskId: task.id, owner, [idLabel]: task.metadata.requestId })
     const started = performance.now()
     let outcome = 'failed'
     try {
@@ -100,22 +102,27 @@ async function askOnce (run: Run, options: SkillOptions): Promise<string> {
 async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
   const { skill, task, context } = run
   const text = deltaWriter(context)
+  const reports = new ProgressWriter(context)
   let reached = task.progress
-  for await (const chunk of skill.vac.stream(await vacCallOf(run, options))) {
-    if (typeof chunk === 'string') {
-      await text.write(chunk)
-    } else if (isAnswer(chunk)) {
-      await text.flush()
-      const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
-      return await finish(skill, chunk, context, artifact, chunk.answer)
-    } else {
-      const { progress, message: progressMessage } = chunk
-      if (progress <= reached && progressMessage === undefined) continue
-      reached = Math.min(1, Math.max(reached, progress))
-      await context.emit({ progress: reached, progressMessage: progressMessage?.slice(0, MAX_PROGRESS_CHARS) })
+  try {
+    for await (const chunk of skill.vac.stream(await vacCallOf(run, options))) {
+      if (typeof chunk === 'string') {
+        await text.write(chunk)
+      } else if (isAnswer(chunk)) {
+        await Promise.all([text.flush(), reports.flush()])
+        const artifact = { name: ARTIFACTS.stream, content: streamResult(withoutArtifacts(chunk)) }
+        return await finish(skill, chunk, context, artifact, chunk.answer)
+      } else {
+        const { progress, message } = chunk
+        if (progress <= reached && message === undefined) continue
+        reached = Math.min(1, Math.max(reached, progress))
+        await reports.write({ progress: reached, progressMessage: message?.slice(0, MAX_PROGRESS_CHARS) })
+      }
     }
+    return 'ended'
+  } finally {
+    reports.end()
   }
-  return 'ended'
 }
 
 async function searchInMemory ({ skill, task, context }: Run, { timeoutMs }: SkillOptions): Promise<string> {

@@ -1,8 +1,10 @@
-import { LightAbort, sendEvents, streamSettings, type EventEncoding, type OpenStreams } from '@polyvac/core/plugin'
+import {
+  LightAbort, memoryBudget, OWNER_SHARE, sendEvents, streamSettings, type EventEncoding, type OpenStreams
+} from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { TooManyStreamsError } from '../errors.js'
-import { STREAM_WAIT_TIME } from '../options.js'
+import { ANYONE, STREAM_WAIT_TIME } from '../options.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from './task-service.js'
 
@@ -12,26 +14,35 @@ import type { TaskService } from './task-service.js'
  * resubscribe.
  */
 const MAX_HELD_CHARS = 128 * 1024 * 1024
+/** Memory of an open stream beside its frames, in bytes, about. */
+const STREAM_BYTES = 16 * 1024
+/** Time after which readers subscribe again when the service closes, in ms. */
+const RETRY_MS = 1_000
+/** A hint in the format of server-sent events: `retry`, and a comment, which readers skip. */
+const CLOSING = `retry: ${RETRY_MS}\n: the service closes and the task goes on; subscribe to it again\n\n`
 
 /** The place of one stream. */
 export interface StreamPlace {
   /** The length of the stream's next frame: its reader has taken the one before. */
   hold (chars: number): void
+  /** Its frame is not held any more: its reader was disconnected. */
+  forget (): void
   /** The stream has ended. */
   release (): void
 }
 
 /**
- * How many streams each owner holds open, and how many characters all of them hold. Owners without a stream take no
- * memory.
+ * How many streams each owner and all together hold open, and how many characters all of them hold. Their memory is
+ * counted in the budget of the process, in which each owner has a share.
  */
 export class StreamQuota {
   readonly #limit: number
   readonly #maxChars: number
   readonly #open = new Map<string, number>()
   /** In the order of their last frame, oldest first. */
-  readonly #held = new Map<StreamPlace, { readonly chars: number, readonly disconnect: () => void }>()
+  readonly #held = new Map<StreamPlace, { readonly owner: string, readonly chars: number, readonly disconnect: () => void }>()
   #chars = 0
+  #count = 0
 
   constructor (limit: number, maxChars = MAX_HELD_CHARS) {
     this.#limit = limit
@@ -40,25 +51,41 @@ export class StreamQuota {
 
   /**
    * Takes a place. `disconnect` disconnects the stream's reader.
-   * @throws A2A_TOO_MANY_STREAMS (429)
+   * @throws A2A_TOO_MANY_STREAMS (429), MEMORY_BUDGET_EXCEEDED (503)
    */
   take (owner: string, disconnect: () => void): StreamPlace {
     const open = this.#open.get(owner) ?? 0
-    if (open >= this.#limit) throw new TooManyStreamsError(this.#limit)
+    const total = Math.ceil(this.#limit / OWNER_SHARE)
+    if (open >= this.#limit) throw new TooManyStreamsError(`this caller follows ${this.#limit}`)
+    if (this.#count >= total) throw new TooManyStreamsError(`all callers together follow ${total}`)
+    const memory = memoryBudget.hold('streams of tasks', owner === ANYONE.owner ? undefined : owner)
+    memory.grow(STREAM_BYTES)
     this.#open.set(owner, open + 1)
+    this.#count++
     const place: StreamPlace = {
       hold: chars => {
         this.#drop(place)
-        this.#held.set(place, { chars, disconnect })
+        this.#held.set(place, { owner, chars, disconnect })
         this.#chars += chars
         for (const [other, { disconnect }] of this.#held) {
-          if (this.#chars <= this.#maxChars || other === place) return
+          if (this.#chars <= this.#maxChars || other === place) break
           this.#drop(other)
           disconnect()
         }
+        // the reader of this owner that has not read for longest is disconnected, in the end this one
+        for (const [other, held] of this.#held) {
+          if (memory.tryResize(STREAM_BYTES + 2 * chars)) return
+          if (held.owner !== owner) continue
+          this.#drop(other)
+          other.forget()
+          held.disconnect()
+        }
       },
+      forget: () => { memory.tryResize(STREAM_BYTES) },
       release: () => {
         this.#drop(place)
+        memory.release()
+        this.#count--
         const left = (this.#open.get(owner) ?? 1) - 1
         if (left === 0) this.#open.delete(owner)
         else this.#open.set(owner, left)
@@ -146,8 +173,9 @@ export class TaskStreams {
     const { service, stallMs } = this.#options
     const { seq } = task
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
-    return sendEvents(reply, service.follow(task, after ?? seq - 1, signal, isLast), {
+    return sendEvents(reply, withHint(service.follow(task, after ?? seq - 1, signal, isLast), signal), {
       encode: step => {
+        if (step === undefined) return CLOSING
         const text = encode(step, after === undefined && step.event.seq === seq)
         place.hold(text.length)
         return text
@@ -158,4 +186,10 @@ export class TaskStreams {
       keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000)
     })
   }
+}
+
+/** The steps, and undefined where they end because the application closes. */
+async function * withHint (steps: AsyncIterable<TaskStep>, signal: AbortSignalLike): AsyncGenerator<TaskStep | undefined, void> {
+  yield * steps
+  if (signal.aborted && (signal.reason as { code?: unknown }).code === 'SHUTTING_DOWN') yield undefined
 }

@@ -6,7 +6,7 @@ import type { Servers } from '../servers.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
-import { InvalidRequestError, type LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { InvalidRequestError, memoryBudget, OWNER_SHARE, type AbortSignalLike, type HeldBytes, type LightAbort } from '@polyvac/core/plugin'
 
 /** Capabilities of a caller that does not declare any. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }
@@ -37,7 +37,7 @@ class Running implements CallOptions {
   /** @param signal that of its first request, for as long as the call lasts */
   constructor (
     readonly capabilities: CallBody['capabilities'], readonly owner: string | undefined, readonly signal: LightAbort,
-    { onProgress, onMessage, logLevel }: Listeners, private readonly hasRoom: () => boolean
+    { onProgress, onMessage, logLevel }: Listeners, private readonly hasRoom: (owner: string | undefined) => boolean
   ) {
     this.onProgress = onProgress
     this.onMessage = onMessage
@@ -46,7 +46,7 @@ class Running implements CallOptions {
 
   readonly ask = (question: ServerRequest, signal: AbortSignalLike): Promise<Record<string, unknown>> => {
     const can = (this.capabilities ?? ANSWERS_ALL)[question.method.split('/')[0] as 'elicitation' | 'sampling']
-    if (can === undefined || !this.hasRoom() || this.signal.aborted) return Promise.reject(new Declined())
+    if (can === undefined || !this.hasRoom(this.owner) || this.signal.aborted) return Promise.reject(new Declined())
     return new Promise((resolve, reject) => {
       const key = `input-${++this.#asked}`
       const end = (): void => {
@@ -70,8 +70,13 @@ class Running implements CallOptions {
 export class InteractiveCalls {
   readonly #servers: Servers
   readonly #states: RequestStates
-  readonly #hasRoom = (): boolean => this.#parked.size < this.#servers.limits.maxQuestions
-  readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout }>()
+  readonly #hasRoom = (owner: string | undefined): boolean => {
+    const { maxQuestions } = this.#servers.limits
+    if (this.#parked.size >= maxQuestions) return false
+    return owner === undefined || [...this.#parked.values()].filter(({ running }) => running.owner === owner).length < Math.ceil(maxQuestions * OWNER_SHARE)
+  }
+
+  readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes }>()
 
   constructor (servers: Servers) {
     this.#servers = servers
@@ -112,7 +117,10 @@ export class InteractiveCalls {
     return new Promise((resolve, reject) => {
       running.onQuestion = () => {
         // questions of the same turn are sent together
-        setImmediate(() => { if (running.questions.size > 0) resolve(this.#park(running, body, owner)) })
+        setImmediate(() => {
+          const outcome = running.questions.size > 0 ? this.#park(running, body, owner) : undefined
+          if (outcome !== undefined) resolve(outcome)
+        })
       }
       // a call that fails while it is parked fails for its second request
       running.done?.then(result => resolve({ result }), reject)
@@ -130,7 +138,7 @@ export class InteractiveCalls {
     for (const id of [...this.#parked.keys()]) this.#expire(id)
   }
 
-  #parkedAt (body: CallBody, owner: string | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout } {
+  #parkedAt (body: CallBody, owner: string | undefined, state: string): { readonly id: string, readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes } {
     const id = this.#states.read(state, identityOf(body, owner))
     const parked = this.#parked.get(id)
     if (parked === undefined) throw new InvalidStateError('its requestState has been used, or its server has ended the question')
@@ -138,11 +146,12 @@ export class InteractiveCalls {
   }
 
   #resume (body: CallBody, owner: string | undefined, state: string): Running {
-    const { id, running, timer } = this.#parkedAt(body, owner, state)
+    const { id, running, timer, held } = this.#parkedAt(body, owner, state)
     const answers = Object.entries(body.inputResponses ?? {}).filter(([key]) => running.questions.has(key))
     for (const [key, answer] of answers) if (answer !== undefined) checkAnswer(key, answer, running.questions.get(key)!.question)
     clearTimeout(timer)
     this.#parked.delete(id)
+    held.release()
     for (const [key, answer] of answers) {
       // undefined comes from the tool source alone, and means declined
       if (answer === undefined) running.questions.get(key)?.decline()
@@ -152,13 +161,19 @@ export class InteractiveCalls {
     return running
   }
 
-  #park (running: Running, body: CallBody, owner: string | undefined): Outcome {
+  /** Undefined where the memory for calls that wait is used up: the questions are declined. */
+  #park (running: Running, body: CallBody, owner: string | undefined): Outcome | undefined {
+    const held = memoryBudget.hold('calls that wait for input', owner)
+    if (!held.tryGrow(2 * JSON.stringify([body.arguments, questionsOf(running)]).length)) {
+      for (const question of [...running.questions.values()]) question.decline()
+      return undefined
+    }
     running.onQuestion = running.onProgress = running.onMessage = undefined
     const id = randomUUID()
     const { questionTtlMs } = this.#servers.limits
     const timer = setTimeout(() => this.#expire(id), questionTtlMs)
     timer.unref()
-    this.#parked.set(id, { running, timer })
+    this.#parked.set(id, { running, timer, held })
     running.done?.then(() => this.#expire(id), () => {})
     return { status: 'input_required', inputRequests: questionsOf(running), requestState: this.#states.sign(id, identityOf(body, owner), questionTtlMs) }
   }
@@ -169,6 +184,7 @@ export class InteractiveCalls {
     if (parked === undefined) return
     clearTimeout(parked.timer)
     this.#parked.delete(id)
+    parked.held.release()
     for (const question of [...parked.running.questions.values()]) question.decline()
   }
 }

@@ -20,6 +20,6 @@ const REMOVED = new RegExp([
 
 /** A text of a server without hidden characters, cut at `maxChars`. */
 export function cleanText (text: string, maxChars = MAX_TEXT_CHARS): string {
-  const bounded = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+  const bounded = text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text
   return HIDDEN.test(bounded) ? bounded.replace(/\r\n?|[\u2028\u2029]/g, '\n').replace(REMOVED, '') : bounded
 }

@@ -3,6 +3,9 @@ import { CODES, type CallProgress, type LogMessage } from '@polyvac/mcp-protocol
 import { RpcError, type Id, type RpcMessage } from '../protocol/json-rpc.js'
 import type { Transport, TransportEvents } from './transport.js'
 
+/** Cancelled requests that are remembered. */
+const MAX_CANCELLED = 1_000
+
 /** The connection ended before the response. */
 export class ConnectionClosedError extends Error {}
 
@@ -46,6 +49,8 @@ export class RpcChannel implements TransportEvents {
   /** Requests of the server in progress. */
   readonly #serving = new Map<Id, LightAbort>()
   #lastId = 0
+  /** Cancelled requests whose response may still come. */
+  readonly #cancelled = new Set<Id>()
 
   constructor (transport: Transport, handlers: RpcHandlers, envelope?: object) {
     this.#transport = transport
@@ -74,15 +79,25 @@ export class RpcChannel implements TransportEvents {
 
   /** Cancels a request that has no response yet. */
   cancel (id: Id, reason: string): void {
-    if (this.#take(id) !== undefined) this.#transport.cancel(id, reason)
+    if (this.#take(id) === undefined) return
+    if (this.#cancelled.size < MAX_CANCELLED) this.#cancelled.add(id)
+    this.#transport.cancel(id, reason)
   }
 
-  /** Fails the request whose response is too long. Without an id: the only open request, if there is exactly one. */
-  failOversized (id: Id | undefined, bytes: number): boolean {
+  /**
+   * Fails the request whose response is refused. Without an id: the only open request, if there is exactly one and the
+   * response cannot be that to a cancelled one.
+   */
+  failRefused (id: Id | undefined, problem: string): boolean {
+    if (id !== undefined) this.#cancelled.delete(id)
+    else if (this.#cancelled.size > 0) {
+      this.#cancelled.clear()
+      return false
+    }
     const open = Object.keys(this.#waiting).filter(key => this.#waiting[key]?.isStanding !== true)
     const [first, second] = id === undefined ? open : [id]
     if (first === undefined || second !== undefined || this.#waiting[first] === undefined) return false
-    this.failed(first, tooLong(bytes))
+    this.failed(first, refused(problem))
     return true
   }
 
@@ -136,7 +151,10 @@ export class RpcChannel implements TransportEvents {
   #answer (id: Id, result: unknown, error: unknown): void {
     const waiting = this.#take(id)
     // undefined: the request was cancelled before
-    if (waiting === undefined) return
+    if (waiting === undefined) {
+      this.#cancelled.delete(id)
+      return
+    }
     if (isRecord(error)) waiting.failed(errorOf(error))
     else if (isRecord(result)) waiting.answered(result)
     else waiting.failed(new RpcError(CODES.internalError, 'the result is not an object', { result }))
@@ -177,9 +195,13 @@ export class RpcChannel implements TransportEvents {
   }
 }
 
-/** The failure of a request whose response is longer than `maxMessageBytes`. */
-export function tooLong (bytes: number): RpcError {
-  return new RpcError(CODES.internalError, 'the message is too long', { oversized: bytes })
+/** The failure of a request whose response is not parsed: `problem` continues "the answer". */
+export function refused (problem: string): RpcError {
+  return new RpcError(CODES.internalError, `the answer ${problem}`, { refused: problem })
+}
+
+export function tooLong (bytes: number, maxBytes: number): string {
+  return `has ${bytes} bytes, and ${maxBytes} are accepted`
 }
 
 function errorOf ({ code, message, data }: Record<string, unknown>): RpcError {

@@ -1,5 +1,4 @@
 import type { Log } from '@polyvac/core'
-import { LogGate } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import type { Item, LeftOutTool } from '../protocol/lists.js'
 
@@ -19,7 +18,6 @@ export class ToolChanges {
   readonly #server: string
   readonly #pin: boolean | string
   readonly #log: Log
-  readonly #gate = new LogGate()
   /** Fingerprints by tool: those of the last list. */
   #last: ReadonlyMap<string, string> | undefined
   /** The same of the list that was accepted. */
@@ -78,10 +76,8 @@ export class ToolChanges {
     ]
     if (found.length === 0) return
     this.changes = [...found, ...this.changes].slice(0, MAX_CHANGES)
-    const suppressed = this.#gate.pass('changes')
-    if (suppressed === undefined) return
     const changes = found.slice(0, MAX_CHANGES).map(({ tool, change }) => `${tool} ${change}`)
-    this.#log.warn({ mcpServer: this.#server, changes, count: found.length, suppressed }, 'the tools of an MCP server changed')
+    this.#log.warn({ mcpServer: this.#server, changes, count: found.length }, 'the tools of an MCP server changed')
   }
 }
 

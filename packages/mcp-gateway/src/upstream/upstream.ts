@@ -1,4 +1,4 @@
-import { quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
+import { OwnerSlots, quoteName, ShuttingDownError, suggestion } from '@polyvac/core/plugin'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import {
   CallFailedError, InvalidArgumentsError, MessageTooLargeError, PromptNotFoundError, ResourceNotFoundError, ServerBusyError,
@@ -14,6 +14,10 @@ import { shortened, toolText } from '../session/tool-text.js'
 
 /** One configured server: its lists, calls and other requests. */
 export class Upstream extends Supervisor {
+  readonly #slots = new OwnerSlots({
+    part: `requests to the MCP server ${this.name}`, total: this.options.limits.maxInFlight, maxWaiting: this.options.limits.maxInFlight
+  })
+
   /**
    * A list of this server, in a fixed order.
    * @throws MCP_SERVER_NOT_READY and the errors of a request
@@ -37,22 +41,20 @@ export class Upstream extends Supervisor {
 
   /** Like `call`, but returns a result with `isError` instead of throwing. */
   async callRaw (tool: string, args: unknown = {}, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#ask(tool, async session => {
+    return await this.#askFor(tool, async session => {
       const catalog = session.knownTools(tool) ?? await session.toolsWith(tool)
       const held = catalog.heldBack(tool)
       if (held !== undefined) throw new ToolHeldBackError(quoteName(tool), quoteName(this.name), held, this.toolChanges.fingerprint ?? '')
       if (catalog.get(tool) === undefined) throw new ToolNotFoundError(quoteName(this.name), quoteName(tool), suggestion(tool, catalog.names, 'its tools'))
       const problems = catalog.problems(tool, args)
       if (problems !== '') throw new InvalidArgumentsError(quoteName(tool), problems)
-      const { maxInFlight } = this.options.limits
-      if (session.calls >= maxInFlight) throw new ServerBusyError(quoteName(this.name), maxInFlight)
       return await session.call(tool, args, options, needsTask(catalog.get(tool)))
     }, options)
   }
 
   /** @throws MCP_RESOURCE_NOT_FOUND and the errors of a request */
   async readResource (uri: string, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#ask(undefined, async session => {
+    return await this.#askFor(undefined, async session => {
       if (!session.offers('resources')) throw new ResourceNotFoundError(quoteName(this.name), quoteName(uri), 'it has no resources')
       try {
         return await session.request('resources/read', { uri }, options)
@@ -66,7 +68,7 @@ export class Upstream extends Supervisor {
 
   /** @throws MCP_PROMPT_NOT_FOUND and the errors of a request */
   async getPrompt (prompt: string, args: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#ask(undefined, async session => {
+    return await this.#askFor(undefined, async session => {
       const names = (await session.list('prompts')).map(item => item[LISTS.prompts.id] as string)
       if (!names.includes(prompt)) throw new PromptNotFoundError(quoteName(this.name), quoteName(prompt), suggestion(prompt, names, 'its prompts'))
       return await session.request('prompts/get', { name: prompt, arguments: args }, options)
@@ -75,17 +77,32 @@ export class Upstream extends Supervisor {
 
   /** Completes an argument; no values from a server without completions. @throws the errors of a request */
   async complete (params: object, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#ask(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
+    return await this.#askFor(undefined, async session => session.completes ? await session.request('completion/complete', params, options) : { completion: { values: [] } }, options)
   }
 
   /** Sends any other request. @throws MCP_CALL_FAILED and the other errors of `call` but those of tools */
   async request (method: string, params: object, options: CallOptions = {}): Promise<ToolResult> {
-    return await this.#ask(undefined, async session => await session.request(method, params, options), options)
+    return await this.#askFor(undefined, async session => await session.request(method, params, options), options)
   }
 
   /** Whether the server speaks revision 2026-07-28. @throws MCP_SERVER_NOT_READY */
   async isModern ({ signal }: Pick<CallOptions, 'signal'>): Promise<boolean> {
     return (this.session ?? await this.ready(signal)).isModern
+  }
+
+  /** Asks for a caller: owners have a share of the requests in flight, and wait in turn. */
+  async #askFor<T> (tool: string | undefined, work: (session: Session) => Promise<T>, options: CallOptions): Promise<T> {
+    const { owner, signal } = options
+    if (!this.#slots.tryTake(owner)) {
+      const { maxInFlight } = this.options.limits
+      if (owner === undefined) throw withContext(new ServerBusyError(quoteName(this.name), maxInFlight), { server: this.name, tool })
+      await this.#slots.take(owner, signal).catch((err: Error) => { throw withContext(err, { server: this.name, tool }) })
+    }
+    try {
+      return await this.#ask(tool, work, options)
+    } finally {
+      this.#slots.release(owner)
+    }
   }
 
   async #ask<T> (tool: string | undefined, work: (session: Session) => Promise<T>, { signal }: CallOptions = {}): Promise<T> {
@@ -115,8 +132,8 @@ export class Upstream extends Supervisor {
     const connection = this.connectionOf(session)
     const context = { server: this.name, tool }
     if (err instanceof RpcError) {
-      const { oversized } = (err.data ?? {}) as { oversized?: number }
-      if (oversized !== undefined) return withContext(new MessageTooLargeError(quoteName(this.name), oversized, this.options.limits.maxMessageBytes), context)
+      const { refused } = (err.data ?? {}) as { refused?: unknown }
+      if (typeof refused === 'string') return withContext(new MessageTooLargeError(quoteName(this.name), refused), context)
       if (session.open) {
         return withContext(new CallFailedError(quoteName(this.name), shortened(err.message)), { ...context, details: { rpcCode: err.code, ...err.data !== undefined && { data: err.data } } })
       }

@@ -57,7 +57,7 @@ export abstract class Call implements CallContext {
       else {
         const { reply } = this.response
         this.#unwatch = this.#disconnects.watch(reply, () => {
-          if (reply.raw.writableFinished || (this.response.stream !== undefined && this.#canResume)) return
+          if (reply.raw.writableFinished || (this.response.stream !== undefined && this.detach())) return
           this.cancel(new CallAbortedError('the client disconnected'))
         })
       }
@@ -133,6 +133,11 @@ export abstract class Call implements CallContext {
   abstract get logLevel (): LogLevel | undefined
 
   get relay (): Relay | undefined { return undefined }
+
+  /** Whether the call goes on, because its client can get the rest of the response over another connection. */
+  protected detach (): boolean {
+    return false
+  }
 
   /** Whether the caller can get the rest of the response over another connection. */
   get #canResume (): boolean { return this.sessionId !== undefined }

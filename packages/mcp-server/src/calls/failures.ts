@@ -1,4 +1,4 @@
-import type { Log } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
 import { failureOf, isExposed } from '@polyvac/core/plugin'
 import { RpcError, type ErrorObject } from '../protocol/rpc.js'
 import type { Call } from './call.js'
@@ -8,12 +8,14 @@ export interface FailedCall {
   readonly request: Parameters<typeof failureOf>[1]
   readonly isOver: boolean
   readonly log: Log
+  readonly principal: Principal | undefined
 }
 
 /** The text of a failure for its caller. The cause of an internal failure goes to the log alone. */
 export function failureText (err: unknown, call: FailedCall, tool: string): string {
   const { status, body } = failureOf(err, call.request)
-  if (status >= 500 && !call.isOver) call.log.error({ err, ...tool !== '' && { tool } }, 'an MCP call failed')
+  const owner = call.principal?.owner
+  if (status >= 500 && !call.isOver) call.log.error({ err, owner, ...tool !== '' && { tool } }, 'an MCP call failed')
   return status >= 500 ? `${body.error.message} (${body.error.requestId})` : body.error.message
 }
 

@@ -26,6 +26,10 @@ export class LegacyCall extends Call {
 
   get capabilities (): ClientCapabilities { return this.session?.capabilities ?? {} }
 
+  protected override detach (): boolean {
+    return this.session?.detach(this) ?? false
+  }
+
   async ask<K extends string> (questions: InputRequests<K>): Promise<InputResponses<K>> {
     const entries = Object.entries<ServerRequest>(questions)
     const { session } = this

@@ -1,21 +1,20 @@
+import { OwnerSlots } from '@polyvac/core/plugin'
 import { overload } from '../protocol/rpc.js'
 
 /** Counts the streams that stay open without a call. */
 export class StreamLimit {
-  readonly #max: number
-  #open = 0
+  readonly #slots: OwnerSlots
 
   constructor (max: number) {
-    this.#max = max
+    this.#slots = new OwnerSlots({ part: 'streams', total: max })
   }
 
   /** Counts a stream; the function that it returns ends that, once. @throws RpcError with status 503 */
-  take (): () => void {
-    if (this.#open >= this.#max) throw overload(`all ${this.#max} streams are in use; try again shortly`)
-    this.#open++
+  take (owner: string | undefined): () => void {
+    if (!this.#slots.tryTake(owner)) throw overload('all streams that this caller may have are open; close one, or try again shortly')
     let isOpen = true
     return () => {
-      if (isOpen) this.#open--
+      if (isOpen) this.#slots.release(owner)
       isOpen = false
     }
   }

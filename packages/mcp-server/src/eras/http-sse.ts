@@ -38,10 +38,11 @@ export class HttpSse {
   /** Handles a GET. @throws RpcError with status 503 */
   open (request: FastifyRequest, reply: FastifyReply): void {
     const { streams, principalOf } = this.#server
-    const release = streams.take()
+    const owner = principalOf(request)?.owner
+    const release = streams.take(owner)
     let session: Session
     try {
-      session = this.#sessions.create({ owner: principalOf(request)?.owner, revision: '2024-11-05', capabilities: {} })
+      session = this.#sessions.create({ owner, revision: '2024-11-05', capabilities: {} })
     } catch (err) {
       release()
       throw err

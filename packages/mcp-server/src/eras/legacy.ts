@@ -1,4 +1,4 @@
-import { CallAbortedError, isRecord, type OpenCalls } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, MemoryBudgetError, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision, type ListKind
@@ -12,7 +12,7 @@ import { whenOver } from '../http/message-stream.js'
 import { ResponseWriter } from '../http/response.js'
 import { legacyMethods } from '../methods/legacy.js'
 import {
-  errorText, invalidParams, messageKind, refusal, resultText, unknownMethod,
+  checkLengths, errorText, invalidParams, messageKind, overload, refusal, resultText, unknownMethod,
   type Notification, type Request, type RequestId, type Response, type RpcError
 } from '../protocol/rpc.js'
 import { parseEventId } from '../sessions/resumable-stream.js'
@@ -50,7 +50,7 @@ export class Legacy {
     const session = this.#session(request)
     if (session === undefined) throw refusal('this server does not have sessions, so there are no streams to open', 405)
     const lastEventId = request.headers[HEADERS.lastEventId]
-    const release = this.#server.streams.take()
+    const release = this.#server.streams.take(session.owner)
     try {
       if (typeof lastEventId !== 'string' || lastEventId === '') session.standalone.attach(reply)
       else {
@@ -85,10 +85,10 @@ export class Legacy {
       return this.#call(request, message, response, revisionOf(request, session), session)
     }
     try {
-      Object.assign(session, negotiate(message))
+      session.negotiate(negotiate(message))
       response.end(this.#initializeResult(message.id, session.revision))
     } catch (err) {
-      response.end(errorText(message.id, err as RpcError))
+      response.end(errorText(message.id, errorOf(err)))
     }
   }
 
@@ -129,6 +129,11 @@ export class Legacy {
   ): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
+    try {
+      checkLengths(params)
+    } catch (err) {
+      return response.end(errorText(id, err as RpcError))
+    }
     const { calls, disconnects, limits, principalOf } = this.#server
     const principal = principalOf(request)
     const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.id }
@@ -179,10 +184,15 @@ async function runInSession (
   try {
     node = session.addCall(call)
   } catch (err) {
-    return call.fail(err as RpcError)
+    return call.fail(errorOf(err))
   }
   await runCall(openCalls, call, work)
   session.removeCall(node)
+}
+
+/** A refusal of a session; that of the memory budget has status 503. */
+function errorOf (err: unknown): RpcError {
+  return err instanceof MemoryBudgetError ? overload(err.message) : err as RpcError
 }
 
 /** Opens the stream of a response: a resumable one in a session. */

@@ -1,6 +1,7 @@
 import { isInner, isRecord, quoteName } from '@polyvac/core/plugin'
 import {
   decodeHeader, HEADERS, isLogLevel, isModern, LOG_LEVELS, MODERN_META, MODERN_REVISIONS, NAME_PARAMETERS, namesModern,
+  readCapabilities,
   type ClientCapabilities
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -10,7 +11,7 @@ import type { McpContext } from '../context.js'
 import { ResponseWriter } from '../http/response.js'
 import { modernMethods } from '../methods/modern.js'
 import {
-  headerMismatch, messageKind, refusal, RpcError, unknownMethod, type Params, type Request
+  checkLengths, headerMismatch, messageKind, refusal, RpcError, unknownMethod, type Params, type Request
 } from '../protocol/rpc.js'
 
 /** Whether a message is of revision 2026-07-28 or later: its `_meta` names the revision. */
@@ -43,6 +44,7 @@ export class Modern {
       return
     }
     const { id, method, params = {} } = body as Request
+    checkLengths(params)
     const { version, capabilities, level } = readMeta(params)
     const { headers } = request
     // messages of standard input have no headers
@@ -78,7 +80,7 @@ function readMeta ({ _meta }: Params): Omit<ModernMeta, 'version'> & { readonly 
   if (typeof version !== 'string') throw invalidMeta(MODERN_META.protocolVersion, 'a string')
   if (!areCapabilities(capabilities)) throw invalidMeta(MODERN_META.clientCapabilities, 'an object of objects')
   if (level !== undefined && !isLogLevel(level)) throw invalidMeta(MODERN_META.logLevel, LOG_LEVELS.join(' or '))
-  return { version, capabilities, level }
+  return { version, capabilities: readCapabilities(capabilities), level }
 }
 
 function invalidMeta (key: string, expected: string): RpcError {

@@ -5,7 +5,9 @@ import { refusal } from '../protocol/rpc.js'
 const LOOPBACK_NAMES: readonly unknown[] = ['localhost', '127.0.0.1', '[::1]']
 
 export interface GuardOptions {
+  /** `*` allows all. */
   readonly allowedHosts?: readonly string[] | undefined
+  /** `*` allows all. */
   readonly allowedOrigins?: readonly string[] | undefined
   readonly publicUrl?: string | undefined
 }
@@ -26,13 +28,13 @@ export function originGuard (app: FastifyInstance, options: GuardOptions): (requ
   return ({ headers }) => {
     if (isLoopback === undefined && app.server.listening) isLoopback = listensOnLoopback(app.server.address())
     const allowed = hosts ?? (isLoopback === true ? ownNames : undefined)
-    if (allowed?.includes(hostName(headers.host ?? headers[':authority'] as string | undefined)) === false) {
+    if (allowed?.includes('*') !== true && allowed?.includes(hostName(headers.host ?? headers[':authority'] as string | undefined)) === false) {
       throw refusal('this Host is not allowed; add it to allowedHosts', 403)
     }
     const { origin } = headers
     if (origin === undefined) return
     const isOwn = isLoopback !== true || ownNames.includes(originHost(origin))
-    if (origins?.includes(origin.toLowerCase()) ?? isOwn) return
+    if (origins?.includes('*') === true || (origins?.includes(origin.toLowerCase()) ?? isOwn)) return
     throw refusal('this Origin is not allowed; add it to allowedOrigins', 403)
   }
 }

@@ -1,4 +1,5 @@
 import type { Log } from '@polyvac/core'
+import { LogGate, quoteName } from '@polyvac/core/plugin'
 import type { ToolSource } from '../tool-source.js'
 
 interface Subscription { readonly listeners: Set<(uri: string) => void>, readonly stops: Promise<Array<() => void>> }
@@ -7,6 +8,8 @@ interface Subscription { readonly listeners: Set<(uri: string) => void>, readonl
 export class ResourceSubscriptions {
   readonly #sources: readonly ToolSource[]
   readonly #log: Log
+  /** Callers choose the URIs. */
+  readonly #gate = new LogGate()
   readonly #byUri = new Map<string, Subscription>()
 
   constructor (sources: readonly ToolSource[], log: Log) {
@@ -39,7 +42,10 @@ export class ResourceSubscriptions {
     try {
       return await resources?.subscribe?.(uri, notify) ?? (() => {})
     } catch (err) {
-      this.#log.warn({ err, uri }, 'a tool source refuses a subscription to a resource')
+      const suppressed = this.#gate.pass('refused')
+      if (suppressed !== undefined) {
+        this.#log.warn({ err, uri: quoteName(uri), suppressed }, 'a tool source refuses a subscription to a resource')
+      }
       return () => {}
     }
   }

@@ -20,20 +20,15 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
     if (session !== undefined) session.logLevel = level
     return EMPTY
   }) satisfies LegacyMethod as Method],
-  ['resources/subscribe', (async ({ subscriptions, limits: { maxSubscriptions } }, { params: { uri }, session }) => {
+  ['resources/subscribe', (async ({ subscriptions }, { params: { uri }, session }) => {
     if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
     if (session === undefined) throw methodNotFound('subscriptions need a session, and this server has none')
-    if (session.subscriptions.has(uri)) return EMPTY
-    if (session.subscriptions.size >= maxSubscriptions) {
-      throw invalidParams(`a session may subscribe to ${maxSubscriptions} resources; end one by resources/unsubscribe`)
-    }
     const onUpdate = (uri: string): void => { session.notify('notifications/resources/updated', { uri }) }
-    session.subscriptions.set(uri, subscriptions.add(uri, onUpdate))
+    session.subscribe(uri, () => subscriptions.add(uri, onUpdate))
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/unsubscribe', (async (_server, { params: { uri }, session }) => {
-    session?.subscriptions.get(uri as string)?.()
-    session?.subscriptions.delete(uri as string)
+    session?.unsubscribe(uri as string)
     return EMPTY
   }) satisfies LegacyMethod as Method]
 ])

@@ -2,7 +2,7 @@ import { isRecord } from '@polyvac/core/plugin'
 import { LIST_KINDS, LISTS, MODERN_META } from '@polyvac/mcp-protocol'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, type Params } from '../protocol/rpc.js'
+import { invalidParams, MAX_NAME_CHARS, type Params } from '../protocol/rpc.js'
 import { findFollower } from './modern-tasks.js'
 import { checkTasks } from './task-capability.js'
 
@@ -19,7 +19,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
   const uris = stringsIn(server, requested, 'resourceSubscriptions')
   const taskIds = stringsIn(server, requested, 'taskIds')
   if (taskIds.length > 0) checkTasks(server, call)
-  const release = server.streams.take()
+  const release = server.streams.take(call.principal?.owner)
   const stops: Array<() => void> = []
   try {
     const { signal } = call
@@ -53,7 +53,11 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
     for (const uri of subscribed) stops.push(server.subscriptions.add(uri, onUpdate))
     for (const [taskId, follow] of followed) {
       follow(task => { notify('notifications/tasks', task) })
-        .catch((err: unknown) => { call.log.warn({ err, taskId }, 'the changes of a task cannot be followed') })
+        .catch((err: unknown) => {
+          const suppressed = server.logGate.pass('follow')
+          const owner = call.principal?.owner
+          if (suppressed !== undefined) call.log.warn({ err, taskId, owner, suppressed }, 'the changes of a task cannot be followed')
+        })
     }
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
@@ -68,8 +72,8 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
 /** @throws RpcError -32602 */
 function stringsIn ({ limits: { maxSubscriptions } }: McpContext, requested: Params, key: string): readonly string[] {
   const { [key]: values = [] } = requested
-  if (!Array.isArray(values) || values.some(value => typeof value !== 'string')) {
-    throw invalidParams(`\`${key}\` must be a list of strings`)
+  if (!Array.isArray(values) || values.some(value => typeof value !== 'string' || value.length > MAX_NAME_CHARS)) {
+    throw invalidParams(`\`${key}\` must be a list of strings of at most ${MAX_NAME_CHARS} characters`)
   }
   if (values.length > maxSubscriptions) throw invalidParams(`\`${key}\` may have ${maxSubscriptions} items`)
   return [...new Set(values as string[])]

@@ -2,9 +2,11 @@ import { isRecord } from '@polyvac/core/plugin'
 import { declaresTasks, features } from '@polyvac/mcp-protocol'
 import type { TaskRecord } from '@polyvac/tasks'
 import type { Call } from '../calls/call.js'
+import { failureText } from '../calls/failures.js'
 import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
+import { invalidResult } from '../protocol/result-json.js'
 import { invalidParams, methodNotFound, unknownName } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
@@ -32,6 +34,14 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
     return taskText(server, call, await server.tasks.create(call, name, prepared.args))
   }
   const result = await runTool(entry, prepared.args, call)
+  try {
+    return serialize(server, call, result)
+  } catch (err) {
+    return resultText(server, call, failedResult(failureText(invalidResult(name, err), call, name)))
+  }
+}
+
+function serialize (server: McpContext, call: Call, result: ToolResult): string {
   return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
 }
 

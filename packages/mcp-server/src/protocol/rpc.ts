@@ -83,6 +83,26 @@ export function isNumberId (value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER
 }
 
+/** Longest id of a request and longest progress token, in characters: every message about the request repeats them. */
+const MAX_ID_CHARS = 1_000
+/** Longest URI, cursor or id in the parameters of a request, in characters: sessions and sources keep them. */
+export const MAX_NAME_CHARS = 8 * 1024
+const NAMES = ['uri', 'cursor', 'level', 'taskId', 'requestId', 'protocolVersion']
+
+/** @throws RpcError -32602 for a URI, a cursor, an id or a progress token that is too long */
+export function checkLengths (params: Params): void {
+  for (const key of NAMES) {
+    const value = params[key]
+    if (typeof value === 'string' && value.length > MAX_NAME_CHARS) {
+      throw invalidParams(`\`${key}\` has more than ${MAX_NAME_CHARS} characters`)
+    }
+  }
+  const { progressToken } = isRecord(params._meta) ? params._meta : {}
+  if (typeof progressToken === 'string' && progressToken.length > MAX_ID_CHARS) {
+    throw invalidParams(`\`progressToken\` has more than ${MAX_ID_CHARS} characters`)
+  }
+}
+
 /** The kind of message that a JSON value is. @throws RpcError -32600 for any other value */
 export function messageKind (value: unknown): 'request' | 'notification' | 'response' {
   if (!isRecord(value) || value.jsonrpc !== '2.0') throw refusal('a JSON-RPC 2.0 message has `jsonrpc`, which is "2.0"')
@@ -90,6 +110,7 @@ export function messageKind (value: unknown): 'request' | 'notification' | 'resp
   if (id !== undefined && typeof id !== 'string' && !isNumberId(id)) {
     throw refusal('`id` must be a string, or a number of at most 2^53 - 1')
   }
+  if (typeof id === 'string' && id.length > MAX_ID_CHARS) throw refusal(`\`id\` has more than ${MAX_ID_CHARS} characters`)
   if (method === undefined) {
     if (id !== undefined && isRecord(value.error) !== isRecord(value.result)) return 'response'
     throw refusal('a message has a `method`, or an `id` with either `result` or `error`')

@@ -1,3 +1,5 @@
+import type { HeldBytes } from '@polyvac/core/plugin'
+
 /** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
   /** Events of one stream. */
@@ -8,9 +10,16 @@ export interface EventStoreLimits {
   readonly chars: number
 }
 
-interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string }
+interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string, readonly held: HeldBytes }
 
-/** The last events of each stream, oldest first. When a bound is reached, the oldest of all is deleted. */
+/** Bytes of a character, and of what an event has besides its text. */
+const CHAR_BYTES = 2
+const EVENT_BYTES = 200
+
+/**
+ * The last events of each stream, oldest first. When a bound is reached, the oldest of all is deleted; when the memory
+ * budget is, the oldest of the stream. An event that does not fit then is not kept.
+ */
 export class EventStore {
   readonly #limits: EventStoreLimits
   readonly #streams = new Map<string, StoredEvent[]>()
@@ -25,10 +34,17 @@ export class EventStore {
   get size (): number { return this.#all.size }
   get chars (): number { return this.#chars }
 
-  add (stream: string, seq: number, text: string): void {
+  /** @param held counts the bytes of the session's events */
+  add (stream: string, seq: number, text: string, held: HeldBytes): void {
     const { perStream, events, chars } = this.#limits
-    const event = { stream, seq, text }
+    const event = { stream, seq, text, held }
     let own = this.#streams.get(stream)
+    while (!held.tryGrow(bytesOf(event))) {
+      const [oldest] = own ?? []
+      if (oldest === undefined) return
+      this.#deleteOldest(oldest)
+    }
+    own = this.#streams.get(stream)
     if (own === undefined) this.#streams.set(stream, own = [])
     own.push(event)
     this.#all.add(event)
@@ -45,10 +61,7 @@ export class EventStore {
   }
 
   drop (stream: string): void {
-    for (const event of this.#streams.get(stream) ?? []) {
-      this.#all.delete(event)
-      this.#chars -= event.text.length
-    }
+    for (const event of this.#streams.get(stream) ?? []) this.#forget(event)
     this.#streams.delete(stream)
   }
 
@@ -57,7 +70,16 @@ export class EventStore {
     const own = this.#streams.get(event.stream)
     own?.shift()
     if (own?.length === 0) this.#streams.delete(event.stream)
+    this.#forget(event)
+  }
+
+  #forget (event: StoredEvent): void {
     this.#all.delete(event)
     this.#chars -= event.text.length
+    event.held.shrink(bytesOf(event))
   }
+}
+
+function bytesOf ({ text }: StoredEvent): number {
+  return text.length * CHAR_BYTES + EVENT_BYTES
 }

@@ -1,4 +1,4 @@
-import { SseBody } from '@polyvac/core/plugin'
+import { SseBody, type HeldBytes } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
 import type { EventStore } from './event-store.js'
@@ -15,9 +15,10 @@ export class ResumableStream implements MessageStream {
   /**
    * @param id is unique in the session
    * @param key is unique in the store
+   * @param held counts the bytes of its events
    * @param primes whether the revision has priming events: older clients parse the empty data as JSON, and fail
    */
-  constructor (readonly id: string, key: string, store: EventStore, primes: boolean) {
+  constructor (readonly id: string, key: string, store: EventStore, readonly held: HeldBytes, primes: boolean) {
     this.#key = key
     this.#store = store
     this.#primes = primes
@@ -46,7 +47,7 @@ export class ResumableStream implements MessageStream {
 
   send (text: string): Promise<void> | undefined {
     if (this.#ended) return undefined
-    this.#store.add(this.#key, ++this.#seq, text)
+    this.#store.add(this.#key, ++this.#seq, text, this.held)
     return this.#body?.event('message', text, this.#eventId(this.#seq))
   }
 

@@ -1,8 +1,8 @@
-import { LinkedSet, type LinkedNode } from '@polyvac/core/plugin'
+import { LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode } from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
-import { overload, type Params, type RequestId, type Response } from '../protocol/rpc.js'
+import { invalidParams, overload, type Params, type RequestId, type Response } from '../protocol/rpc.js'
 import type { EventStore } from './event-store.js'
 import type { HttpSseStream } from './http-sse-stream.js'
 import { ResumableStream } from './resumable-stream.js'
@@ -13,8 +13,14 @@ export type SessionOptions =
 /** What a session knows of a call. */
 export interface SessionCall {
   readonly id: RequestId
+  readonly params: Params
   cancel (reason: Error): void
 }
+
+/** Bytes of a session, of a subscription besides its URI, and of a character. */
+const SESSION_BYTES = 2_000
+const SUBSCRIPTION_BYTES = 500
+const CHAR_BYTES = 2
 
 interface OpenRequest { readonly call: SessionCall, settle (response: Response): void }
 
@@ -26,8 +32,8 @@ export class Session {
   readonly id = randomUUID()
   readonly owner: string | undefined
   /** Negotiated with `initialize`. */
-  revision: LegacyRevision
-  capabilities: ClientCapabilities
+  revision: LegacyRevision = '2024-11-05'
+  capabilities: ClientCapabilities = {}
   /** The stream of all messages, over HTTP+SSE. */
   httpSse: HttpSseStream | undefined
   /** The lowest level of log messages that are sent. */
@@ -35,7 +41,11 @@ export class Session {
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
   readonly calls = new LinkedSet<SessionCall>()
-  readonly subscriptions = new Map<string, () => void>()
+  /** What it makes the process hold. */
+  readonly held: HeldBytes
+  readonly #subscriptions = new Map<string, () => void>()
+  /** Calls that go on without their HTTP request, with their bytes. */
+  readonly #detached = new Map<SessionCall, number>()
   readonly #requests = new Map<string, OpenRequest>()
   readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventStore
@@ -45,10 +55,19 @@ export class Session {
 
   constructor ({ owner, revision, capabilities, store, limits }: SessionOptions) {
     this.owner = owner
-    this.revision = revision
-    this.capabilities = capabilities
     this.#store = store
     this.#limits = limits
+    this.held = memoryBudget.hold('MCP sessions', owner)
+    this.held.grow(SESSION_BYTES)
+    this.negotiate({ revision, capabilities })
+  }
+
+  /** Sets what `initialize` negotiated. @throws MEMORY_BUDGET_EXCEEDED */
+  negotiate ({ revision, capabilities }: Pick<Session, 'revision' | 'capabilities'>): void {
+    const chars = JSON.stringify(capabilities).length - JSON.stringify(this.capabilities).length
+    if (chars > 0) this.held.grow(chars * CHAR_BYTES)
+    this.revision = revision
+    this.capabilities = capabilities
   }
 
   /** Whether it has neither a call nor a reader. */
@@ -81,15 +100,30 @@ export class Session {
     if (stream?.isFull === true) stream.detach()
   }
 
-  /** Adds a call; give its node to `removeCall` when it is over. @throws RpcError with status 503 */
+  /**
+   * Adds a call; give its node to `removeCall` when it is over.
+   * @throws RpcError with status 503, MEMORY_BUDGET_EXCEEDED
+   */
   addCall (call: SessionCall): LinkedNode<SessionCall> {
     const { maxSessionCalls } = this.#limits
     if (this.calls.size >= maxSessionCalls) throw overload(`${maxSessionCalls} calls of this session are in progress`)
+    if (this.httpSse !== undefined && !this.detach(call)) throw new MemoryBudgetError('calls of MCP sessions')
     return this.calls.add(call)
+  }
+
+  /** Counts the parameters of a call that goes on without its HTTP request; false if the budget is used up. */
+  detach (call: SessionCall): boolean {
+    if (this.#detached.has(call)) return true
+    const bytes = JSON.stringify(call.params).length * CHAR_BYTES
+    if (!this.held.tryGrow(bytes)) return false
+    this.#detached.set(call, bytes)
+    return true
   }
 
   removeCall (node: LinkedNode<SessionCall>): void {
     node.remove()
+    this.held.shrink(this.#detached.get(node.value) ?? 0)
+    this.#detached.delete(node.value)
     this.lastUsed = performance.now()
     if (this.#requests.size === 0) return
     for (const [id, { call }] of this.#requests) if (call === node.value) this.#requests.delete(id)
@@ -120,17 +154,39 @@ export class Session {
     request?.settle(response)
   }
 
+  /**
+   * Subscribes to a resource; a second time changes nothing. @throws RpcError -32602 past `maxSubscriptions`,
+   * MEMORY_BUDGET_EXCEEDED
+   */
+  subscribe (uri: string, start: () => () => void): void {
+    if (this.#subscriptions.has(uri)) return
+    const { maxSubscriptions } = this.#limits
+    if (this.#subscriptions.size >= maxSubscriptions) {
+      throw invalidParams(`a session may subscribe to ${maxSubscriptions} resources; end one by resources/unsubscribe`)
+    }
+    this.held.grow(subscriptionBytes(uri))
+    this.#subscriptions.set(uri, start())
+  }
+
+  unsubscribe (uri: string): void {
+    const stop = this.#subscriptions.get(uri)
+    if (stop === undefined) return
+    stop()
+    this.#subscriptions.delete(uri)
+    this.held.shrink(subscriptionBytes(uri))
+  }
+
   /** Ends its subscriptions and streams. */
   close (): void {
-    for (const stop of this.subscriptions.values()) stop()
-    this.subscriptions.clear()
+    for (const uri of [...this.#subscriptions.keys()]) this.unsubscribe(uri)
     for (const id of [...this.#streams.keys()]) this.#drop(id)
     this.httpSse?.detach()
+    this.held.release()
   }
 
   #newStream (): ResumableStream {
     const id = (++this.#count).toString(36)
-    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, features[this.revision].primingEvents)
+    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, this.held, features[this.revision].primingEvents)
     this.#streams.set(id, stream)
     return stream
   }
@@ -139,4 +195,8 @@ export class Session {
     this.#streams.get(id)?.drop()
     this.#streams.delete(id)
   }
+}
+
+function subscriptionBytes (uri: string): number {
+  return uri.length * CHAR_BYTES + SUBSCRIPTION_BYTES
 }

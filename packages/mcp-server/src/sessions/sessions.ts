@@ -1,4 +1,4 @@
-import { CallAbortedError } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, OWNER_SHARE } from '@polyvac/core/plugin'
 import type { Limits } from '../options.js'
 import { overload } from '../protocol/rpc.js'
 import { EventStore } from './event-store.js'
@@ -9,6 +9,8 @@ export class Sessions {
   readonly store: EventStore
   readonly #limits: Limits
   readonly #all = new Map<string, Session>()
+  /** The sessions of each owner, the one that is unused longest first; those without an owner are under ''. */
+  readonly #byOwner = new Map<string, Set<Session>>()
   readonly #sweep: NodeJS.Timeout
 
   constructor (limits: Limits) {
@@ -19,20 +21,35 @@ export class Sessions {
     this.#sweep.unref()
   }
 
-  /** @throws RpcError with status 503 if there are `maxSessions` and none is idle */
+  /**
+   * Where all sessions, or those that one owner may have, are taken, the idle session of this owner that is unused
+   * longest ends. @throws RpcError with status 503 if it has none; MEMORY_BUDGET_EXCEEDED
+   */
   create (options: Omit<SessionOptions, 'store' | 'limits'>): Session {
     const { maxSessions } = this.#limits
-    if (this.#all.size >= maxSessions) {
-      let oldest: Session | undefined
-      for (const session of this.#all.values()) {
-        if (session.isIdle && (oldest === undefined || session.lastUsed < oldest.lastUsed)) oldest = session
+    const owner = options.owner ?? ''
+    const share = owner === '' ? maxSessions : Math.ceil(maxSessions * OWNER_SHARE)
+    if (this.#all.size >= maxSessions || (this.#byOwner.get(owner)?.size ?? 0) >= share) this.#endOldest(owner)
+    let session: Session | undefined
+    do {
+      try {
+        session = new Session({ ...options, store: this.store, limits: this.#limits })
+      } catch (err) {
+        if (!(err instanceof MemoryBudgetError)) throw err
+        this.#endOldest(owner)
       }
-      if (oldest === undefined) throw overload(`all ${maxSessions} sessions are in use; try again shortly`)
-      this.end(oldest)
-    }
-    const session = new Session({ ...options, store: this.store, limits: this.#limits })
+    } while (session === undefined)
     this.#all.set(session.id, session)
+    const own = this.#byOwner.get(owner)
+    if (own === undefined) this.#byOwner.set(owner, new Set([session]))
+    else own.add(session)
     return session
+  }
+
+  /** @throws RpcError with status 503 */
+  #endOldest (owner: string): void {
+    for (const session of this.#byOwner.get(owner) ?? []) if (session.isIdle) return this.end(session)
+    throw overload('all sessions that this caller may have are in use; end one, or try again shortly')
   }
 
   /** The session of an id; undefined if it belongs to another caller. */
@@ -44,6 +61,9 @@ export class Sessions {
       return undefined
     }
     session.lastUsed = performance.now()
+    const own = this.#byOwner.get(owner ?? '')
+    own?.delete(session)
+    own?.add(session)
     return session
   }
 
@@ -53,6 +73,9 @@ export class Sessions {
 
   end (session: Session): void {
     this.#all.delete(session.id)
+    const own = this.#byOwner.get(session.owner ?? '')
+    own?.delete(session)
+    if (own?.size === 0) this.#byOwner.delete(session.owner ?? '')
     for (const call of session.calls.values()) call.cancel(new CallAbortedError('the session ended'))
     session.close()
   }

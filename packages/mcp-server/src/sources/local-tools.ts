@@ -1,5 +1,6 @@
 import { MAX_TOOL_NAME } from '@polyvac/core/plugin'
 import { InvalidArgumentsError, McpServerOptionsError } from '../errors.js'
+import { resultJson } from '../protocol/result-json.js'
 import { HandlerContext } from './handler-context.js'
 import { compileSchema, type Checked, type CompiledSchema, type ToolSchema } from './tool-schema.js'
 import type { CallContext, ToolDefinition, ToolResult, ToolSource } from '../tool-source.js'
@@ -80,7 +81,7 @@ async function toResult (outcome: unknown, { definition: { name }, output }: Too
       throw new TypeError(`the tool ${name} returned a value that its outputSchema does not describe: ${checked.problems}`)
     }
     const structuredContent = checked.value
-    const text = typeof structuredContent === 'string' ? structuredContent : JSON.stringify(structuredContent)
+    const text = typeof structuredContent === 'string' ? structuredContent : resultJson(name, structuredContent)
     return { content: [{ type: 'text', text }], structuredContent }
   }
   if (typeof outcome === 'string') return { content: [{ type: 'text', text: outcome }] }

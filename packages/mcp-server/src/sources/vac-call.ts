@@ -26,7 +26,8 @@ export async function callSkill (skill: Skill, args: Args, context: CallContext,
     return result
   } finally {
     const ms = Math.round(performance.now() - started)
-    context.log.info({ vac: skill.vac.name, protocol: 'mcp', skill: skill.kind, ms, outcome }, 'tool call')
+    const owner = context.principal?.owner
+    context.log.info({ vac: skill.vac.name, owner, protocol: 'mcp', skill: skill.kind, ms, outcome }, 'tool call')
   }
 }
 
@@ -126,7 +127,7 @@ function declined ({ vac }: Skill, turns: readonly ChatTurn[]): Result {
 function failure (err: unknown, { vac }: Skill, context: CallContext): Result {
   if (context.signal.aborted) throw err
   const callId = randomUUID()
-  context.log.error({ err, vac: vac.name, callId }, 'a tool call failed')
+  context.log.error({ err, vac: vac.name, owner: context.principal?.owner, callId }, 'a tool call failed')
   return failed({ code: 'VAC_FAILED', ...skillFailure(err, vac.name, `the call id ${callId}`) })
 }
 

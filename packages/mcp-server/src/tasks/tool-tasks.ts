@@ -3,11 +3,13 @@ import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
 import type { Call } from '../calls/call.js'
-import { protocolError } from '../calls/failures.js'
-import { runTool } from '../calls/run-tool.js'
+import { failureText, protocolError } from '../calls/failures.js'
+import { failedResult, runTool } from '../calls/run-tool.js'
 import type { Registry } from '../lists/registry.js'
 import type { Limits } from '../options.js'
 import { invalidParams, overload, type Params } from '../protocol/rpc.js'
+import { resultJson } from '../protocol/result-json.js'
+import type { ToolResult } from '../tool-source.js'
 import { TaskCall } from './task-call.js'
 import { dialogueOf, nameQuestions, QUESTIONS, sortAnswers, type Turn } from './task-questions.js'
 import { RESULT, type TaskTimes } from './task-view.js'
@@ -168,7 +170,7 @@ export class ToolTasks {
     try {
       const entry = (await registry.catalog('tools')).get(name)
       if (entry === undefined) throw invalidParams(`the tool ${name} is not offered any more`)
-      const content = await runTool(entry, args, call)
+      const content = sendable(name, await runTool(entry, args, call), call)
       // the abort made it fail, not the tool: the next worker runs it again
       if (signal.aborted && content.isError === true) throw signal.reason
       update = { artifact: { name: RESULT, content }, state: 'completed' }
@@ -183,6 +185,16 @@ export class ToolTasks {
       update = { artifact: { name: QUESTIONS, content }, state: 'input-required' }
     }
     await emit(update)
+  }
+}
+
+/** The result, or the failure of one that JSON cannot represent. */
+function sendable (name: string, result: ToolResult, call: TaskCall): ToolResult {
+  try {
+    resultJson(name, result)
+    return result
+  } catch (err) {
+    return failedResult(failureText(err, call, name))
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy } from '@polyvac/sqlite'
-import { isTaskError, StoreClosedError, StoreFullError, TaskConflictError, TaskNotFoundError } from '../errors.js'
+import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
@@ -9,6 +9,8 @@ import type {
 import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
+import { endWaiting } from './end-waiting.js'
+import { Health } from './health.js'
 import { KeyRanges } from './key-ranges.js'
 import { prepareTask } from './new-task.js'
 import { DELIVER_NUMBERS, sqliteSettings, WORK_NUMBERS, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
@@ -23,7 +25,7 @@ import { newFold, TaskLog, type NewRow } from './task-log.js'
 import { cursorAfter, TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from './usage.js'
-import { endWaiting, Worker, type Place } from './worker.js'
+import { Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
@@ -31,9 +33,6 @@ const CHECKPOINT_PAGES = 4_000
 const MAX_LOG_BYTES = 32 * 1024 * 1024
 /** Characters of JSON behind a page of tasks; past it the page ends early, with a cursor: answers may be megabytes. */
 const LIST_CHARS = 2 * 1024 * 1024
-const HEALTH_MS = 2_000
-/** What the health check writes: as much as a task with a short answer. */
-const PROBE_BYTES = 64 * 1024
 const CLOSE_MS = 800
 /** A lease may end this much later than the clock allows: clocks are adjusted by small steps. */
 const CLOCK_SLACK_MS = 1_000
@@ -46,7 +45,7 @@ interface Opened extends StoreContext {
   readonly purge: Purge
   readonly usage: Usage
   readonly ranges: KeyRanges
-  readonly probe: (at: number) => void
+  readonly health: Health
   readonly timers: NodeJS.Timeout[]
 }
 
@@ -76,8 +75,6 @@ class SqliteTaskStore implements TaskStore {
   #steadySince = performance.now()
   #fileGone = false
   #isPurging = false
-  /** A check in progress, for all that ask meanwhile. */
-  #health: Promise<TaskStoreHealth> | undefined
 
   constructor (settings: SqliteSettings) { this.#settings = settings }
 
@@ -95,9 +92,6 @@ class SqliteTaskStore implements TaskStore {
       database.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`)
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)
       const version = database.prepare('PRAGMA data_version')
-      // a task needs more than one page: a disk that is nearly full takes a small row, and no task
-      const probe = database.prepare(`INSERT INTO probe (at, filler) VALUES (?, randomblob(${PROBE_BYTES}))`)
-      const deleteProbes = database.prepare('DELETE FROM probe WHERE id <> ?')
       const ranges = new KeyRanges(database)
       const usage = new Usage(database, ranges)
       const commit = new GroupCommit(database)
@@ -117,7 +111,7 @@ class SqliteTaskStore implements TaskStore {
         ranges,
         checkSpace: owner => { purge.checkSpace(owner) },
         grew: (owner, bytes) => { purge.grew(owner, 0, bytes) },
-        probe: at => { deleteProbes.run(probe.run(at).lastInsertRowid) },
+        health: new Health(database, commit, purge),
         timers: []
       }
       const file = await FileWatch.begin(path)
@@ -177,25 +171,7 @@ class SqliteTaskStore implements TaskStore {
   }
 
   health (): Promise<TaskStoreHealth> {
-    this.#health ??= this.#checkHealth().finally(() => { this.#health = undefined })
-    return this.#health
-  }
-
-  async #checkHealth (): Promise<TaskStoreHealth> {
-    let timer: NodeJS.Timeout | undefined
-    try {
-      const { commit, probe, purge } = this.#now
-      const late = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS)
-      })
-      await Promise.race([commit.write(() => { probe(Date.now()) }), late])
-      if (purge.isFull) throw new StoreFullError('the task store')
-      return { ok: true }
-    } catch (error) {
-      return { ok: false, detail: (error as Error).message }
-    } finally {
-      clearTimeout(timer)
-    }
+    return this.#opened?.health.check() ?? Promise.resolve({ ok: false, detail: new StoreClosedError().message })
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError, TaskFencedError, WorkerStoppedError } from '../errors.js'
 import type { TaskFold } from '../fold-task.js'
 import { TaskRun, type RunEnd } from '../run-task.js'
-import { shareOf } from '../owner-share.js'
 import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
 import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
 import { prepareUpdates } from '../task-updates.js'
+import { endWaiting } from './end-waiting.js'
+import { nothing, OwnerPlaces } from './owner-places.js'
 import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
@@ -56,8 +57,7 @@ export class Worker implements TaskWorker {
   #reserved = 0
   /** Whether tasks may wait in the queue: a new one must not overtake them. */
   #queued = true
-  /** Running tasks and reserved places of each owner. */
-  readonly #ofOwner = new Map<string, number>()
+  readonly #owners: OwnerPlaces
   /** The owner that was served last. */
   #served = ''
   /** Waiting tasks that the worker may not take now are looked at again by the next timer. */
@@ -68,6 +68,7 @@ export class Worker implements TaskWorker {
     this.#context = context
     this.#handler = handler
     this.#limits = limits
+    this.#owners = new OwnerPlaces(limits)
   }
 
   /** Takes a task for each free place, unless the queue is known to be empty. */
@@ -76,7 +77,7 @@ export class Worker implements TaskWorker {
     const free = Math.min(BATCH, this.#free)
     if (free <= 0) return
     const { tasks } = this.#context
-    if (!tasks.hasClaimable(this.queue, Date.now(), this.#served, this.#freeOf)) {
+    if (!tasks.hasClaimable(this.queue, Date.now(), this.#served, this.#owners.freeOf)) {
       this.#queued = tasks.hasWaiting(this.queue)
       return
     }
@@ -88,28 +89,13 @@ export class Worker implements TaskWorker {
 
   get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
 
-  readonly #freeOf = (owner: string): number =>
-    (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency)) - (this.#ofOwner.get(owner) ?? 0)
-
-  #count (owner: string, more: number): void {
-    const count = (this.#ofOwner.get(owner) ?? 0) + more
-    if (count === 0) this.#ofOwner.delete(owner)
-    else this.#ofOwner.set(owner, count)
-  }
-
-  /** Counts the memory of a task. Undefined: it must wait; the only task of its owner never does. */
-  #hold (owner: string, bytes: number, isOnly = !this.#ofOwner.has(owner)): (() => void) | undefined {
-    const { hold } = this.#limits
-    return hold === undefined ? nothing : hold(owner, bytes) ?? (isOnly ? nothing : undefined)
-  }
-
   /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
   reserve (owner: string, bytes: number): Place | undefined {
-    if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#freeOf(owner) <= 0) return undefined
-    const release = this.#hold(owner, bytes)
+    if (this.#stopped !== undefined || this.#queued || this.#free <= 0 || this.#owners.freeOf(owner) <= 0) return undefined
+    const release = this.#owners.hold(owner, bytes)
     if (release === undefined) return undefined
     this.#reserved++
-    this.#count(owner, 1)
+    this.#owners.add(owner, 1)
     return { worker: this, owner, release, claim: { worker: this.#id, due: Date.now() + this.#context.settings.leaseMs }, fence: { key: 0, attempt: 0, turn: 0, worker: this.#id } }
   }
 
@@ -121,7 +107,7 @@ export class Worker implements TaskWorker {
 
   giveBack ({ owner, release }: Place): void {
     this.#reserved--
-    this.#count(owner, -1)
+    this.#owners.add(owner, -1)
     release()
   }
 
@@ -154,7 +140,7 @@ export class Worker implements TaskWorker {
       owners.clear()
     }
     const admit = ({ key, owner, bytes }: TaskRow): boolean => {
-      const release = this.#hold(owner, bytes, !owners.has(owner) && !this.#ofOwner.has(owner))
+      const release = this.#owners.hold(owner, bytes, !owners.has(owner) && !this.#owners.has(owner))
       if (release === undefined) return false
       owners.add(owner)
       held.set(key, release)
@@ -163,7 +149,7 @@ export class Worker implements TaskWorker {
     try {
       const { leaseMs, retries } = settings
       const taken = await commit.write(() => tasks.take({
-        queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries, after: this.#served, freeOf: this.#freeOf, admit
+        queue: this.queue, worker: this.#id, now: Date.now(), limit, leaseMs, retries, after: this.#served, freeOf: this.#owners.freeOf, admit
       }), letGo)
       this.#isPaused = taken.length === 0
       for (const { row, event } of taken) {
@@ -186,7 +172,7 @@ export class Worker implements TaskWorker {
     const fold = tasks.fold(row)
     // canceled since the commit
     if (isTerminal(fold.state)) return release()
-    this.#count(row.owner, 1)
+    this.#owners.add(row.owner, 1)
     this.#run({ key, attempt, turn, worker: this.#id }, fold, seq > 2 ? tasks.size(key) : 0, release)
   }
 
@@ -204,14 +190,14 @@ export class Worker implements TaskWorker {
     this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
-      this.#count(task.owner, -1)
+      this.#owners.add(task.owner, -1)
       release()
       if (end === 'release') return
       this.#running.delete(task.id)
       if (end === 'lost') {
         const reason = run.stopped.reason as Error | undefined
         const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
-        settings.log[level]({ taskId: task.id, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
+        settings.log[level]({ taskId: task.id, owner: task.owner, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
       }
       this.fill()
     })
@@ -329,15 +315,5 @@ export class Worker implements TaskWorker {
       .then(() => { nudge(true) }, (error: unknown) => {
         settings.log.warn({ err: error, tasks: fences.length }, 'leases could not be released and will expire')
       })
-  }
-}
-
-function nothing (): void {}
-
-/** Fails the tasks that `rowsOf` finds, a batch at a time. */
-export async function endWaiting ({ commit, tasks, readers, nudge }: StoreContext, rowsOf: (limit: number) => TaskRow[]): Promise<void> {
-  while (rowsOf(1).length > 0) {
-    for (const { row, event } of await commit.write(() => tasks.endWaiting(rowsOf(BATCH), Date.now()))) readers.written(row.key, [event], 0)
-    nudge()
   }
 }

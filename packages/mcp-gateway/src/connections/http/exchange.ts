@@ -2,12 +2,16 @@ import { CODES } from '@polyvac/mcp-protocol'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, memoryBudget, MemoryBudgetError } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
-import { tooLong } from '../../session/rpc-channel.js'
+import { parseJson, parseProblem } from '../../protocol/read-message.js'
+import { refused, tooLong } from '../../session/rpc-channel.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
 const LONG_BYTES = 16 * 1024
+
+/** Bytes from which those that are kept of a response are counted in the memory budget. */
+const COUNTED_BYTES = 64 * 1024
 
 /** An HTTP response that is not a success. */
 export class HttpError extends Error {
@@ -60,6 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #read: ((chunk: Buffer) => void) | undefined
   #chunks: Buffer[] = []
   #bytes = 0
+  readonly #held = memoryBudget.hold('answers of MCP servers')
 
   constructor (request: ExchangeRequest, owner: ExchangeOwner) {
     this.request = request
@@ -70,6 +75,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   cancel (): void {
     this.#isOver = true
+    this.#held.release()
     this.#controller?.abort(new Error('cancelled'))
   }
 
@@ -104,6 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const isExpected = id !== undefined && (!this.isSuccess || this.#mediaType === 'application/json')
     const text = isExpected || !this.isSuccess ? this.#text : ''
     if (isExpected) this.#deliver(text)
+    if (this.#isOver) return
     if (this.isAnswered) this.#end()
     else if (!this.isSuccess) this.#end(new HttpError(this.status, text))
     else if (id === undefined) this.#end()
@@ -119,6 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #end (err?: Error): void {
     this.#isOver = true
+    this.#held.release()
     this.#owner.ended(this, err)
   }
 
@@ -128,10 +136,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #collect (chunk: Buffer): void {
-    this.#bytes += chunk.length
     this.#chunks.push(chunk)
-    if (this.#bytes <= this.#owner.maxMessageBytes) return
-    this.#abort(this.isSuccess ? tooLong(this.#bytes) : new HttpError(this.status, this.#text))
+    if (!this.#count(chunk.length) || this.#bytes <= this.#owner.maxMessageBytes) return
+    this.#abort(this.isSuccess ? this.#tooLong(this.#bytes) : new HttpError(this.status, this.#text))
+  }
+
+  /** Counts bytes that are kept. Aborts where the memory for them is used up. */
+  #count (bytes: number): boolean {
+    this.#bytes += bytes
+    const uncounted = this.#bytes - this.#held.bytes
+    if (uncounted < COUNTED_BYTES || this.#held.tryGrow(uncounted)) return true
+    this.#abort(new MemoryBudgetError(this.#held.part))
+    return false
+  }
+
+  #tooLong (bytes: number): RpcError {
+    return refused(tooLong(bytes, this.#owner.maxMessageBytes))
   }
 
   /**
@@ -139,7 +159,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
    * answers the request.
    */
   #deliver (text: string): void {
-    const parsed = parse(text)
+    const problem = parseProblem(text, this.#owner.maxMessageBytes)
+    if (problem !== undefined) return this.#end(this.isSuccess ? refused(problem) : new HttpError(this.status, text))
+    const parsed = parseJson(text)
     for (const message of Array.isArray(parsed) ? parsed as unknown[] : [parsed]) {
       if (!isMessage(message)) continue
       if (this.isSuccess || (message.id === this.request.id && isRecord(message.error))) this.#message(message)
@@ -157,31 +179,24 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const decoder = new StringDecoder('utf8')
     const parser: EventSourceParser = createParser({
       maxBufferSize: maxMessageBytes,
-      onError: ({ type }) => { if (type === 'max-buffer-size-exceeded') this.#abort(tooLong(this.#bytes)) },
+      onError: ({ type }) => { if (type === 'max-buffer-size-exceeded') this.#abort(this.#tooLong(this.#bytes)) },
       onRetry: ms => { this.retryMs = ms },
       onEvent: ({ id, event = 'message', data }) => {
         this.#bytes = 0
+        this.#held.release()
         if (this.#isOver) return
-        if (data.length > maxMessageBytes) return this.#abort(tooLong(data.length))
+        const problem = data.length > maxMessageBytes ? tooLong(data.length, maxMessageBytes) : parseProblem(data, maxMessageBytes)
+        if (problem !== undefined) return this.#abort(refused(problem))
         if (id !== undefined && id !== '') this.lastEventId = id
         if (data === '' || event !== 'message') return
-        const message = parse(data)
+        const message = parseJson(data)
         if (isMessage(message)) this.#message(message)
         else this.#owner.trouble(new Error('an event is not a message of JSON-RPC'))
       }
     })
     return chunk => {
-      this.#bytes += chunk.length
-      parser.feed(decoder.write(chunk))
+      if (this.#count(chunk.length)) parser.feed(decoder.write(chunk))
     }
-  }
-}
-
-function parse (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

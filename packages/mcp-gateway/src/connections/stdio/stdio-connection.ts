@@ -52,9 +52,9 @@ export class StdioConnection implements Connection {
       watch,
       {
         maxMessageBytes: limits.maxMessageBytes,
-        onOversized: (id, bytes) => {
-          const found = this.session.requests.failOversized(id, bytes)
-          log.warn({ mcpServer: config.name, bytes, limit: limits.maxMessageBytes, found }, 'an MCP server sent a message that is too long; it was dropped')
+        onRefused: (id, problem) => {
+          const found = this.session.requests.failRefused(id, problem)
+          log.warn({ mcpServer: config.name, problem, found }, 'a message of an MCP server is not read')
         },
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {

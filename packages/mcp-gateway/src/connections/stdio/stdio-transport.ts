@@ -1,13 +1,15 @@
 import { idOfEdges, LineReader } from '@polyvac/core/plugin'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
+import { parseJson, parseProblem } from '../../protocol/read-message.js'
+import { tooLong } from '../../session/rpc-channel.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 
 export interface StdioOptions {
   readonly maxMessageBytes: number
-  /** A message was too long; the id of the request that it answers, if it could be read. */
-  readonly onOversized: (id: string | number | undefined, bytes: number) => void
+  /** A message is not parsed; the id of the request that it answers, if it could be read. */
+  readonly onRefused: (id: string | number | undefined, problem: string) => void
   /** The server runs, but closed a pipe; it is ended. */
   readonly onMute: (problem: string) => void
   /** A line that is not a message. */
@@ -16,6 +18,12 @@ export interface StdioOptions {
 
 /** Length from which parsing a line blocks the event loop for some ms. */
 const LONG_CHARS = 1024 * 1024
+
+/** Characters of each end of a refused message that may hold its id. */
+const EDGE_CHARS = 1024
+
+/** A line that is longer by this factor than a message may be counts as one without an end. */
+const ENDLESS_FACTOR = 64
 
 /** Characters of messages that are written together. */
 const BATCH_CHARS = 64 * 1024
@@ -51,9 +59,12 @@ export class StdioTransport implements Transport {
     const child = this.#child = new ServerProcess(this.#command, this.#watch)
     const reader = new LineReader(this.#options.maxMessageBytes, {
       line: text => this.#read(text),
-      oversized: (head, tail, bytes) => this.#options.onOversized(idOfEdges(head, tail), bytes)
+      oversized: (head, tail, bytes) => this.#options.onRefused(idOfEdges(head, tail), tooLong(bytes, this.#options.maxMessageBytes))
     })
-    child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk))
+    child.stdout?.on('data', (chunk: Buffer) => {
+      reader.push(chunk)
+      if (reader.bytes > ENDLESS_FACTOR * this.#options.maxMessageBytes) this.#endless(child)
+    })
     child.stdout?.on('error', err => events.trouble(err))
     child.stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
     child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
@@ -69,6 +80,14 @@ export class StdioTransport implements Transport {
       this.#options.onMute(problem)
       child.kill()
     }, MUTE_GRACE_MS).unref()
+  }
+
+  /** No message can come after a line that does not end. */
+  #endless (child: ServerProcess): void {
+    if (this.#isMute) return
+    this.#isMute = true
+    this.#options.onMute('it wrote a line without an end')
+    child.kill()
   }
 
   send (message: RpcMessage): void {
@@ -123,20 +142,14 @@ export class StdioTransport implements Transport {
   /** A long line is parsed and delivered in separate turns of the event loop. Shorter lines may overtake it. */
   #read (line: string): void {
     if (line === '') return
-    if (line.length < LONG_CHARS) this.#deliver(line, this.#parse(line))
+    const problem = parseProblem(line, this.#options.maxMessageBytes)
+    if (problem !== undefined) return this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), problem)
+    if (line.length < LONG_CHARS) this.#deliver(line, parseJson(line))
     else {
       setImmediate(() => {
-        const message = this.#parse(line)
+        const message = parseJson(line)
         setImmediate(() => this.#deliver(line, message))
       })
-    }
-  }
-
-  #parse (line: string): unknown {
-    try {
-      return JSON.parse(line)
-    } catch {
-      return undefined
     }
   }
 

@@ -1,0 +1,56 @@
+import { on } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { Log } from '@polyvac/core'
+import type { Passage } from './passages.js'
+import { splitDocument } from './split-document.js'
+import type { SplitJob, SplitPart } from './split-thread.js'
+
+/** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
+const MAX_SPLIT_IN_PLACE = 32 * 1024
+
+/** Longest time for splitting a document, in ms; a hostile one may need hours. */
+const MAX_SPLIT_MS = 20_000
+
+/** Heap of the thread, in MiB. */
+const MAX_THREAD_MIB = 256
+
+/** Splits the documents of one refresh; close it at its end. */
+export class DocumentSplitter {
+  readonly #log: Log
+  #thread: Worker | undefined
+
+  constructor (log: Log) {
+    this.#log = log
+  }
+
+  /** The passages of a document; a short one is split when they are asked for. Empty, with a log line, on a failure. */
+  async split (source: string, text: string, signal: AbortSignal): Promise<Passage[] | (() => Passage[])> {
+    if (text.length <= MAX_SPLIT_IN_PLACE) return () => splitDocument(source, text)
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_SPLIT_MS)])
+    const passages: Passage[] = []
+    try {
+      const thread = this.#thread ??= new Worker(new URL('./split-thread.js', import.meta.url), {
+        resourceLimits: { maxOldGenerationSizeMb: MAX_THREAD_MIB }
+      })
+      const parts = on(thread, 'message', { signal: limit }) as AsyncIterableIterator<[SplitPart]>
+      thread.postMessage({ source, text } satisfies SplitJob)
+      for await (const [{ passages: some, end, leftOut }] of parts) {
+        passages.push(...some)
+        if (!end) continue
+        if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
+        return passages
+      }
+    } catch (err) {
+      await this.close()
+      signal.throwIfAborted()
+      this.#log.warn({ source, reason: limit.aborted ? 'it takes too long' : (err as Error).message }, 'file left out: it cannot be split into passages')
+    }
+    return []
+  }
+
+  /** Ends the thread. */
+  async close (): Promise<void> {
+    await this.#thread?.terminate()
+    this.#thread = undefined
+  }
+}

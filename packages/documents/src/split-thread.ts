@@ -1,0 +1,26 @@
+// Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
+import { parentPort } from 'node:worker_threads'
+import { splitDocument } from './split-document.js'
+import type { Passage } from './passages.js'
+
+/** Passages of one message: reading a message blocks the event loop of the receiver. */
+const PART = 200
+
+/** Most passages of a document; an index of millions of headings without text has no use. */
+const MAX_PASSAGES = 20_000
+
+export interface SplitJob { readonly source: string, readonly text: string }
+
+/** The last part of a document has `end`. */
+export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number }
+
+parentPort?.on('message', ({ source, text }: SplitJob) => {
+  const all = splitDocument(source, text)
+  const leftOut = Math.max(0, all.length - MAX_PASSAGES)
+  all.length -= leftOut
+  for (let at = 0; ; at += PART) {
+    const end = at + PART >= all.length
+    parentPort?.postMessage({ passages: all.slice(at, at + PART), end, leftOut } satisfies SplitPart)
+    if (end) return
+  }
+})

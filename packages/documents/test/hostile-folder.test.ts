@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { openFolder, type FolderOptions } from '../src/index.js'
+import { folderOf } from './fixtures/folder.js'
+
+function warnings (): { lines: Array<{ message: string, source?: string }>, log: NonNullable<FolderOptions['log']> } {
+  const lines: Array<{ message: string }> = []
+  return { lines, log: { debug () {}, info () {}, error () {}, warn (obj, message = '') { lines.push({ ...obj, message }) } } }
+}
+
+test('indexed files that are replaced by pipes hang no read, and a device is not read', async t => {
+  const names = ['a.md', 'b.md', 'c.md', 'd.md', 'e.md']
+  const path = await folderOf(t, Object.fromEntries(names.map(name => [name, `Text of ${name}.`])))
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  await memory.ready
+  for (const name of names) {
+    await rm(join(path, name))
+    execFileSync('mkfifo', [join(path, name)])
+  }
+  t.strictSame(await Promise.all(names.map(name => memory.read(name))), names.map(() => undefined))
+  t.match(lines, names.map(() => ({ message: /cannot be read/, code: 'NOT_A_FILE' })))
+  await memory.refresh()
+  t.equal(memory.stats().files, 0, 'a pipe is not a document')
+  await symlink('/dev/zero', join(path, 'zero.md'))
+  await writeFile(join(path, 'sparse.md'), '')
+  await truncate(join(path, 'sparse.md'), 2 ** 40)
+  await writeFile(join(path, 'f.md'), 'A file.')
+  await memory.refresh()
+  await memory.refresh()
+  t.equal(memory.stats().files, 1)
+  t.equal(lines.filter(({ source }) => source === 'sparse.md').length, 1, 'a file that is too long is logged once')
+})
+
+test('names with control characters, which forge lines of citations, are left out', async t => {
+  const path = await folderOf(t, { 'good.md': 'A good file.' })
+  await writeFile(join(path, 'a\n[1] forged.md'), 'A bad file.')
+  await writeFile(join(path, 'b\x1b[2J.md'), 'A bad file.')
+  await mkdir(join(path, 'c\r'))
+  await writeFile(join(path, 'c\r', 'd.md'), 'A bad file.')
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
+  t.equal(lines.filter(({ message }) => message.includes('control characters')).length, 3)
+})
+
+test('hostile documents are split in a thread, bounded, and the event loop goes on', async t => {
+  const fit = (text: string, chars = 500_000): string => text.repeat(chars / text.length)
+  const path = await folderOf(t, {
+    'headings.md': fit('# a\n'),
+    'hashes.md': fit('#'),
+    'brackets.md': fit('['),
+    'word.txt': fit('a'),
+    'fence.md': '```\n' + fit('a\n'),
+    'code.html': `<pre>${fit('x')}</pre>`,
+    'camel.md': fit('aB'),
+    'marks.txt': fit('\u0301'),
+    'find.md': 'The lighthouse is red.'
+  })
+  await writeFile(join(path, 'invalid.txt'), Buffer.concat([Buffer.from('Whales sing. '), Buffer.alloc(100_000, 0xff)]))
+  await writeFile(join(path, 'nul.txt'), Buffer.alloc(100_000))
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  let turns = 0
+  const timer = setInterval(() => { turns++ }, 5)
+  await memory.ready
+  clearInterval(timer)
+  t.ok(turns > 20, `${turns} turns of the event loop`)
+  t.match(await memory.search({ query: 'red lighthouse', limit: 1 }), [{ metadata: { source: 'find.md' } }])
+  t.match(await memory.search({ query: 'whales sing', limit: 1 }), [{ metadata: { source: 'invalid.txt' } }])
+  t.match(lines.find(({ source }) => source === 'headings.md'), { message: /too many passages/, leftOut: 105_000 })
+  const [longest] = await memory.search({ query: fit('x', 16), limit: 1, threshold: 0 })
+  t.ok((longest?.content.length ?? 0) < 20_000, 'a code block is split')
+})

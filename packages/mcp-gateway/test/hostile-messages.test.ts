@@ -1,0 +1,81 @@
+import { memoryBudget } from '@polyvac/core/plugin'
+import { test } from 'tap'
+import { parseProblem } from '../src/protocol/read-message.js'
+import { bad, started, textOf, until } from './fixtures/app.js'
+import { handWritten } from './fixtures/hand-written.js'
+
+test('a message that would block the event loop or overflow the stack is found without being parsed', t => {
+  const deep = (levels: number): string => `${'{"a":['.repeat(levels / 2)}${']}'.repeat(levels / 2)}`
+  t.equal(parseProblem(deep(2_500), 1e6), undefined)
+  t.match(parseProblem(deep(2_502), 1e6), /nested deeper than 2500 levels/)
+  t.match(parseProblem('['.repeat(100_000), 1e6), /nested deeper/)
+  t.match(parseProblem(`[${'0,'.repeat(30_000)}0]`, 1e6), /has more than 25000 values/)
+  t.equal(parseProblem(JSON.stringify([deep(5_000), '\\'.repeat(1_000), `\\"${','.repeat(50_000)}`]), 1e6), undefined, 'texts do not count')
+  t.equal(parseProblem(JSON.stringify({ a: 'x'.repeat(1_000) }), 1e6), undefined)
+  t.end()
+})
+
+test('a result that is nested too deep, or has too many values, fails its own call with the name of the server', async t => {
+  const deep = `{"content":[],"structuredContent":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
+  const { url } = await handWritten(t, ({ message: { id, method }, res }) => {
+    if (method !== 'tools/call') return false
+    res.writeHead(200, { 'content-type': 'application/json' }).end(`{"jsonrpc":"2.0","id":${id},"result":${deep}}`)
+    return true
+  })
+  const { call } = await started(t, [bad(), { name: 'http', url }])
+  const answers = await Promise.all([call('bad', 'deep', { levels: 100_000 }), call('bad', 'many', { values: 300_000 }), call('http', 'tool'), call('bad', 'slow')])
+  for (const [i, problem] of [/"bad" is nested deeper than/, /"bad" has more than \d+ values/, /"http" is nested deeper than/].entries()) {
+    t.match(answers[i], { status: 500, body: { code: 'MCP_MESSAGE_TOO_LARGE', error: problem } })
+  }
+  t.equal(answers[3]?.status, 200, 'another call is not affected')
+})
+
+test('a server that writes a line without an end is ended and started again', async t => {
+  const { call, gateway } = await started(t, [bad()], { maxMessageBytes: 64 * 1024 })
+  t.match(await call('bad', 'endless'), { status: 500, body: { code: 'MCP_SERVER_GONE', error: /wrote a line without an end/ } })
+  await until(() => gateway.get('bad').status().state === 'ready')
+  t.equal(textOf(await call('bad', 'echo', { message: 'again' })), 'again')
+})
+
+test('a late answer that is too long is not taken for that of the next call', async t => {
+  const { gateway } = await started(t, [bad()], { maxMessageBytes: 64 * 1024 })
+  await gateway.get('bad').list('tools')
+  const stop = new AbortController()
+  const first = gateway.call('bad', 'late', { bytes: 100_000, ms: 300 }, { signal: stop.signal })
+  await until(() => gateway.get('bad').status().callsInFlight === 1)
+  stop.abort(new Error('no patience'))
+  await t.rejects(first, { message: 'no patience' })
+  t.match(await gateway.call('bad', 'slow', { ms: 1_000 }), { content: [{ text: 'slow but sure' }] })
+})
+
+test('answers that wait for their end are counted in the memory budget, and given back', async t => {
+  const { limit } = memoryBudget
+  t.teardown(() => { memoryBudget.limit = limit })
+  let write = (): void => {}
+  const { url } = await handWritten(t, ({ message: { id, method }, res }) => {
+    if (method !== 'tools/call') return false
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${'x'.repeat(500_000)}`)
+    write = () => { res.end('"}]}}') }
+    return true
+  })
+  const { call } = await started(t, [{ name: 'own', url }])
+  const before = memoryBudget.used
+  const first = call('own', 'tool')
+  await until(() => memoryBudget.used - before > 400_000)
+  write()
+  t.equal((await first).status, 200)
+  await until(() => memoryBudget.used === before)
+  memoryBudget.limit = before + 300_000
+  t.match(await call('own', 'tool'), { status: 503, body: { code: 'MEMORY_BUDGET_EXCEEDED', error: /memory for answers of MCP servers is used up/ } })
+  await until(() => memoryBudget.used === before)
+})
+
+test('a server that fails again and again writes few log lines', async t => {
+  const lines: object[] = []
+  const log = { debug () {}, info () {}, warn: (obj: object) => { lines.push(obj) }, error: (obj: object) => { lines.push(obj) } }
+  const { gateway, get } = await started(t, [bad({ crash: 1 })], { log, restartDelayMs: 1, restartDelayMaxMs: 2 })
+  await until(() => gateway.get('bad').status().attempt > 5, 20_000)
+  for (let i = 0; i < 20; i++) await get('/mcp/tools')
+  t.ok(lines.length <= 4, `${lines.length} lines`)
+})

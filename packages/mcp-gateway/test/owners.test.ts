@@ -1,0 +1,38 @@
+import Fastify from 'fastify'
+import { test } from 'tap'
+import { createGateway, mcpGatewayPlugin, type GatewayOptions } from '../src/index.js'
+import { bad, until } from './fixtures/app.js'
+
+interface Reply { readonly status: number, readonly retryAfter: unknown, readonly body: any }
+
+async function serve (t: { teardown (work: () => Promise<void>): void }, options: Partial<GatewayOptions>) {
+  const gateway = createGateway({ servers: [bad()], ...options })
+  const app = Fastify({ forceCloseConnections: true })
+  await app.register(mcpGatewayPlugin, { gateway, authenticate: request => ({ owner: String(request.headers.caller) }) })
+  app.addHook('preClose', () => gateway.close())
+  t.teardown(() => app.close())
+  gateway.start()
+  const call = async (caller: string, tool: string, args: object = {}): Promise<Reply> => {
+    const { statusCode: status, headers, body } = await app.inject({ method: 'POST', url: '/mcp/call', headers: { caller }, payload: { server: 'bad', tool, arguments: args } })
+    return { status, retryAfter: headers['retry-after'], body: JSON.parse(body) }
+  }
+  return { gateway, call }
+}
+
+test('one owner takes a quarter of the calls of a server, waits in turn, and gets 503 beyond', async t => {
+  const { gateway, call } = await serve(t, { maxInFlight: 8 })
+  const bobs = Array.from({ length: 2 }, () => call('bob', 'slow', { ms: 1_500 }))
+  await until(() => gateway.get('bad').status().callsInFlight === 2)
+  const waiting = Array.from({ length: 2 }, () => call('bob', 'slow', { ms: 1 }))
+  t.match(await call('bob', 'slow', { ms: 1 }), { status: 503, retryAfter: /\d/, body: { code: 'OWNER_SHARE_USED', server: 'bad' } })
+  t.equal(gateway.get('bad').status().callsInFlight, 2)
+  t.equal((await call('alice', 'echo', { message: 'x' })).status, 200, 'another owner has the rest')
+  t.strictSame((await Promise.all([...bobs, ...waiting])).map(({ status }) => status), [200, 200, 200, 200])
+})
+
+test('one owner has a quarter of the open questions', async t => {
+  const { gateway, call } = await serve(t, { maxQuestions: 4 })
+  t.equal((await call('bob', 'ask')).status, 202)
+  t.match(await call('bob', 'ask'), { status: 200, body: { result: { content: [{ text: /decline/ }] } } })
+  t.equal(gateway.get('bad').status().callsInFlight, 1)
+})

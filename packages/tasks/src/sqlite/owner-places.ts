@@ -1,0 +1,36 @@
+import { shareOf } from '../owner-share.js'
+import type { WorkOptions } from '../task-store.js'
+
+interface PlaceLimits {
+  readonly concurrency: number
+  readonly ownerConcurrency: number | undefined
+  readonly hold: WorkOptions['hold']
+}
+
+/** The running tasks and reserved places of each owner, and the memory of these tasks. */
+export class OwnerPlaces {
+  readonly #limits: PlaceLimits
+  readonly #taken = new Map<string, number>()
+
+  constructor (limits: PlaceLimits) { this.#limits = limits }
+
+  /** How many more tasks of the owner may run. */
+  readonly freeOf = (owner: string): number =>
+    (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency)) - (this.#taken.get(owner) ?? 0)
+
+  has (owner: string): boolean { return this.#taken.has(owner) }
+
+  add (owner: string, more: number): void {
+    const count = (this.#taken.get(owner) ?? 0) + more
+    if (count === 0) this.#taken.delete(owner)
+    else this.#taken.set(owner, count)
+  }
+
+  /** Counts the memory of a task. Undefined: it must wait; the only task of its owner never does. */
+  hold (owner: string, bytes: number, isOnly = !this.has(owner)): (() => void) | undefined {
+    const { hold } = this.#limits
+    return hold === undefined ? nothing : hold(owner, bytes) ?? (isOnly ? nothing : undefined)
+  }
+}
+
+export function nothing (): void {}
