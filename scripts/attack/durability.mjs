@@ -106,10 +106,12 @@ async function fill (host, folder, free) {
     else problems.push(`${response.status} ${response.text.slice(0, 300)}`)
     if (response.text.includes(folder)) problems.push('the answer names the file')
   }
+  // space that is too small for a large task may be enough for a small one
+  const takesSmall = (await create(host, 'hello')).task !== undefined
   const ready = (await (await fetch(`${host.url}/ready`)).json()).status
   const direct = await post(host.url, '/vac/agent', { user_input: 'hello' })
   if (refused === 0) problems.push('the disk never became full')
-  else if (ready === 'ready') problems.push('/ready answers `ready` while tasks are refused')
+  else if (ready === 'ready' && !takesSmall) problems.push('/ready answers `ready` while tasks are refused')
   if (direct.status !== 200) problems.push(`a direct call: ${direct.status}`)
   await free()
   const again = await until(async () => (await create(host, 'hello')).task?.state === 'completed', 30_000)

@@ -97,13 +97,13 @@ class Context {
   }
 
   /** Whether heap and descriptors return to what they were. */
-  async checkRest () {
+  async checkRest (maxHeapLeft = MAX_HEAP_LEFT) {
     const seen = { heap: 0, fds: 0, blockedMs: 0 }
     closeConnections()
     const back = await until(async () => {
       const { heap, blockedMs } = await this.host.measure()
       Object.assign(seen, { heap: heap - this.before.heap, fds: this.host.fds() - this.before.fds, blockedMs: Math.max(seen.blockedMs, blockedMs) })
-      return seen.heap < MAX_HEAP_LEFT && seen.fds < MAX_FDS_LEFT
+      return seen.heap < maxHeapLeft && seen.fds < MAX_FDS_LEFT
     }, 30_000)
     this.notes.push(`longest block ${seen.blockedMs} ms`, `heap ${mb(seen.heap)}, fds ${seen.fds} left`)
     const leaks = this.host.out.isLeaking ? ['the log shows a secret'] : []
@@ -154,7 +154,7 @@ async function runGroup (name) {
     }
     if (group.host !== undefined) {
       result.tried++
-      note('afterwards', await context.checkRest().catch(err => [err.message]))
+      note('afterwards', await context.checkRest(group.maxHeapLeft).catch(err => [err.message]))
       context.notes.unshift(`honest client: at most ${context.slowest} ms, usually ${context.baseline} ms, ${context.busy} × 503`)
     }
   } catch (err) {

@@ -91,10 +91,12 @@ const BAD_CALLS = [
 ]
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]/u
-const MAX_DESCRIPTION = 16_384
+const MAX_DESCRIPTION = 17_000
 const LISTING = { many: { tools: 10_000 }, twice: { twice: 1 }, control: { control: 1 }, odd: { odd: 1 }, schema: { schema: 1 }, endless: { endless: 1 }, circle: { endless: 1, circle: 1 } }
 
 export const group = {
+  // the lists of the servers, which are read after the start
+  maxHeapLeft: 64 * 1024 * 1024,
   async host () {
     const http = await overHttp()
     const good = upstream()
