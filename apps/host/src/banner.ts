@@ -4,9 +4,8 @@ import type { Gateway } from '@polyvac/mcp-gateway'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { COMMAND_LINE } from './command-config.js'
-import { toPlainText } from './terminal.js'
+import { toPlainLines, toPlainText } from './terminal.js'
 import { gatewayProblems } from './gateway.js'
-import { printable } from './printable.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
@@ -35,7 +34,7 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
     lines.push(['tools', `${url}/mcp/tools`])
     for (const line of serverStates(gateway)) lines.push(['server', line])
   }
-  return printable(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)
+  return toPlainLines(`${lines.map(([label, text]) => `  ${label.padEnd(8)} ${toPlainText(text)}`).join('\n')}\n`)
 }
 
 /** The MCP servers and their states. */
@@ -46,7 +45,7 @@ function serverStates (gateway: Gateway): string[] {
 
 /** The states again, for servers that were starting when the banner was printed. */
 export function serverLines (gateway: Gateway): string {
-  return printable(serverStates(gateway).map(line => `  ${'server'.padEnd(8)} ${line}\n`).join(''))
+  return toPlainLines(serverStates(gateway).map(line => `  ${'server'.padEnd(8)} ${line}\n`).join(''))
 }
 
 /** The indexed documents of each VAC. */

@@ -1,17 +1,23 @@
-/** Characters that a terminal acts on or does not show: controls, line separators, marks of direction, tags. */
-// eslint-disable-next-line no-control-regex -- they are what is escaped
-const UNSAFE = /[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu
+/** What a terminal acts on or does not show, beside line ends and tabs. */
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu
+
+/** Marks that letters and emoji need: joiners, and selectors of variants. */
+const JOINING = /\p{Join_Control}|\p{Variation_Selector}/u
 
 /**
- * One line of text for a terminal: names of files and tools may contain escape sequences, which would move the cursor
- * or set the title of its window.
- * @example toPlainText('a\x1b[2Jb') // 'a\\u{1b}[2Jb'
+ * A text for a terminal: names of files and tools may contain escape sequences, which would move the cursor or set the
+ * title of its window. They are written as in JSON, so that JSON stays the same JSON. Line ends stay.
+ * @example toPlainLines('a\x1b[2Jb') // 'a\\u001b[2Jb'
  */
-export function toPlainText (text: string): string {
-  return text.replace(UNSAFE, character => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+export function toPlainLines (text: string): string {
+  return text.replace(/\r\n/g, '\n').replace(HIDDEN, character => JOINING.test(character) ? character : escape(character))
 }
 
-/** The same for a text of several lines. */
-export function toPlainLines (text: string): string {
-  return text.split(/\r?\n/).map(toPlainText).join('\n')
+/** The same for one line: line ends are written as `\n`. */
+export function toPlainText (text: string): string {
+  return toPlainLines(text).replace(/\n/g, escape)
+}
+
+function escape (character: string): string {
+  return character.split('').map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

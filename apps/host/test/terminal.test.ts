@@ -5,9 +5,9 @@ import { toPlainLines, toPlainText } from '../src/terminal.js'
 import { emptyFolder, polyvac } from './command.js'
 
 test('characters that a terminal acts on are escaped, and texts of all languages are not', async t => {
-  t.equal(toPlainText('a\x1b]0;title\x07\x00\nb\r\x9b2J'), 'a\\u{1b}]0;title\\u{7}\\u{0}\\u{a}b\\u{d}\\u{9b}2J')
-  t.equal(toPlainText('\u202egpj.exe \u{e0041}'), '\\u{202e}gpj.exe \\u{e0041}')
-  t.equal(toPlainLines('one\r\ntwo\x1b[2J'), 'one\ntwo\\u{1b}[2J')
+  t.equal(toPlainText('a\x1b]0;title\x07\x00\nb\r\x9b2J'), 'a\\u001b]0;title\\u0007\\u0000\\u000ab\\u000d\\u009b2J')
+  t.equal(toPlainText('\u202egpj.exe \u{e0041}'), '\\u202egpj.exe \\udb40\\udc41')
+  t.equal(toPlainLines('one\r\ntwo\x1b[2J'), 'one\ntwo\\u001b[2J')
   const texts = 'Grüße, 漢字, עברית, हिन्दी, 👩‍👩‍👧, a\tb'
   t.equal(toPlainText(texts), texts)
 })
@@ -18,7 +18,7 @@ test('ask writes no escape sequence of an answer or of a file name to the termin
   await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nservice: { stream_interpreter: ./agent.mjs }\nvac: { demo: {} }\n')
   const asked = polyvac(t, ['ask', 'x'], folder)
   t.equal(await asked.ended, 0)
-  t.match(asked.out.stdout, /a\\u\{1b\}\[2J/)
+  t.match(asked.out.stdout, /a\\u001b\[2J/)
   t.notMatch(asked.out.stdout, '\x1b')
   const blank = polyvac(t, ['ask', ' '], folder)
   t.equal(await blank.ended, 2)

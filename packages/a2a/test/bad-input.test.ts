@@ -73,7 +73,7 @@ test('a body that is not a JSON-RPC 2.0 request is refused by every method, and 
         ? [
             ['400,000 arrays in one another', nested, { code: -32600 }],
             ['400,000 arrays for an id', `{"jsonrpc":"2.0","method":"${method}","params":{},"id":${nested}}`, { code: -32600 }],
-            ['400,000 arrays for params', `{"jsonrpc":"2.0","method":"${method}","id":"r1","params":${nested}}`, { code: -32600, id: 'r1', dataCode: 'BODY_TOO_DEEP' }]
+            ['400,000 arrays for params', `{"jsonrpc":"2.0","method":"${method}","id":"r1","params":${nested}}`, { code: -32600, dataCode: 'BODY_TOO_DEEP' }]
           ] as const
         : [],
       ['objects deeper than taken', envelope({ params: { ...fine, clientMetadata: JSON.parse('{"a":'.repeat(80) + '1' + '}'.repeat(80)) as object } }), { code: -32600, id: 'r1', dataCode: 'BODY_TOO_DEEP' }],

@@ -1,7 +1,7 @@
 import { isRecord } from '@polyvac/core/plugin'
 import { UsageError } from '../errors.js'
 import { withGateway } from './with-gateway.js'
-import { printable } from '../printable.js'
+import { toPlainLines } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
 
 /** `polyvac call`: calls a tool. It writes the result to standard output as JSON, and progress to standard error. */
@@ -15,10 +15,10 @@ export async function call (args: Arguments): Promise<void> {
     const result = await gateway.call(server, tool, toolArguments, {
       signal,
       onProgress ({ progress, total, message }) {
-        process.stderr.write(`${printable(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}`)}\n`)
+        process.stderr.write(`${toPlainLines(`${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}`)}\n`)
       }
     })
-    process.stdout.write(`${printable(JSON.stringify(result, null, 2))}\n`)
+    process.stdout.write(`${toPlainLines(JSON.stringify(result, null, 2))}\n`)
   })
 }
 

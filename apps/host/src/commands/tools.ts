@@ -1,6 +1,6 @@
 import type { ServerItem } from '@polyvac/mcp-gateway'
 import { withGateway } from './with-gateway.js'
-import { printable } from '../printable.js'
+import { toPlainLines } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
 
 /** Longest description in one line, in characters. */
@@ -13,14 +13,14 @@ export async function tools (args: Arguments): Promise<void> {
     const listed = server === undefined
       ? await gateway.list('tools')
       : { items: (await gateway.get(server).list('tools')).map(item => ({ server, item })), unavailable: [] }
-    if (args.json) process.stdout.write(`${printable(JSON.stringify(listed.items.map(({ server, item }) => ({ ...item, server })), null, 2))}\n`)
-    else process.stdout.write(printable(lines(listed.items)))
+    if (args.json) process.stdout.write(`${toPlainLines(JSON.stringify(listed.items.map(({ server, item }) => ({ ...item, server })), null, 2))}\n`)
+    else process.stdout.write(toPlainLines(lines(listed.items)))
     for (const { name, toolsFingerprint, leftOutTools = [] } of gateway.status()) {
       if (toolsFingerprint === undefined) continue
-      for (const { tool, problem } of leftOutTools) process.stderr.write(`${printable(`${name}: ${tool} is left out: ${problem}`)}\n`)
-      process.stderr.write(`${printable(name)}: the fingerprint of its tools is ${toolsFingerprint}\n`)
+      for (const { tool, problem } of leftOutTools) process.stderr.write(`${toPlainLines(`${name}: ${tool} is left out: ${problem}`)}\n`)
+      process.stderr.write(`${toPlainLines(name)}: the fingerprint of its tools is ${toolsFingerprint}\n`)
     }
-    for (const { server, error } of listed.unavailable) process.stderr.write(`${printable(`${server}: ${(error as Error).message}`)}\n`)
+    for (const { server, error } of listed.unavailable) process.stderr.write(`${toPlainLines(`${server}: ${(error as Error).message}`)}\n`)
     if (listed.unavailable.length > 0) process.exitCode = 1
   })
 }
