@@ -4,7 +4,7 @@ import { memoryBudget, SseBody } from '@polyvac/core/plugin'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { once } from 'node:events'
-import { Agent, request as httpRequest } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { until } from './fixtures/until.js'
 
