@@ -81,7 +81,7 @@ export class Purge {
     const { maxTasks } = this.#limits
     const share = shareOf(owner, maxTasks)
     if (this.#usage.of(owner).tasks >= share && this.#delete(owner, 1) === 0) {
-      throw new TooManyTasksError(`this owner has ${share} tasks that have not ended, the most that one may have`)
+      throw new TooManyTasksError(`this owner has ${share} tasks that have not ended, its limit`)
     }
     if (this.#usage.tasks >= maxTasks && this.#deleteFairly('tasks', 1) === 0) {
       throw new TooManyTasksError(`the store holds ${maxTasks} tasks that have not ended, its limit`)
