@@ -20,7 +20,7 @@ const CHECK_MS = 10_000
  * @param file the module; undefined for a package
  */
 export async function moduleProblem (err: unknown, file: string | undefined): Promise<string> {
-  const { message = String(err), stack = '', name, code } = err as Partial<NodeJS.ErrnoException>
+  const { message = String(err), stack = '', name, code } = (err ?? {}) as Partial<NodeJS.ErrnoException>
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
     return 'this Node.js cannot load TypeScript; compile it to JavaScript, or use Node.js 22.18 or newer'
   }

@@ -159,10 +159,13 @@ const anyValue = fc.letrec(tie => ({
 
 t.test('values are valid exactly where they are valid for Ajv', async () => {
   fc.assert(fc.property(anySchema, fc.array(anyValue, { maxLength: 5 }), (schema, values) => {
+    // Ajv does not see what an unevaluated keyword of a subschema has evaluated (JSON Schema 2020-12, section 11)
+    fc.pre((JSON.stringify(schema)?.match(/"unevaluated/g)?.length ?? 0) < 2)
     const definition = { $defs: { leaf: { $anchor: 'leaf', type: ['string', 'array', 'object'] } }, allOf: [schema] }
     const isValid = new Ajv2020({ strict: false, validateSchema: false, logger: false, meta: false }).compile(definition)
     const mine = new JsonSchema(definition)
-    for (const value of values) {
+    // fast-check makes objects without a prototype, too, which Ajv does not take for equal to others
+    for (const value of JSON.parse(JSON.stringify(values)) as unknown[]) {
       const problems = mine.problems(value, 'value')
       if ((problems === '') !== isValid(value)) throw new Error(`${JSON.stringify(value)}: ${problems || 'valid'}, Ajv ${JSON.stringify(isValid.errors)}`)
     }
