@@ -160,6 +160,6 @@ test('a full task store refuses the call with 503', async t => {
   t.teardown(() => tasks.close())
   const app = await serve(t, { sources: [fixtureSource()], tasks })
   await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able)
-  t.match(await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able), { status: 503, json: { error: { code: -32603, message: /the most that one may have/ } } })
+  t.match(await modern(app, 'tools/call', call('slow_compute', { seconds: 60 }), able), { status: 503, json: { error: { code: -32603, message: /have not ended/ } } })
   t.match((await modern(app, 'tools/call', call('slow_compute', {}))).json.result, { resultType: 'complete' }, 'without a task it is run')
 })
