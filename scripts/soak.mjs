@@ -12,7 +12,7 @@ const MAX_LOG_PER_MINUTE = 2 * 1024 * 1024
 const MAX_FDS_LEFT = 4
 /** Clients at once, and the pause of each between two requests: it measures leaks, not speed. */
 const CLIENTS = 8
-const PAUSE_MS = 15
+const PAUSE_MS = 30
 const WARM_UP_MS = 10_000
 const REST_MS = 60_000
 

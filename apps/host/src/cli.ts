@@ -13,8 +13,13 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   openapi: async () => (await import('./commands/openapi.js')).openapi
 }
 
+/** Commands that go on until they are stopped. */
+const SERVING: ReadonlySet<string> = new Set<Command>(['start', 'mcp'])
+
+let isServing = false
 try {
   const args = readArguments(process.argv.slice(2), process.env)
+  isServing = SERVING.has(args.command)
   if (args.command === 'help') process.stdout.write(HELP)
   else if (args.command === 'version') process.stdout.write(`${(await import('./create-host.js')).version}\n`)
   else await (await commands[args.command]())(args)
@@ -23,4 +28,7 @@ try {
   const { code, message, stack } = err as NodeJS.ErrnoException
   process.stderr.write(`${toPlainLines(code === undefined ? stack ?? String(err) : `polyvac: ${message}`)}\n`)
   process.exitCode = code === 'USAGE' ? 2 : 1
+  isServing = false
 }
+// a module may have started a timer that never ends
+if (!isServing) process.stdout.write('', () => process.exit())

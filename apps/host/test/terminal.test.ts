@@ -33,3 +33,15 @@ test('check of a service whose packages are not installed names the command that
   t.equal(await ended, 1)
   t.match(out.stderr, /imports the package "no-such-package", which is not installed; run `npm install` in/)
 })
+
+test('check ends although a module has started a timer, and reports a module that throws null', async t => {
+  const folder = await emptyFolder(t)
+  await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nservice: { stream_interpreter: ./agent.mjs }\nvac: { demo: {} }\n')
+  await writeFile(join(folder, 'agent.mjs'), 'setInterval(() => {}, 1000)\nexport default () => "x"\n')
+  const good = polyvac(t, ['check'], folder)
+  t.equal(await good.ended, 0, good.out.stderr)
+  await writeFile(join(folder, 'agent.mjs'), 'setInterval(() => {}, 1000)\nthrow null\n')
+  const bad = polyvac(t, ['check'], folder)
+  t.equal(await bad.ended, 1)
+  t.match(bad.out.stderr, /interpreter .*agent.mjs.* cannot be used: loading it failed: null/)
+})

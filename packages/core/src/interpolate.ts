@@ -14,6 +14,9 @@ export interface Interpolation {
   readonly problems: readonly InterpolationProblem[]
 }
 
+/** Longest part of the text in a message. */
+const MAX_SHOWN_CHARS = 80
+
 const REFERENCE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([-?])([^}]*))?\}|\$\{[^}]*\}?/g
 
 /**
@@ -27,7 +30,8 @@ export function interpolate (text: string, env: Readonly<Record<string, string |
   const filled = text.replace(REFERENCE, (whole, name: Part, mark: Part, rest: Part, at: number) => {
     if (whole === '$$') return '$'
     if (name === undefined) {
-      const message = `${whole} is not a variable; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign`
+      const shown = whole.length > MAX_SHOWN_CHARS ? `${whole.slice(0, MAX_SHOWN_CHARS)}…` : whole
+      const message = `${shown} is not a variable; write \${NAME}, \${NAME:-default}, or $$ for a dollar sign`
       problems.push({ at, length: whole.length, message })
       return whole
     }
