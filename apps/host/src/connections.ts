@@ -79,7 +79,10 @@ export function guardConnections (app: FastifyInstance, limits: Required<Connect
 /** Requests that are handled before other work has a turn. */
 const MAX_REQUESTS_IN_TURN = 64
 
-/** Handles pipelined requests over several turns of the event loop: a read of 64 KiB may have more than a thousand. */
+/**
+ * Handles pipelined requests over several turns of the event loop: a read of 64 KiB may have more than a thousand. It
+ * also keeps browsers from taking a text for a page.
+ */
 export function spreadRequests (app: FastifyInstance): void {
   const waiting: Array<() => void> = []
   let inTurn = 0
@@ -89,7 +92,8 @@ export function spreadRequests (app: FastifyInstance): void {
     if (inTurn > 0) setImmediate(nextTurn)
     for (const done of ready) done()
   }
-  app.addHook('onRequest', (_request, _reply, done) => {
+  app.addHook('onRequest', (_request, { raw }, done) => {
+    raw.setHeader('X-Content-Type-Options', 'nosniff')
     if (inTurn === 0) setImmediate(nextTurn)
     if (++inTurn <= MAX_REQUESTS_IN_TURN) done()
     else waiting.push(done)

@@ -36,6 +36,7 @@ test('a connection that sends nothing is closed, and one that sent a request is 
   t.strictSame(silent.map(({ text }) => text), ['', '', ''])
   talking.write(QUESTION)
   await until(() => talking.text.match(/200 OK/g)?.length === 2, 'the other connection is open')
+  t.equal(talking.text.match(/X-Content-Type-Options: nosniff/gi)?.length, 2)
 })
 
 test('slow headers and slow bodies end with 408, and an idle connection is closed', async t => {

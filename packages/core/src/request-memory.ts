@@ -40,7 +40,6 @@ export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): vo
     done(null, new CountedBody(payload, request, reply))
   })
   scope.addHook('onSend', (request, reply, payload, done) => {
-    reply.header('x-content-type-options', 'nosniff')
     if (!isLarge(payload) || request.method === 'HEAD') return done(null, payload)
     const body = Buffer.from(payload)
     const held = memoryBudget.hold('responses that wait for their reader', ownerOf(request))
