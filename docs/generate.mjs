@@ -43,6 +43,7 @@ const parts = {
   'errors: start': () => errorSections(({ seen }) => seen === 'start'),
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
+  budget: budgetTable,
   decisions: decisionsTable,
   'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
     [`\`${name}\``, String(packages), String(megabytes), measured])),
@@ -97,13 +98,24 @@ function interfaceTable (file, name, wanted = () => true) {
   return table(['Option', 'Meaning', 'Required'], rows)
 }
 
+function sources () {
+  const folders = [...readdirSync(new URL('packages/', root)).sort().map(name => `packages/${name}/src/`), 'apps/host/src/']
+  return folders.map(folder => ({
+    folder, files: readdirSync(new URL(folder, root), { recursive: true }).map(String).filter(name => name.endsWith('.ts')).sort()
+  }))
+}
+
+/** What the memory budget counts, by package. */
+function budgetTable () {
+  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => files.flatMap(name =>
+    [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => [part, `\`${folder.split('/').at(-3)}\``]))))
+}
+
 /** Every code of the source, with its status; what it means and what to do about it stand in remedies.mjs. */
 export function codesOfSource () {
   const codes = new Map()
-  const folders = [...readdirSync(new URL('packages/', root)).map(name => `packages/${name}/src/`), 'apps/host/src/']
-  for (const folder of folders) {
-    for (const name of readdirSync(new URL(folder, root), { recursive: true })) {
-      if (!String(name).endsWith('.ts')) continue
+  for (const { folder, files } of sources()) {
+    for (const name of files) {
       const text = read(`${folder}${name}`)
       for (const [, code, rest] of text.matchAll(/createError(?:<[^>]*>)?\(\s*'([A-Z0-9_]+)',([^]*?)\)\n/g)) {
         codes.set(code, Number(/(\d{3})(?:, \{[^}]*\})?\s*$/.exec(rest)?.[1] ?? 500))

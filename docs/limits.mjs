@@ -24,6 +24,7 @@ export const limits = {
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
     ['Rest of a refused body that is read before the connection closes', `${core}/lingering-close.ts`, 'MAX_REST_BYTES', 'bytes', 'The connection is closed.'],
     ['Time for the same', `${core}/lingering-close.ts`, 'MAX_REST_MS', 'ms', 'The connection is closed.'],
+    ['Size of the form of the page at `/`', 'apps/host/src/front-page/routes.ts', 'MAX_FORM_BYTES', 'bytes', '413.'],
     ['Nesting of a request body', `${core}/json-body.ts`, 'MAX_BODY_DEPTH', 'levels', '400 `BODY_TOO_DEEP`.'],
     ['Turns in `chat_history` and in `messages`', `${core}/schemas.ts`, 'maxItems', 'turns', '400 `BAD_REQUEST`.'],
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
@@ -109,6 +110,10 @@ export const limits = {
     ['Push configs of a task', `${tasks}/sqlite/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/sqlite/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/sqlite/options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
+    ['Longest pause before a delivery is tried again', `${tasks}/sqlite/outbox.ts`, 'MAX_RETRY_MS', 'ms', 'It is tried then.'],
+    ['Log of the file from which it is written back', `${tasks}/sqlite/store.ts`, 'MAX_LOG_BYTES', 'bytes', 'It is cut at the next checkpoint.'],
+    ['Bytes that the health check writes', `${tasks}/sqlite/health.ts`, 'PROBE_BYTES', 'bytes', '`/ready` answers 503 where they cannot be written.'],
+    ['Bytes that a deletion of old tasks frees in one step', `${tasks}/sqlite/purge.ts`, 'BATCH_BYTES', 'bytes', 'The rest follows in the next step.'],
     ['Time for one delivery', `${tasks}/sqlite/options.ts`, 'DELIVERY_MS', 'ms', 'Its signal aborts, and it is tried again.']
   ],
   A2A: [
