@@ -3,6 +3,9 @@ import { distance } from 'fastest-levenshtein'
 /** Longer names are not compared: the cost is quadratic, and longer names are not typing errors. */
 const MAX_COMPARED_CHARS = 100
 
+/** Most candidates that are compared: a server may list 10,000 tools. */
+const MAX_COMPARED = 1_000
+
 /** Longer names are cut in messages. */
 const MAX_QUOTED_CHARS = 200
 
@@ -14,7 +17,7 @@ export function nearest (name: string, candidates: readonly string[]): string | 
   if (name.length > MAX_COMPARED_CHARS) return undefined
   let best: string | undefined
   let bestDistance = Infinity
-  for (const candidate of candidates) {
+  for (const candidate of candidates.slice(0, MAX_COMPARED)) {
     if (candidate.length > MAX_COMPARED_CHARS) continue
     const edits = distance(name.toLowerCase(), candidate.toLowerCase())
     if (edits < bestDistance && edits <= Math.max(2, Math.floor(candidate.length / 3)) && edits < candidate.length) {
