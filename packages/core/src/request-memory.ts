@@ -1,6 +1,7 @@
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { ownerOf } from './authentication.js'
+import { Disconnects } from './client-disconnect.js'
 import { BodyTooDeepError, TooManyValuesError } from './errors.js'
 import { MAX_BODY_DEPTH } from './json-body.js'
 import { JsonScan } from './json-scan.js'
@@ -18,6 +19,8 @@ const COPIES = 2
 /** Longer answers are sent in slices, at the pace of the reader. */
 const SLICE_BYTES = 64 * 1024
 const LARGE_ANSWER_BYTES = 4 * SLICE_BYTES
+
+const disconnects = new Disconnects()
 
 /** Scopes whose parent bounds their memory already. */
 const bounded = new WeakSet<FastifyInstance>()
@@ -55,16 +58,12 @@ function isLarge (payload: unknown): payload is string | Buffer {
 }
 
 /** Counts nothing of a request any more once its response has ended, or its client has disconnected. */
-function releaseAtEnd ({ raw, request }: FastifyReply, held: HeldBytes): void {
-  const { socket } = request.raw
-  const release = (): void => {
+function releaseAtEnd (reply: FastifyReply, held: HeldBytes): void {
+  const unwatch = disconnects.watch(reply, () => { held.release() })
+  reply.raw.once('close', () => {
+    unwatch()
     held.release()
-    raw.off('close', release)
-    socket.off('close', release)
-  }
-  // a response that is queued behind another one on its connection emits no `close`
-  socket.once('close', release)
-  raw.once('close', release)
+  })
 }
 
 /**
