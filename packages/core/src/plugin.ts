@@ -21,7 +21,7 @@ export { authenticateCallers, isAdmin, mayAdminister, ownerOf, type PrincipalOf 
 export { Disconnects } from './client-disconnect.js'
 export { LinkedSet, type LinkedNode } from './linked-set.js'
 export { boundMemory } from './request-memory.js'
-export { HeldBytes, MemoryBudget, MemoryBudgetError, memoryBudget } from './memory-budget.js'
+export { BYTES_PER_CHAR, HeldBytes, MemoryBudget, MemoryBudgetError, memoryBudget } from './memory-budget.js'
 export { OWNER_SHARE, OwnerShareUsedError, OwnerSlots, type SlotOptions } from './owner-slots.js'
 export { LogGate } from './log-gate.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'

@@ -1,4 +1,4 @@
-import type { HeldBytes } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
 
 /** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
@@ -12,8 +12,7 @@ export interface EventStoreLimits {
 
 interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string, readonly held: HeldBytes }
 
-/** Bytes of a character, and of what an event has besides its text. */
-const CHAR_BYTES = 2
+/** Bytes of what an event has besides its text. */
 const EVENT_BYTES = 200
 
 /**
@@ -81,5 +80,5 @@ export class EventStore {
 }
 
 function bytesOf ({ text }: StoredEvent): number {
-  return text.length * CHAR_BYTES + EVENT_BYTES
+  return text.length * BYTES_PER_CHAR + EVENT_BYTES
 }

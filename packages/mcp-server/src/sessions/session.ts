@@ -1,4 +1,4 @@
-import { LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode } from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -17,10 +17,9 @@ export interface SessionCall {
   cancel (reason: Error): void
 }
 
-/** Bytes of a session, of a subscription besides its URI, and of a character. */
+/** Bytes of a session, and of a subscription besides its URI. */
 const SESSION_BYTES = 2_000
 const SUBSCRIPTION_BYTES = 500
-const CHAR_BYTES = 2
 
 interface OpenRequest { readonly call: SessionCall, settle (response: Response): void }
 
@@ -65,7 +64,7 @@ export class Session {
   /** Sets what `initialize` negotiated. @throws MEMORY_BUDGET_EXCEEDED */
   negotiate ({ revision, capabilities }: Pick<Session, 'revision' | 'capabilities'>): void {
     const chars = JSON.stringify(capabilities).length - JSON.stringify(this.capabilities).length
-    if (chars > 0) this.held.grow(chars * CHAR_BYTES)
+    if (chars > 0) this.held.grow(chars * BYTES_PER_CHAR)
     this.revision = revision
     this.capabilities = capabilities
   }
@@ -114,7 +113,7 @@ export class Session {
   /** Counts the parameters of a call that goes on without its HTTP request; false if the budget is used up. */
   detach (call: SessionCall): boolean {
     if (this.#detached.has(call)) return true
-    const bytes = JSON.stringify(call.params).length * CHAR_BYTES
+    const bytes = JSON.stringify(call.params).length * BYTES_PER_CHAR
     if (!this.held.tryGrow(bytes)) return false
     this.#detached.set(call, bytes)
     return true
@@ -198,5 +197,5 @@ export class Session {
 }
 
 function subscriptionBytes (uri: string): number {
-  return uri.length * CHAR_BYTES + SUBSCRIPTION_BYTES
+  return uri.length * BYTES_PER_CHAR + SUBSCRIPTION_BYTES
 }
