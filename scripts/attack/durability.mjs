@@ -188,7 +188,7 @@ const emptyFile = {
     const first = await run(folder)
     await create(first, 'hello')
     await first.stop()
-    if (!existsSync(join(folder, 'tasks.db'))) return { problem: 'there is no task file' }
+    if (!existsSync(join(folder, 'tasks.db'))) return { problem: 'the host wrote no task file' }
     writeFileSync(join(folder, 'tasks.db'), '')
     const next = await run(folder).catch(err => err)
     if (next instanceof Error) return { text: next.message }

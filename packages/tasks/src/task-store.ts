@@ -154,7 +154,7 @@ export interface WorkOptions {
   readonly ownerConcurrency?: number | undefined
   /**
    * Called before a task is taken, with the bytes that it keeps in memory; returns what to call at its end. Undefined:
-   * there is no room, and the task waits, unless it would be the only one of its owner. Default: no limit.
+   * the memory does not suffice, and the task waits; a task whose owner runs no other starts. Default: no limit.
    */
   readonly hold?: ((owner: string, bytes: number) => (() => void) | undefined) | undefined
   /** Longest time of one attempt; then its signal aborts and the task fails with TASK_TIMEOUT. Default one hour. */

@@ -595,7 +595,7 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await until(() => running.length === 8, 'callers without an identity take all places that are left')
   })
 
-  test('a task waits while there is no memory for it, unless it is the only one of its owner', async t => {
+  test('a task waits while the memory does not suffice for it, unless its owner runs no other task', async t => {
     const store = await open(t)
     const running: string[] = []
     let held = 0
