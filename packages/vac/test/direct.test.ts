@@ -193,7 +193,9 @@ test('when all places are taken the next caller gets 503 with Retry-After', asyn
 })
 
 test('callers can be authenticated, and others are refused', async t => {
+  const lines: string[] = []
   const app = await makeApp((_q, _v, _h, { principal }) => principal?.owner ?? 'nobody', {
+    server: { logger: { stream: { write: (line: string) => { lines.push(line) } } } },
     plugin: { authenticate: ({ headers }) => headers.authorization === 'Bearer right' ? { owner: 'alice' } : undefined }
   })
   t.teardown(() => app.close())
@@ -202,6 +204,8 @@ test('callers can be authenticated, and others are refused', async t => {
   }
   const response = await app.inject({ ...ask({ user_input: 'x' }), headers: { authorization: 'Bearer right' } })
   t.equal(response.json().answer, 'alice')
+  t.match(JSON.parse(lines.find(line => line.includes('"answered"')) ?? '{}'), { msg: 'answered', owner: 'alice' }, 'the log line has the owner')
+  t.notMatch(lines.join(''), /Bearer/)
 })
 
 test('a caller without a principal or without an owner is refused', async t => {
