@@ -1,4 +1,4 @@
-import { BYTES_PER_CHAR, LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode, type OwnerSlots } from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -8,7 +8,7 @@ import type { HttpSseStream } from './http-sse-stream.js'
 import { ResumableStream } from './resumable-stream.js'
 
 export type SessionOptions =
-  Pick<Session, 'owner' | 'revision' | 'capabilities'> & { store: EventStore, limits: Limits }
+  Pick<Session, 'owner' | 'revision' | 'capabilities'> & { store: EventStore, questions: OwnerSlots, limits: Limits }
 
 /** What a session knows of a call. */
 export interface SessionCall {
@@ -48,13 +48,16 @@ export class Session {
   readonly #requests = new Map<string, OpenRequest>()
   readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventStore
+  /** Open server requests of all sessions. */
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
   #standalone: ResumableStream | undefined
   #count = 0
 
-  constructor ({ owner, revision, capabilities, store, limits }: SessionOptions) {
+  constructor ({ owner, revision, capabilities, store, questions, limits }: SessionOptions) {
     this.owner = owner
     this.#store = store
+    this.#questions = questions
     this.#limits = limits
     this.held = memoryBudget.hold('MCP sessions', owner)
     this.held.grow(SESSION_BYTES)
@@ -125,7 +128,7 @@ export class Session {
     this.#detached.delete(node.value)
     this.lastUsed = performance.now()
     if (this.#requests.size === 0) return
-    for (const [id, { call }] of this.#requests) if (call === node.value) this.#requests.delete(id)
+    for (const [id, { call }] of this.#requests) if (call === node.value) this.removeRequest(id)
   }
 
   /** Cancels a call by the id of its request. An unknown id is ignored. */
@@ -135,21 +138,25 @@ export class Session {
 
   get openRequests (): number { return this.#requests.size }
 
-  /** Registers a server request and returns its id; `settle` gets the response. */
-  addRequest (call: SessionCall, settle: (response: Response) => void): string {
+  /**
+   * Registers a server request and returns its id; `settle` gets the response. Undefined where its owner has as many
+   * open requests as it may have.
+   */
+  addRequest (call: SessionCall, settle: (response: Response) => void): string | undefined {
+    if (!this.#questions.tryTake(this.owner)) return undefined
     const id = `ask-${++this.#count}`
     this.#requests.set(id, { call, settle })
     return id
   }
 
   removeRequest (id: string): void {
-    this.#requests.delete(id)
+    if (this.#requests.delete(id)) this.#questions.release(this.owner)
   }
 
   /** Settles a server request with the client's response. An unknown id is ignored. */
   settleRequest (response: Response): void {
     const request = this.#requests.get(response.id as string)
-    this.#requests.delete(response.id as string)
+    this.removeRequest(response.id as string)
     request?.settle(response)
   }
 

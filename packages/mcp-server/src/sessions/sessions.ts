@@ -1,4 +1,4 @@
-import { CallAbortedError, MemoryBudgetError, OWNER_SHARE } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, OwnerSlots } from '@polyvac/core/plugin'
 import type { Limits } from '../options.js'
 import { overload } from '../protocol/rpc.js'
 import { EventStore } from './event-store.js'
@@ -7,6 +7,7 @@ import { Session, type SessionOptions } from './session.js'
 /** All sessions, by id. */
 export class Sessions {
   readonly store: EventStore
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
   readonly #all = new Map<string, Session>()
   /** The sessions of each owner, the one that is unused longest first; those without an owner are under ''. */
@@ -15,6 +16,7 @@ export class Sessions {
 
   constructor (limits: Limits) {
     this.#limits = limits
+    this.#questions = new OwnerSlots({ part: 'questions', total: limits.maxOpenQuestions })
     const { maxStreamEvents: perStream, maxEvents: events, maxEventChars: chars } = limits
     this.store = new EventStore({ perStream, events, chars })
     this.#sweep = setInterval(() => this.#endExpired(), Math.min(limits.sessionTtlMs, 30_000))
@@ -25,7 +27,7 @@ export class Sessions {
    * Where all sessions, or those that one owner may have, are taken, the idle session of this owner that is unused
    * longest ends. @throws RpcError with status 503 if it has none; MEMORY_BUDGET_EXCEEDED
    */
-  create (options: Omit<SessionOptions, 'store' | 'limits'>): Session {
+  create (options: Omit<SessionOptions, 'store' | 'questions' | 'limits'>): Session {
     const { maxSessions } = this.#limits
     const owner = options.owner ?? ''
     const share = owner === '' ? maxSessions : Math.ceil(maxSessions * OWNER_SHARE)
@@ -33,7 +35,7 @@ export class Sessions {
     let session: Session | undefined
     do {
       try {
-        session = new Session({ ...options, store: this.store, limits: this.#limits })
+        session = new Session({ ...options, store: this.store, questions: this.#questions, limits: this.#limits })
       } catch (err) {
         if (!(err instanceof MemoryBudgetError)) throw err
         this.#endOldest(owner)
