@@ -46,7 +46,7 @@ export {
 } from './options.js'
 export type { OptionRule, OptionRules, ReadOptions } from './options.js'
 export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
-export { SignedStates, type StateFault } from './signed-state.js'
+export { isStateKey, SignedStates, type StateFault, type StateKey } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
