@@ -20,6 +20,8 @@ const TERMINAL = ['completed', 'failed', 'canceled']
 /** What a client repeats: no connection, an overloaded or absent service. */
 const PASSING = [0, 429, 502, 503, 504]
 
+/** What the interpreter is asked, by the kind of task. */
+const QUESTIONS = { cancel: 'words 200 50', burst: 'words 1000 0', poison: 'poison' }
 const WORDS = 'words 8 50'
 /** What the clients do, in turn. */
 const MIX = ['stream', 'two readers', 'push', 'stream', 'cancel', 'two readers', 'ask', 'stream', 'push', 'twice']
@@ -46,6 +48,9 @@ export class Load {
     receiver.load = this
   }
 
+  /** Whether it created the task. */
+  has (task) { return this.#tasks.has(task) }
+
   /** Begins `rate` tasks in a second, whether earlier ones have ended or not. */
   begin (rate) {
     const from = performance.now()
@@ -55,7 +60,7 @@ export class Load {
     }, 10)
   }
 
-  /** One task of a kind of the mix. */
+  /** One task. Resolves to the state of its end. */
   run (kind) {
     const n = this.#count++
     const began = performance.now()
@@ -82,14 +87,15 @@ export class Load {
     const deadline = Date.now() + MAX_TASK_MS
     if (kind === 'ask') return await this.#ask(key, deadline)
     const config = kind === 'push' ? `/${key}` : undefined
-    const create = onTask => this.#follow({ key, query: kind === 'cancel' ? 'words 200 50' : WORDS, config, deadline, onTask, subscriber: `${n} a` })
+    const create = onTask => this.#follow({ key, query: QUESTIONS[kind] ?? WORDS, config, deadline, onTask, subscriber: `${n} a` })
     if (kind === 'twice') return await Promise.all([create(), this.#follow({ key, query: WORDS, deadline, subscriber: `${n} b` })])
     let beside
-    await create(task => {
+    const state = await create(task => {
       if (kind === 'two readers') beside = this.#follow({ task, deadline, subscriber: `${n} b` })
       if (kind === 'cancel') beside = delay(150).then(() => this.#cancel(task, deadline))
     })
     await beside
+    return state
   }
 
   /** A task that asks back, and is answered. Its log is read afterwards. */
@@ -167,6 +173,7 @@ export class Load {
       if (!TERMINAL.includes(state)) await delay(RETRY_MS)
     }
     await this.#read(task)
+    return state
   }
 }
 

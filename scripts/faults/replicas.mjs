@@ -25,7 +25,7 @@ export class Replicas {
    * @param count of processes
    * @param databaseUrl of the database; each replica reaches it through a separate relay, `replica.network`
    * @param tasks the store
-   * @param waits whether `start` waits until each replica answers; default true
+   * @param revive whether a new process replaces one that was killed
    */
   static async start ({ count = 3, databaseUrl, tasks = ON_POSTGRES, env = {}, service, revive = false }) {
     const all = new Replicas()
@@ -54,20 +54,20 @@ export class Replicas {
 
   get url () { return this.balancer.url }
 
-  async startReplica (replica) {
+  async startReplica (replica, more = {}) {
     const { folder, env, revive } = this.#options
     replica.isWanted = true
     replica.starts++
-    const host = await startHost({ cwd: folder, env: { ...env, DATABASE_URL: replica.databaseUrl } })
+    const host = await startHost({ cwd: folder, env: { ...env, ...more, DATABASE_URL: replica.databaseUrl } })
     replica.host = host
     host.ended.then(() => { if (revive && this.#isOpen && replica.isWanted && replica.host === host) this.startReplica(replica).catch(() => {}) })
   }
 
   /** SIGTERM, as an orchestrator does, and a new process. Resolves to how the old one ended. */
-  async restart (replica) {
+  async restart (replica, env) {
     replica.isWanted = false
     const end = await replica.host.stop()
-    await this.startReplica(replica)
+    await this.startReplica(replica, env)
     return end
   }
 
