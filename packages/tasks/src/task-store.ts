@@ -1,3 +1,4 @@
+import type { SharedValues } from './shared-values.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
@@ -58,6 +59,9 @@ export interface TaskStore {
 
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
   purge (limits: PurgeLimits): Promise<number>
+
+  /** Values that processes on several machines share through the store; undefined for a store of one machine. */
+  readonly shared?: SharedValues | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }
