@@ -1,3 +1,4 @@
+import type { ReplicaLink } from './replica-link.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
@@ -58,6 +59,9 @@ export interface TaskStore {
 
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
   purge (limits: PurgeLimits): Promise<number>
+
+  /** How processes on several machines that share the store reach each other; undefined for a store of one machine. */
+  readonly replicas?: ReplicaLink | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }
