@@ -27,5 +27,6 @@ export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',
   'the packages of the clone %s cannot be packed: %s; run `npm run build` there', 500)
+export const NotAFormError = createError<[string]>('UNSUPPORTED_MEDIA_TYPE', '%s', 415)
 export const ForeignFormError = createError('FORM_NOT_ALLOWED',
   'this form was sent by a page of another site; open the page of this service, or send JSON to POST /vac/<name>', 403)

@@ -16,7 +16,7 @@ export { pushBackoff } from './push-backoff.js'
 export { ANYONE, OWNER_SHARE } from './owner-share.js'
 export type { TaskLogger } from './logger.js'
 export {
-  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreFileError, StoreFullError,
+  InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreDatabaseError, StoreFileError, StoreFullError,
   StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
   TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
 } from './errors.js'
