@@ -48,7 +48,7 @@ async function runLoad (context, cause = async () => {}, windowMs = WINDOW_MS) {
   }
 }
 
-/** The time from the fault to the end of the last task that took longer than usual, in seconds; 0 without such a task. */
+/** A load with a fault in it. `durations` has how long each task took, and its end since the fault (ms). */
 const recoveryOf = ({ durations }, usualMs) => Math.max(0, ...durations.filter(({ took }) => took > usualMs).map(({ at }) => at)) / 1000
 
 async function runUnderLoad (faults) {
