@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { PostgresServer, query } from '../test/fixtures/postgres-server.mjs'
 import { bareInserts, tablesThatGrew } from './parts/bare-inserts.mjs'
+import { databaseCpuMs, notificationCpuUs } from './parts/database-cpu.mjs'
 import { figure } from './parts/figure.mjs'
 import { installPeers } from './parts/mcp-peers.mjs'
 import { max, median, quantile } from './parts/statistics.mjs'
@@ -49,6 +50,7 @@ async function wholeTasks (server) {
     dbos: "SELECT count(*)::int AS n FROM dbos.workflow_status WHERE status = 'SUCCESS'"
   }
   const rates = { polyvac: [], dbos: [] }
+  const cpu = { replica: [], database: [] }
   const sides = []
   try {
     for (const kind of ['polyvac', 'dbos']) {
@@ -59,18 +61,24 @@ async function wholeTasks (server) {
     for (let round = 0; round <= ROUNDS; round++) {
       for (const { kind, url, replicas } of sides) {
         const before = (await query(url, ended[kind]))[0].n
+        const cpuBefore = await cpuOf(replicas, server)
         const from = performance.now()
         await Promise.all(replicas.map(replica => replica.ask('create', { queue: 'short', input: { events: EVENTS }, count: TASKS / 2, width: WIDTH })))
         await until(async () => (await query(url, ended[kind]))[0].n === before + TASKS, `${TASKS} tasks of ${kind} have ended`)
         // the first round only warms up
-        if (round > 0) rates[kind].push(TASKS / (performance.now() - from) * 1000)
+        if (round === 0) continue
+        rates[kind].push(TASKS / (performance.now() - from) * 1000)
+        if (kind === 'dbos') continue
+        const spent = await cpuOf(replicas, server)
+        for (const name of Object.keys(cpu)) cpu[name].push((spent[name] - cpuBefore[name]) / TASKS)
       }
     }
   } finally {
     for (const { replicas } of sides) for (const replica of replicas) replica.end()
   }
   const ratios = rates.polyvac.map((rate, i) => rate / rates.dbos[i])
-  const more = { ratios, perSecond: median(rates.polyvac), peer: { perSecond: median(rates.dbos) } }
+  const capacity = { replicaMs: median(cpu.replica), databaseMs: median(cpu.database), notificationUs: await notificationCpuUs(server) }
+  const more = { ratios, perSecond: median(rates.polyvac), peer: { perSecond: median(rates.dbos) }, capacity }
   return figure(`whole task with ${EVENTS} events, multiple of DBOS Transact (${Math.round(more.perSecond)} and ${Math.round(more.peer.perSecond)} tasks/s)`,
     median(ratios), '×', { atLeast: 4 }, more)
 }
@@ -78,7 +86,7 @@ async function wholeTasks (server) {
 /** Creates and appends of one replica beside the insertion of the same rows into the same tables, in batches. */
 async function writes (server) {
   const creates = { shares: [], perSecond: [] }
-  const appends = { shares: [], perSecond: [] }
+  const appends = { shares: [], perSecond: [], databaseUs: [] }
   for (let round = 0; round <= ROUNDS; round++) {
     const { url, replicas: [replica] } = await startReplicas(server, 'polyvac', 1)
     try {
@@ -87,10 +95,12 @@ async function writes (server) {
 
       await replica.ask('create', { queue: 'batches', input: { batches: BATCHES, size: BATCH }, count: STREAMS, width: STREAMS })
       const events = STREAMS * BATCHES * BATCH
+      const before = databaseCpuMs(server)
       const from = performance.now()
       await replica.ask('work', { queue: 'batches', concurrency: STREAMS })
       await until(async () => (await query(url, "SELECT count(*)::int AS n FROM polyvac.task WHERE state = 'completed'"))[0].n === STREAMS, 'all batches are written')
       const appendRate = events / (performance.now() - from) * 1000
+      const cpuUs = (databaseCpuMs(server) - before) * 1000 / events
       const isEvent = ({ name }) => name === 'event'
       const bareAppends = await bareInserts(url, (await tablesThatGrew(url, 1)).filter(isEvent), { units: events, batch: STREAMS * BATCH })
       if (round === 0) continue
@@ -98,6 +108,7 @@ async function writes (server) {
       creates.perSecond.push(perSecond)
       appends.shares.push(appendRate / bareAppends * 100)
       appends.perSecond.push(appendRate)
+      appends.databaseUs.push(cpuUs)
     } finally {
       replica.end()
     }
@@ -115,13 +126,15 @@ async function latency (server) {
     const everyMs = READERS / EVENTS_PER_SECOND * 1000
     const inputs = Array.from({ length: READERS }, (_, i) => ({ events: PACED, everyMs, offsetMs: i / READERS * everyMs }))
     const ids = await writer.ask('createAndName', { queue: 'paced', inputs })
+    const before = await reader.ask('cpuMs')
     const read = reader.ask('read', { ids, skip: SKIP })
     await writer.ask('work', { queue: 'paced', concurrency: READERS })
     const times = await read
+    const readUs = (await reader.ask('cpuMs') - before) * 1000 / READERS / PACED
     if (times.length !== READERS * (PACED - SKIP)) throw new Error(`${times.length} events arrived`)
     const [p50, p99] = [median(times), quantile(times, 0.99)]
     return [
-      figure(`event to a reader on the other replica, ${EVENTS_PER_SECOND} events/s, ${READERS} readers: p50`, p50, 'ms', { atMost: 2 }, { p50, p99 }),
+      figure(`event to a reader on the other replica, ${EVENTS_PER_SECOND} events/s, ${READERS} readers: p50`, p50, 'ms', { atMost: 2 }, { p50, p99, readUs }),
       figure('the same: p99', p99, 'ms', { atMost: 15 }, { p50, p99 })
     ]
   } finally {
@@ -147,6 +160,12 @@ async function takeover (server, signal, atMost) {
     first.end()
     second.end()
   }
+}
+
+/** Processor time of all replicas and of the server, in ms. */
+async function cpuOf (replicas, server) {
+  const times = await Promise.all(replicas.map(replica => replica.ask('cpuMs')))
+  return { replica: times.reduce((sum, ms) => sum + ms, 0), database: databaseCpuMs(server) }
 }
 
 let databases = 0

@@ -96,7 +96,13 @@ const KINDS = {
   }
 }
 
-const commands = await KINDS[kind]()
+const commands = {
+  ...await KINDS[kind](),
+  cpuMs () {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  }
+}
 process.on('message', async ({ id, command, options }) => {
   try {
     process.send({ id, answer: await commands[command](options) })
