@@ -84,7 +84,7 @@ export class Load {
     const hooked = this.history.filter(({ kind }) => kind === 'hooked')
     for (const end = Date.now() + MAX_WEBHOOKS_MS; Date.now() < end && hooked.some(({ config }) => !this.#receiver.ended.has(config));) await delay(50)
     const tasks = [...this.#tasks.keys()]
-    await Promise.all(Array.from({ length: READERS_AT_END }, async () => { for (let task; (task = tasks.pop()) !== undefined;) await this.#read(task) }))
+    await Promise.all(Array.from({ length: READERS_AT_END }, async () => { for (let task; (task = tasks.pop()) !== undefined;) await this.#read(task).catch(err => this.#note(err.message)) }))
     this.#receiver.loads.delete(this.#name)
     return this.history
   }
@@ -103,6 +103,8 @@ export class Load {
     const state = await create(task => {
       if (kind === 'two readers') beside = this.#follow({ task, deadline, subscriber: `${n} b` })
       if (kind === 'cancel') beside = delay(150).then(() => this.#cancel(task, deadline))
+      // it is awaited below
+      beside?.catch(() => {})
     })
     await beside
     return state
@@ -149,7 +151,7 @@ export class Load {
   }
 
   async #read (task) {
-    const { result } = await this.#call('tasks/get', { taskId: task }, Date.now() + MAX_CALL_MS, {}, 'TASK_NOT_FOUND')
+    const { result } = await this.#call('tasks/get', { taskId: task }, Date.now() + MAX_TASK_MS, {}, 'TASK_NOT_FOUND')
     if (result === undefined) return this.history.push({ kind: 'read', task })
     const said = result.messages.findLast(({ role }) => role === 'agent')?.parts.map(({ text }) => text).join('') ?? ''
     const text = this.#tasks.get(task) ? said : undefined
