@@ -120,6 +120,8 @@ export const remedies = {
   TASK_STORE_FILE: { seen: 'start', means: 'The file for tasks belongs to another program, or a newer version made it.', remedy: 'Set another path, or install the newer version.' },
   TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store, of `work` or of `deliver` is out of its range.', remedy: 'Correct the option that `message` names; it gives the range.' },
   TASKS_UNAVAILABLE: { seen: 'start', means: 'The tasks file of the configuration cannot be used. The host does not use another one instead.', remedy: 'Set `service.tasks.path` to a file that this process can write, or `service.tasks.store` to `memory`.' },
+  TASKS_SETTINGS: { seen: 'start', means: 'The switches of `service.tasks` name no database, or its address cannot be read.', remedy: 'Set `url` to an address such as `postgres://user:password@host:5432/database`, with special characters of the password percent-encoded.' },
+  STATE_KEY_TOO_SHORT: { seen: 'start', means: 'The key that signs state of MCP has fewer than 32 bytes.', remedy: 'Make one with `openssl rand -base64 32`, and give it to all replicas.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'An option of the A2A plugin is invalid.', remedy: 'The message names it.' },
   A2A_GRPC_CANNOT_LISTEN: { seen: 'start', means: 'A2A over gRPC cannot listen: the port is in use, or this machine has no such address.', remedy: 'Choose another `port` or `host` for `a2aGrpc`, or under `service.a2a.grpc`.' },
   A2A_GRPC_MISSING: { seen: 'start', means: 'A2A over gRPC is switched on, and a package that only it needs is not installed.', remedy: 'Run `npm install @grpc/grpc-js protobufjs`.' },

@@ -64,8 +64,8 @@ export interface GatewayOptions {
   /** Questions that are open at once, a quarter of them of one owner; one more is declined. Default 100. */
   readonly maxQuestions?: number | undefined
   /**
-   * Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. A function is called at each
-   * use.
+   * Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. A function is called at
+   * each use.
    */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
 }

@@ -40,7 +40,10 @@ export interface McpServerOptions {
    * need one. Without sessions any process can answer each of their requests. Default true.
    */
   readonly sessions?: boolean | undefined
-  /** Signs `requestState` (2026-07-28); 32 bytes or more. All replicas need the same key. Default: random. A function is called at each use. */
+  /**
+   * Signs `requestState` (2026-07-28); 32 bytes or more. All replicas need the same key. Default: random. A function is
+   * called at each use.
+   */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
   /**
    * Lets tools with `taskSupport` run as tasks: an open store, such as sqliteTaskStore({ path }). It may hold other

@@ -1,4 +1,5 @@
 import type { ReplicaLink } from './replica-link.js'
+import type { SharedValues } from './shared-values.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
@@ -62,6 +63,8 @@ export interface TaskStore {
 
   /** How processes on several machines that share the store reach each other; undefined for a store of one machine. */
   readonly replicas?: ReplicaLink | undefined
+  /** Values that processes on several machines share through the store; undefined for a store of one machine. */
+  readonly shared?: SharedValues | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }
