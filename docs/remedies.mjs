@@ -118,6 +118,7 @@ export const remedies = {
   PACK_FAILED: { seen: 'start', means: '`polyvac init` of a clone could not pack the packages of the clone.', remedy: 'Run `npm run build` in the clone.' },
   SQLITE_DRIVER_MISSING: { seen: 'start', means: 'There is no SQLite driver.', remedy: 'Run `npm i better-sqlite3@12`, or use Node.js 22.13 or newer. If its install script did not run (`npm i --ignore-scripts`, pnpm 10), allow it and run `npm rebuild better-sqlite3`, or `pnpm approve-builds`.' },
   TASK_STORE_FILE: { seen: 'start', means: 'The file for tasks belongs to another program, or a newer version made it.', remedy: 'Set another path, or install the newer version.' },
+  TASK_STORE_DATABASE: { seen: 'start', means: 'The PostgreSQL database for tasks cannot be used: wrong password, unknown database, missing rights, a missing package, or tables of a newer version.', remedy: 'The message names the database, the reason and what to do.' },
   TASK_STORE_OPTION: { seen: 'start', means: 'An option of the task store, of `work` or of `deliver` is out of its range.', remedy: 'Correct the option that `message` names; it gives the range.' },
   TASKS_UNAVAILABLE: { seen: 'start', means: 'The tasks file of the configuration cannot be used. The host does not use another one instead.', remedy: 'Set `service.tasks.path` to a file that this process can write, or `service.tasks.store` to `memory`.' },
   A2A_PLUGIN_OPTIONS: { seen: 'start', means: 'An option of the A2A plugin is invalid.', remedy: 'The message names it.' },
