@@ -1,4 +1,4 @@
-import { CallAbortedError, MemoryBudgetError, OWNER_SHARE } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -13,7 +13,7 @@ export interface SessionsOptions {
   readonly watch: SessionOptions['watch']
   /** With both of them, any replica serves a session. */
   readonly link?: ReplicaLink | undefined
-  readonly stateKey?: Buffer | string | undefined
+  readonly stateKey?: StateKey | undefined
   /** Gets errors of the link that no caller waits for. */
   readonly onFailure: (err: unknown) => void
 }
