@@ -213,6 +213,7 @@ export const limits = {
     ['Text of all kept events', `${mcpServer}/options.ts`, 'maxEventChars', 'characters', 'The oldest of all is dropped.'],
     ['Streams of a session that have ended and are kept', `${mcpServer}/sessions/session.ts`, 'MAX_ENDED_STREAMS', 'streams', 'The oldest is dropped.'],
     ['Questions of one call at once, and open ones of a session', `${mcpServer}/options.ts`, 'maxQuestions', '', '`MCP_CANNOT_ASK`.'],
+    ['Open questions of all sessions', `${mcpServer}/options.ts`, 'maxOpenQuestions', '', '`MCP_CANNOT_ASK`, and for an owner that has a quarter of them.'],
     ['Time that a client of a session has to answer', `${mcpServer}/options.ts`, 'questionTtlMs', 'ms', '`MCP_ASK_TIMEOUT`.'],
     ['Resources, or tasks, of one subscription', `${mcpServer}/options.ts`, 'maxSubscriptions', '', '-32602.'],
     ['Time that a `requestState` is valid', `${mcpServer}/options.ts`, 'stateTtlMs', 'ms', '-32602; the client calls again.'],
