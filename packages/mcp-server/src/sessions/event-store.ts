@@ -1,4 +1,5 @@
 import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
+import type { Json } from '../protocol/rpc.js'
 
 /** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
@@ -10,7 +11,7 @@ export interface EventStoreLimits {
   readonly chars: number
 }
 
-interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string, readonly held: HeldBytes }
+interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: Json, readonly held: HeldBytes }
 
 /** Bytes of what an event has besides its text. */
 const EVENT_BYTES = 200
@@ -34,7 +35,7 @@ export class EventStore {
   get chars (): number { return this.#chars }
 
   /** @param held counts the bytes of the session's events */
-  add (stream: string, seq: number, text: string, held: HeldBytes): void {
+  add (stream: string, seq: number, text: Json, held: HeldBytes): void {
     const { perStream, events, chars } = this.#limits
     const event = { stream, seq, text, held }
     let own = this.#streams.get(stream)
@@ -53,7 +54,7 @@ export class EventStore {
   }
 
   /** The events after number `seq`; undefined if some of them are deleted. */
-  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: string }> | undefined {
+  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined {
     const own = this.#streams.get(stream) ?? []
     const rest = own.filter(event => event.seq > seq)
     return rest.length > 0 && rest[0]!.seq !== seq + 1 ? undefined : rest
