@@ -6,8 +6,8 @@ import type { Answer, Chunk, VacCall } from './vac.js'
 /**
  * Runs an interpreter of any of the five forms as one stream: text and progress as they come, the Answer last. An
  * answer that was not streamed is sent before it. A text of more than 256 Ki characters becomes several chunks. The
- * reader sets the pace: the next chunk is pulled when the last one was taken. Leaving the loop, the call's signal and the
- * timeout abort `extra.signal`; the run does not wait for an interpreter that ignores it.
+ * reader sets the pace: the next chunk is pulled when the last one was taken. Leaving the loop, the call's signal and
+ * the timeout abort `extra.signal`; the run does not wait for an interpreter that ignores it.
  */
 export function runInterpreter (run: Run, call: VacCall): AsyncIterableIterator<Chunk> {
   return new InterpreterRun(run, call)
