@@ -28,7 +28,7 @@ export { OWNER_SHARE, OwnerShareUsedError, OwnerSlots, type SlotOptions } from '
 export { LogGate } from './log-gate.js'
 export { OpenStreams, type OpenStream } from './open-streams.js'
 export { schemaValidator, problemsOf, InvalidRequestError, NOT_BLANK, type RequestProblem } from './validation.js'
-export { failureOf, logFailure, retryAfter, type Failure } from './error-body.js'
+export { failureOf, logFailure, retryAfter, unsupportedType, type Failure } from './error-body.js'
 export { HIDDEN, hideRoutes, openApiSchema, refuseOtherMethods, RouteTable } from './plugin-routes.js'
 export { errorHandler, jsonSerializer, setRetryAfter } from './app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
@@ -48,7 +48,7 @@ export {
 } from './options.js'
 export type { OptionRule, OptionRules, ReadOptions } from './options.js'
 export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
-export { SignedStates, type StateFault } from './signed-state.js'
+export { isStateKey, SignedStates, type StateFault, type StateKey } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError

@@ -29,7 +29,7 @@ export async function meterAnswer<T> (streams: OpenStreams, request: FastifyRequ
     throw metered.recordFailure(err)
   } finally {
     end()
-    request.log.info({ vac: vac.name, protocol, ...metered.report() }, 'answered')
+    request.log.info({ vac: vac.name, protocol, owner: principal?.owner, ...metered.report() }, 'answered')
   }
 }
 

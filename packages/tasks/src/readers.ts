@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../task.js'
+import type { TaskEvent } from './task.js'
 
 /** The last events of a task, kept in memory for readers that have all earlier ones. */
 const TAIL_EVENTS = 64

@@ -1,5 +1,5 @@
-import { shareOf } from '../owner-share.js'
-import type { WorkOptions } from '../task-store.js'
+import { shareOf } from './owner-share.js'
+import type { WorkOptions } from './task-store.js'
 
 interface PlaceLimits {
   readonly concurrency: number
