@@ -14,8 +14,10 @@ export { readBoundedFile } from './bounded-file.js'
 export { mcpServerProblems, type McpServerProblem } from './mcp-server-problems.js'
 export { importWithin, isModulePath, MAX_LOAD_MS, moduleUrl } from './interpreter-module.js'
 export { moduleProblem } from './module-problem.js'
-export { sendEvents, sendText, eventText, ownTime, registerStreams, streamRoute } from './send-stream.js'
-export type { Encoding, EventEncoding } from './send-stream.js'
+export { sendEvents, sendText, eventText, joinTexts, jsonText, ownTime, registerStreams, streamRoute } from './send-stream.js'
+export type { Encoding, EventEncoding, Text } from './send-stream.js'
+export { Bytes, isLargeJson, jsonBytes } from './json-pieces.js'
+export { takeTurn } from './turns.js'
 export { LightAbort, type AbortSignalLike } from './light-abort.js'
 export { authenticateCallers, isAdmin, mayAdminister, ownerOf, type PrincipalOf } from './authentication.js'
 export { Disconnects } from './client-disconnect.js'
@@ -46,7 +48,7 @@ export {
 } from './options.js'
 export type { OptionRule, OptionRules, ReadOptions } from './options.js'
 export { LineReader, idOfEdges, type LineHandlers } from './line-reader.js'
-export { SignedStates, type StateFault } from './signed-state.js'
+export { isStateKey, SignedStates, type StateFault, type StateKey } from './signed-state.js'
 export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
