@@ -1,4 +1,4 @@
-import { test } from 'tap'
+import { test, type Test } from 'tap'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -36,7 +36,6 @@ async function serve (t: Test): Promise<number> {
   await app.listen({ port: 0, host: '127.0.0.1' })
   return (app.server.address() as AddressInfo).port
 }
-type Test = Parameters<NonNullable<Parameters<typeof test>[1]>>[0]
 
 const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
 const tool = (name: string, query: string, meta: object): object =>
@@ -47,7 +46,7 @@ const modernHeaders = (name: string): Record<string, string> =>
 const LEGACY = { accept: 'application/json, text/event-stream' }
 
 /** The path, the body and the headers of a question, by protocol. */
-type Ask = (question: string) => readonly [path: string, body: object, headers?: Record<string, string>]
+type Ask = (question: string) => readonly [path: string, body: object, headers?: Readonly<Record<string, string>> | undefined]
 
 const DIRECT: Readonly<Record<string, Ask>> = {
   'a JSON answer': q => ['/vac/docs', { user_input: q }],

@@ -26,7 +26,8 @@ import { LIMITS as MCP_LIMITS, OPTIONS as MCP_OPTIONS } from '../packages/mcp-se
 import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.js'
 import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
 import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
-import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
+import { STORE_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
+import { DELIVER_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/store-options.js'
 import { OPTIONS as VAC_OPTIONS } from '../packages/vac/src/options.js'
 
 type Options = Record<string, unknown>

@@ -211,6 +211,7 @@ test('a call whose replica ended runs again where its client resumes it', async 
   await second.ended
   t.strictSame(tool.runs, ['replica-a', 'replica-b'])
   t.match(messagesIn(second.text).at(-1), { id: 5, result: says('done by replica-b') })
+  t.strictSame(progressOf([second]), [2, 3, 4], 'the progress that was sent is left out')
   t.match(last(second), /^replica-b-/, 'its events name the new replica')
   first.leave()
 })

@@ -14,6 +14,8 @@ import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 export interface CallOptions
   extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {
   readonly disconnects: Disconnects
+  /** The last progress that an earlier run of the request sent. */
+  readonly progressAfter?: number | undefined
 }
 
 /** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
@@ -32,10 +34,10 @@ export abstract class Call implements CallContext {
   readonly #disconnects: Disconnects
   #abort: LightAbort | undefined
   #unwatch: (() => void) | undefined
-  #progress = -Infinity
+  #progress: number
   #isOver = false
 
-  constructor ({ request, response, id, method, params, principal, disconnects, sessionId }: CallOptions) {
+  constructor ({ request, response, id, method, params, principal, disconnects, sessionId, progressAfter = -Infinity }: CallOptions) {
     this.request = request
     this.response = response
     this.id = id
@@ -44,6 +46,7 @@ export abstract class Call implements CallContext {
     this.principal = principal
     this.#disconnects = disconnects
     this.sessionId = sessionId
+    this.#progress = progressAfter
   }
 
   get log (): Log { return this.request.log }

@@ -101,17 +101,18 @@ export class Legacy {
     if (lastEventId === '' || event?.stream === STANDALONE) return await readStandalone(reply, session, shared, event?.seq)
     if (event === undefined) throw refusal(NOT_KEPT)
     const revision = revisionOf(request, session)
-    await resumeStream(reply, shared, event.stream, event.seq, (requests, body) => {
+    await resumeStream(reply, shared, event.stream, event.seq, (requests, body, progress) => {
       const open = (): ResumableStream => session.openStream(reply, requests, body)
       const response = new ResponseWriter(reply, open, requests.length)
       response.begin()
-      for (const message of requests) this.#runAgain(request, message, response, revision, session)
+      for (const message of requests) this.#runAgain(request, message, response, revision, session, progress)
     })
   }
 
   /** Runs a request of a replica that has ended. */
-  async #runAgain (...[request, message, response, revision, session]: CallArguments): Promise<void> {
-    if (await mayRunAgain(this.#server, message)) this.#call(request, message, response, revision, session)
+  async #runAgain (...given: CallArguments): Promise<void> {
+    const [, message, response] = given
+    if (await mayRunAgain(this.#server, message)) this.#call(...given)
     else response.end(errorText(message.id, new RpcError('internalError', 'the replica that ran this call has ended; call again')))
   }
 
@@ -157,7 +158,7 @@ export class Legacy {
     for (const { message } of requests) this.#call(request, message, response, revision, session)
   }
 
-  #call (...[request, { id, method, params = {} }, response, revision, session]: CallArguments): void {
+  #call (...[request, { id, method, params = {} }, response, revision, session, progressAfter]: CallArguments): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
     try {
@@ -167,7 +168,7 @@ export class Legacy {
     }
     const { calls, disconnects, limits, principalOf } = this.#server
     const principal = principalOf(request)
-    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key }
+    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, progressAfter }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
@@ -203,7 +204,8 @@ export class Legacy {
 const NOT_KEPT = 'Last-Event-ID names an event that is not kept; open a stream without it'
 
 type CallArguments = [
-  request: FastifyRequest, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined
+  request: FastifyRequest, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined,
+  progressAfter?: number
 ]
 
 /** Sends an empty response once `work` is done. */

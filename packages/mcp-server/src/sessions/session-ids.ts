@@ -1,4 +1,4 @@
-import { SignedStates } from '@polyvac/core/plugin'
+import { SignedStates, type StateKey } from '@polyvac/core/plugin'
 import type { ClientCapabilities, LegacyRevision } from '@polyvac/mcp-protocol'
 import { createHmac } from 'node:crypto'
 
@@ -17,12 +17,12 @@ export interface SessionClaims {
 
 /** Ids of sessions that any replica with the key can serve. An id is bound to its owner, whom it does not reveal. */
 export class SessionIds {
-  readonly #key: Buffer
+  readonly #key: () => Buffer
   readonly #states: SignedStates
 
-  constructor (stateKey: Buffer | string) {
+  constructor (stateKey: StateKey) {
     // an id is never valid as a requestState
-    this.#key = createHmac('sha256', stateKey).update('MCP sessions').digest()
+    this.#key = () => createHmac('sha256', typeof stateKey === 'function' ? stateKey() : stateKey).update('MCP sessions').digest()
     this.#states = new SignedStates(this.#key, MAX_SESSION_ID_CHARS)
   }
 
@@ -41,6 +41,6 @@ export class SessionIds {
   }
 
   #hash (owner: string | undefined): string {
-    return createHmac('sha256', this.#key).update(owner === undefined ? '' : ` ${owner}`).digest('base64url')
+    return createHmac('sha256', this.#key()).update(owner === undefined ? '' : ` ${owner}`).digest('base64url')
   }
 }

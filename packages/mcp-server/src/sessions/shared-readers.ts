@@ -37,11 +37,11 @@ export async function readStandalone (
 
 /**
  * Resumes the stream of a call, after the event with number `after`.
- * @param takeOver gets the requests without a response once their replica has ended
+ * @param takeOver gets the requests without a response, and the progress that was sent, once their replica has ended
  */
 export async function resumeStream (
   reply: FastifyReply, shared: SharedSession, stream: string, after: number,
-  takeOver: (requests: readonly Request[], body: SseBody) => void
+  takeOver: (requests: readonly Request[], body: SseBody, progress: number) => void
 ): Promise<void> {
   const body = new SseBody(reply)
   const reader = new StreamReader(body, stream, after)
@@ -66,7 +66,7 @@ export async function resumeStream (
     if (reader.hasEnded) return
     reader.hasEnded = true
     if (reader.open.length === 0) body.finish()
-    else takeOver(reader.open, body)
+    else takeOver(reader.open, body, reader.progress)
   }
   let timer: NodeJS.Timeout | undefined
   const watch = (): void => {
@@ -84,6 +84,8 @@ class StreamReader {
   readonly #after: number
   readonly #requests = new Map<RequestId, Request>()
   seq = -1
+  /** The last progress that was sent. */
+  progress = -Infinity
   hasEnded = false
 
   constructor (body: SseBody, readonly stream: string, after: number) {
@@ -102,7 +104,8 @@ class StreamReader {
         this.hasEnded = true
         this.#body.finish()
       } else {
-        const { id, method } = JSON.parse(text) as Partial<Request>
+        const { id, method, params } = JSON.parse(text) as Partial<Request>
+        if (method === 'notifications/progress') this.progress = Math.max(this.progress, Number(params?.progress))
         if (id !== undefined && method === undefined) this.#requests.delete(id)
         if (seq > this.#after) this.#body.event('message', text, `${this.stream}_${seq}`)
       }

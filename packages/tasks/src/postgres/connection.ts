@@ -27,10 +27,15 @@ export interface Session {
   run<Row extends object> (sql: string, values?: readonly unknown[]): Promise<Row[]>
 }
 
-/** A transaction. `notify` sends its messages with the commit. */
+/** A transaction. */
 export interface Transaction extends Session {
+  /** The message is sent with the commit. */
   notify (channel: string, payload: string): void
+  /** Ends the transaction with a rollback where `work` returns. */
+  abandon (): void
 }
+
+interface Held { readonly client: pg.PoolClient, broken?: Error }
 
 /**
  * The database of a store: pool, listener, clock of the server. The parts of the package that keep their own tables
@@ -76,7 +81,7 @@ export class Connection implements Session {
       throw new InvalidStoreOptionError('url', 'not an address', 'postgres://user:password@host:port/database')
     }
     try {
-      await opened.#synchronize()
+      await opened.synchronize()
       return opened
     } catch (error) {
       await opened.close()
@@ -90,8 +95,8 @@ export class Connection implements Session {
   /** The time of the server, in milliseconds since 1970. */
   now (): number { return Math.trunc(this.#origin + performance.now()) }
 
-  /** Reads the server's clock. The store calls it once a second. */
-  async #synchronize (): Promise<void> {
+  /** Reads the server's clock. */
+  async synchronize (): Promise<void> {
     const before = performance.now()
     const [row] = await this.run<{ now: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now')
     const after = performance.now()
@@ -100,78 +105,75 @@ export class Connection implements Session {
     if (Math.abs(origin - this.#origin) > 20 + (after - before)) this.#origin = origin
   }
 
-  async synchronize (): Promise<void> { await this.#synchronize() }
-
   /** Name of a table, with the schema. */
   table (name: string): string { return `"${this.schema}".${name}` }
 
   /** Runs one statement, which is a transaction. @throws TASK_STORE_UNAVAILABLE */
   async run<Row extends object> (sql: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const client = await this.#take()
-    let broken: Error | undefined
+    const held = await this.#take()
     try {
-      return await this.#query<Row>(client, sql, values)
+      return await this.#query<Row>(held, sql, values)
     } catch (error) {
-      if (isBroken(error)) broken = error as Error
-      throw unavailable(error)
+      // a script of pg-boss begins a transaction itself
+      if (values.length === 0) held.broken ??= error as Error
+      throw error
     } finally {
-      client.release(broken)
+      held.client.release(held.broken)
     }
-  }
-
-  /** Several statements in one call, without values. */
-  async script (sql: string): Promise<void> {
-    await this.transaction(async session => { await session.run(sql) })
   }
 
   /** Runs statements in one transaction (READ COMMITTED). @throws TASK_STORE_UNAVAILABLE */
   async transaction<T> (work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#take()
+    const held = await this.#take()
+    const { client } = held
     const messages: string[] = []
-    let broken: Error | undefined
+    let isAbandoned = false
     try {
-      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+      await this.#query(held, 'BEGIN ISOLATION LEVEL READ COMMITTED')
       const result = await work({
-        run: async (sql, values = []) => await this.#query(client, sql, values),
+        run: async (sql, values = []) => await this.#query(held, sql, values),
         notify: (channel, payload) => {
           messages.push(`pg_notify(${client.escapeLiteral(this.listener.channelOf(channel))}, ${client.escapeLiteral(payload)})`)
-        }
+        },
+        abandon: () => { isAbandoned = true }
       })
-      await client.query(messages.length === 0 ? 'COMMIT' : `SELECT ${messages.join()}; COMMIT`)
+      await this.#query(held, isAbandoned ? 'ROLLBACK' : messages.length === 0 ? 'COMMIT' : `SELECT ${messages.join()}; COMMIT`)
       return result
     } catch (error) {
-      if (isBroken(error)) broken = error as Error
-      else await client.query('ROLLBACK').catch((failed: Error) => { broken = failed })
-      throw unavailable(error)
+      if (held.broken === undefined) await this.#query(held, 'ROLLBACK').catch((failed: Error) => { held.broken ??= failed })
+      throw error
     } finally {
-      client.release(broken)
+      client.release(held.broken)
     }
   }
 
-  async #query<Row extends object> (client: pg.PoolClient, sql: string, values: readonly unknown[]): Promise<Row[]> {
-    if (values.length === 0) return (await client.query<Row>({ text: sql, types: this.#types })).rows
-    return (await client.query<Row>({ text: sql, values: [...values], types: this.#types })).rows
+  async #query<Row extends object> (held: Held, sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const types = this.#types
+    try {
+      if (values.length > 0) return (await held.client.query<Row>({ text: sql, values: [...values], types })).rows
+      // one result for each statement of a script
+      const results = await held.client.query<Row>({ text: sql, types }) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
+      return Array.isArray(results) ? results.flatMap(({ rows }) => rows) : results.rows
+    } catch (error) {
+      if (isBroken(error)) held.broken = error as Error
+      throw unavailable(error)
+    }
   }
 
-  async #take (): Promise<pg.PoolClient> {
+  async #take (): Promise<Held> {
     if (this.#isClosed) throw new StoreClosedError()
-    let client: pg.PoolClient
+    const held: Held = { client: await this.pool.connect().catch((error: unknown) => { throw unavailable(error) }) }
+    if (this.#prepared.has(held.client)) return held
+    // a connection that ends while it is in use reports that to its query as well
+    held.client.on('error', () => {})
     try {
-      client = await this.pool.connect()
+      await this.#query(held, SESSION)
     } catch (error) {
-      throw unavailable(error)
+      held.client.release(error as Error)
+      throw error
     }
-    if (this.#prepared.has(client)) return client
-    try {
-      // a connection that ends while it is in use reports that to its query as well
-      client.on('error', () => {})
-      await client.query(SESSION)
-      this.#prepared.add(client)
-      return client
-    } catch (error) {
-      client.release(error as Error)
-      throw unavailable(error)
-    }
+    this.#prepared.add(held.client)
+    return held
   }
 
   readonly #lost = (error: Error): void => { this.#log.debug({ err: error }, 'a connection to the database ended') }

@@ -20,11 +20,12 @@ export class Listener {
   readonly #schema: string
   readonly #lock: number
   readonly #log: TaskLogger
-  readonly #handlers = new Map<string, Set<Handler>>()
+  readonly #channels = new Map<string, { readonly handlers: Set<Handler>, readonly listens: Promise<unknown> }>()
   readonly #missed = new Set<() => void>()
   #client: pg.Client | undefined
   #backend = 0
-  #stopped = new AbortController()
+  #sent: Promise<unknown> = Promise.resolve()
+  readonly #stopped = new AbortController()
   #running: Promise<void> | undefined
   #isDeaf = false
   #replica: number | undefined
@@ -71,14 +72,14 @@ export class Listener {
   /** Calls `handler` for every message of the channel that is committed after this promise has resolved. */
   async listen (channel: string, handler: Handler): Promise<void> {
     const name = this.channelOf(channel)
-    let handlers = this.#handlers.get(name)
-    if (handlers !== undefined) {
-      handlers.add(handler)
-      return
+    let known = this.#channels.get(name)
+    if (known === undefined) {
+      // a lost connection listens when it is back, and calls all `onMissed` then
+      const listens = this.#client === undefined ? Promise.resolve() : this.#send(this.#client, `LISTEN "${name}"`).catch(() => {})
+      this.#channels.set(name, known = { handlers: new Set(), listens })
     }
-    this.#handlers.set(name, handlers = new Set([handler]))
-    // a lost connection listens when it is back, and calls all `onMissed` then
-    await this.#client?.query(`LISTEN "${name}"`).catch(() => {})
+    known.handlers.add(handler)
+    await known.listens
   }
 
   /** Calls `look` when messages may have been missed: after a reconnection. */
@@ -118,7 +119,7 @@ export class Listener {
   /** Takes the lock of the replica and listens to all channels. */
   async #begin (client: pg.Client): Promise<void> {
     client.on('notification', ({ channel, payload = '' }) => {
-      for (const handler of this.#handlers.get(channel) ?? []) handler(payload)
+      for (const handler of this.#channels.get(channel)?.handlers ?? []) handler(payload)
     })
     if (this.#isDeaf) {
       this.#client = client
@@ -131,9 +132,17 @@ export class Listener {
       await delay(100, undefined, { signal: this.#stopped.signal })
     }
     this.#backend = row?.pid ?? 0
-    for (const name of this.#handlers.keys()) await client.query(`LISTEN "${name}"`)
+    this.#sent = Promise.resolve()
     this.#client = client
+    for (const name of this.#channels.keys()) await this.#send(client, `LISTEN "${name}"`)
     await this.#register?.()
+  }
+
+  /** One statement after the other: the driver takes them only so. */
+  #send (client: pg.Client, sql: string): Promise<unknown> {
+    const sent = this.#sent.then(async () => await client.query(sql))
+    this.#sent = sent.catch(() => {})
+    return sent
   }
 
   async #takeLock (client: pg.Client): Promise<boolean> {
@@ -176,7 +185,7 @@ export class Listener {
       const timer = new AbortController()
       const late = delay(ANSWER_MS, undefined, { signal: timer.signal }).then(() => { throw new Error('no answer in time') })
       late.catch(() => {})
-      await Promise.race([ended, late, client.query('SELECT 1')]).finally(() => { timer.abort() })
+      await Promise.race([ended, late, this.#send(client, 'SELECT 1')]).finally(() => { timer.abort() })
     }
   }
 }

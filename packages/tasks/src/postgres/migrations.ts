@@ -25,26 +25,28 @@ export const STEPS: readonly string[] = [`
 `]
 
 /**
- * Creates or migrates the tables, once even where several replicas start together. Without a missing step it changes
- * nothing, so that it needs no right to create. @throws TASK_STORE_DATABASE for a schema of a newer version
+ * Creates or migrates the tables, once even where several replicas start together, and calls `rest` under the same
+ * lock. Without a missing step it changes nothing, so that it needs no right to create.
+ * @throws TASK_STORE_DATABASE for a schema of a newer version
  */
-export async function migrate (connection: Connection): Promise<void> {
-  if (await versionOf(connection, connection.schema) === STEPS.length) return
+export async function migrate (connection: Connection, rest: () => Promise<void>): Promise<void> {
   await connection.transaction(async transaction => {
+    // other replicas migrate meanwhile, or `rest` does
+    await transaction.run('SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
     await transaction.run('SELECT pg_advisory_xact_lock($1, 0)', [connection.listener.lock])
     const version = await versionOf(transaction, connection.schema)
     if (version > STEPS.length) {
       throw new StoreDatabaseError(`the schema '${connection.schema}'`,
         `a newer version of @polyvac/tasks created it (${version}, this one supports ${STEPS.length}); start the newer version`)
     }
-    if (version === STEPS.length) return
     if (version === 0) {
       await transaction.run(`CREATE SCHEMA IF NOT EXISTS "${connection.schema}"`)
       await transaction.run(`CREATE TABLE ${connection.table('version')} (version integer NOT NULL)`)
       await transaction.run(`INSERT INTO ${connection.table('version')} VALUES (0)`)
     }
     for (const step of STEPS.slice(version)) await transaction.run(step.replaceAll('$.', `"${connection.schema}".`))
-    await transaction.run(`UPDATE ${connection.table('version')} SET version = $1`, [STEPS.length])
+    if (version < STEPS.length) await transaction.run(`UPDATE ${connection.table('version')} SET version = $1`, [STEPS.length])
+    await rest()
   })
 }
 

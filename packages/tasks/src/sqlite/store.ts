@@ -6,6 +6,7 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
+import { checkSize } from '../executor.js'
 import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
@@ -13,7 +14,8 @@ import { endWaiting } from './end-waiting.js'
 import { Health } from './health.js'
 import { KeyRanges } from './key-ranges.js'
 import { prepareTask, type NewRow } from '../new-task.js'
-import { DELIVER_NUMBERS, sqliteSettings, WORK_NUMBERS, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
+import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
+import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
@@ -308,7 +310,7 @@ class SqliteTaskStore implements TaskStore {
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
-      tasks.checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
+      checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
       checkSpace(owner)
       return { row, event: tasks.appendFree(row, body) }
     })

@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError, TaskTooLargeError } from '../errors.js'
+import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
+import type { AttemptFence } from '../executor.js'
 import { TaskFold, type FoldSnapshot } from '../fold-task.js'
 import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
 import type { NewRow } from '../new-task.js'
@@ -7,12 +8,10 @@ import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
 
-/** The right to write to a task: of this worker, for this attempt of this turn, while it runs. */
-export interface Fence {
+/** The right of one worker to write to a task. */
+export interface Fence extends AttemptFence {
   /** 0 until the task is in the database. */
   key: number
-  readonly attempt: number
-  readonly turn: number
   readonly worker: string
 }
 
@@ -227,8 +226,4 @@ export class TaskLog {
 
   /** Characters of JSON in the log of a task, for its limit. */
   size (key: number): number { return this.#sql.size.column<number>(key)[0] ?? 0 }
-
-  checkSize (id: string, size: number, limit: number): void {
-    if (size > limit) throw new TaskTooLargeError(`the task ${id}`, limit)
-  }
 }
