@@ -44,6 +44,7 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   budget: budgetTable,
+  faults: faultsTable,
   decisions: decisionsTable,
   'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
     [`\`${name}\``, String(packages), String(megabytes), measured])),
@@ -140,6 +141,16 @@ function errorIndex () {
   const codes = codesOfSource()
   return table(['Code', 'Status', 'What happened'], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller')
     .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(status ?? codes.get(code)), means.split('. ')[0].replace(/\.?$/, '.')]))
+}
+
+/** The figures of the last `npm run faults -- --write`. */
+function faultsTable () {
+  const { date, where, rate, rows } = JSON.parse(read('scripts/faults/results.json'))
+  const seconds = value => value === 0 ? '–' : `${value.toFixed(1)} s`
+  return `${table(['Fault', 'What happens', 'Recovery', 'Throughput', 'Lost', 'Duplicated'], rows.map(row => [
+    row.name, row.what ?? `${rate} tasks begin in a second, ${row.rate.toFixed(1)} end.`, seconds(row.seconds),
+    row.throughput === undefined ? '' : `${Math.round(row.throughput * 100)} %`, String(row.lost), String(row.duplicated)
+  ]))}\n\nMeasured on ${date}: ${where}, database and load on the same machine.`
 }
 
 function limitsTable () {
