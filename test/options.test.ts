@@ -14,7 +14,7 @@ import { vacPlugin } from '@polyvac/vac'
 import { GRPC_OPTIONS } from '../packages/a2a/src/grpc/index.js'
 import { OPTIONS as A2A_OPTIONS, PUSH_OPTIONS } from '../packages/a2a/src/options.js'
 import { HOST_OPTIONS } from '../apps/host/src/host-options.js'
-import { RUN_LIMITS } from '../packages/core/src/run-interpreter.js'
+import { RUN_LIMITS } from '../packages/core/src/run-limits.js'
 import { VACS_OPTIONS } from '../packages/core/src/vacs.js'
 import { WORKER_OPTIONS } from '../packages/core/src/worker-interpreter.js'
 import { DOCUMENTS_OPTIONS } from '../packages/documents/src/documents-interpreter.js'
@@ -26,7 +26,8 @@ import { LIMITS as MCP_LIMITS, OPTIONS as MCP_OPTIONS } from '../packages/mcp-se
 import { VAC_TOOLS_OPTIONS } from '../packages/mcp-server/src/sources/vac-tools.js'
 import { DELTA_NUMBERS } from '../packages/tasks/src/delta-writer.js'
 import { maxOf, type NumberRule } from '../packages/tasks/src/number-options.js'
-import { DELIVER_NUMBERS, STORE_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
+import { STORE_NUMBERS } from '../packages/tasks/src/sqlite/options.js'
+import { DELIVER_NUMBERS, WORK_NUMBERS } from '../packages/tasks/src/store-options.js'
 import { OPTIONS as VAC_OPTIONS } from '../packages/vac/src/options.js'
 
 type Options = Record<string, unknown>

@@ -77,6 +77,9 @@ export const StoreClosedError = createError('TASK_STORE_CLOSED', 'the task store
 /** The file belongs to another program or a newer version. Arguments: path, reason. */
 export const StoreFileError = createError<[string, string]>('TASK_STORE_FILE', "cannot keep tasks in '%s': %s", 500)
 
+/** The database cannot be used. Arguments: which one, reason and remedy. */
+export const StoreDatabaseError = createError<[string, string]>('TASK_STORE_DATABASE', 'cannot keep tasks in %s: %s', 500)
+
 /** An option is out of its range. Arguments: name, value, range. */
 export const InvalidStoreOptionError = createError<[string, string, string]>('TASK_STORE_OPTION',
   "option '%s' is %s; give %s", 500)

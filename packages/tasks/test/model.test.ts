@@ -6,7 +6,7 @@ import { isTaskError } from '../src/errors.js'
 import { foldTask } from '../src/fold-task.js'
 import { migrate } from '../src/sqlite/tables.js'
 import { TaskLog, type Fence } from '../src/sqlite/task-log.js'
-import { prepareTask } from '../src/sqlite/new-task.js'
+import { prepareTask } from '../src/new-task.js'
 import { prepareUpdates } from '../src/task-updates.js'
 
 const LEASE = 100

@@ -1,1 +1,3 @@
-export {}
+// The public API of @polyvac/tasks/postgres: every export here is public and follows semantic versioning.
+export { postgresTaskStore } from './store.js'
+export type { PostgresTaskStoreOptions } from './options.js'

@@ -7,7 +7,7 @@ import { OWNER_SHARE, shareOf } from '../owner-share.js'
 import type { TaskEvent } from '../task.js'
 import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from '../task-store.js'
 import type { StoreContext } from './store-context.js'
-import { toConfig, type PushRow } from './push-configs.js'
+import { toConfig, type PushRow } from '../push-configs.js'
 
 /** Shortest time between two checks for due deliveries. */
 const LOOK_MS = 20

@@ -1,24 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { InvalidTaskError, TooManyPushConfigsError } from '../errors.js'
-import type { NewPushConfig, PushConfig } from '../task-store.js'
-import { toJson } from '../task-updates.js'
+import { TooManyPushConfigsError } from '../errors.js'
+import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push-configs.js'
+import type { PushConfig } from '../task-store.js'
 import type { TaskRow } from './task-statements.js'
-
-const MAX_CONFIGS = 10
-const MAX_CHARS = 16 * 1024
-
-export interface PushRow {
-  readonly task: number
-  readonly id: string
-  readonly url: string
-  readonly settings: string
-  readonly created_at: number
-  readonly cursor: number
-  readonly disabled: string | null
-}
-
-const ROW = 'task, id, url, settings, created_at, cursor, disabled'
 
 /** The push configs of tasks. The outbox delivers to them. */
 export class PushConfigs {
@@ -53,35 +37,10 @@ export class PushConfigs {
   }
 }
 
-export interface PreparedPush {
-  readonly id: string
-  readonly url: string
-  readonly settings: string
-  readonly secrets: string
-  readonly after: number | undefined
-}
-
-/** @throws TASK_INVALID, TASK_TOO_LARGE */
-export function preparePush ({ id = randomUUID(), url, settings = {}, secrets = {}, after }: NewPushConfig): PreparedPush {
-  if (typeof id !== 'string' || id === '' || id.length > 128) throw new InvalidTaskError('id', 'give 1 to 128 characters')
-  if (typeof url !== 'string' || url === '' || url.length > 2048) throw new InvalidTaskError('url', 'give 1 to 2,048 characters')
-  if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0)) throw new InvalidTaskError('after', 'give a number from 0')
-  return { id, url, settings: toJson('settings', settings, MAX_CHARS), secrets: toJson('secrets', secrets, MAX_CHARS), after }
-}
-
-/** The host, with which receivers share deliveries. */
-function hostOf (url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url
-}
-
-export function toConfig ({ id, url, settings, created_at: createdAt, cursor, disabled }: PushRow, taskId: string): PushConfig {
-  return { id, taskId, url, settings: JSON.parse(settings), createdAt, cursor, disabled }
-}
-
 function prepareStatements (database: SqliteDatabase) {
   return {
-    get: database.prepare(`SELECT ${ROW} FROM push WHERE task = ? AND id = ?`),
-    list: database.prepare(`SELECT ${ROW} FROM push WHERE task = ? ORDER BY created_at, id`),
+    get: database.prepare(`SELECT ${PUSH_ROW} FROM push WHERE task = ? AND id = ?`),
+    list: database.prepare(`SELECT ${PUSH_ROW} FROM push WHERE task = ? ORDER BY created_at, id`),
     count: database.prepare('SELECT count(*) FROM push WHERE task = ?'),
     // deliveries to a replaced config begin again, without a lease: the outcome of one in progress is ignored
     set: database.prepare(`INSERT INTO push (task, id, owner, host, url, settings, secrets, created_at, cursor, tries, due)

@@ -6,23 +6,27 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
+import { checkSize } from '../executor.js'
 import { readNumbers } from '../number-options.js'
 import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
 import { endWaiting } from './end-waiting.js'
 import { Health } from './health.js'
 import { KeyRanges } from './key-ranges.js'
-import { prepareTask } from './new-task.js'
-import { DELIVER_NUMBERS, sqliteSettings, WORK_NUMBERS, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
+import { prepareTask, type NewRow } from '../new-task.js'
+import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
+import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { Outbox } from './outbox.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
-import { preparePush, PushConfigs } from './push-configs.js'
-import { readEvents } from './read-events.js'
-import { Readers } from './readers.js'
+import { preparePush } from '../push-configs.js'
+import { PushConfigs } from './push-configs.js'
+import { readEvents } from '../read-events.js'
+import { Readers } from '../readers.js'
 import { FileWatch, openFile } from './store-file.js'
-import { newFold, TaskLog, type NewRow } from './task-log.js'
-import { cursorAfter, TaskPages } from './task-pages.js'
+import { newFold, TaskLog } from './task-log.js'
+import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
+import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from './usage.js'
 import { Worker, type Place } from './worker.js'
@@ -31,8 +35,6 @@ import { Worker, type Place } from './worker.js'
 const CHECKPOINT_PAGES = 4_000
 /** Bytes that the log keeps after a checkpoint; a longer one is cut. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024
-/** Characters of JSON behind a page of tasks; past it the page ends early, with a cursor: answers may be megabytes. */
-const LIST_CHARS = 2 * 1024 * 1024
 const CLOSE_MS = 800
 /** A lease may end this much later than the clock allows: clocks are adjusted by small steps. */
 const CLOCK_SLACK_MS = 1_000
@@ -267,8 +269,9 @@ class SqliteTaskStore implements TaskStore {
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
     const { tasks, pages } = this.#now
-    const { rows, nextCursor } = pages.page(owner, query)
-    const total = query.count === true ? { total: pages.count(owner, query) } : {}
+    const prepared = prepareQuery(query)
+    const { rows, nextCursor } = pages.page(owner, prepared)
+    const total = query.count === true ? { total: pages.count(owner, prepared) } : {}
     const records: TaskRecord[] = []
     let held = 0
     for (const row of rows) {
@@ -307,7 +310,7 @@ class SqliteTaskStore implements TaskStore {
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }
-      tasks.checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
+      checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
       checkSpace(owner)
       return { row, event: tasks.appendFree(row, body) }
     })

@@ -1,11 +1,9 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { StoreFileError } from '../errors.js'
+import { TASK_BYTES } from '../new-task.js'
 
 /** "PVTK": it distinguishes a file of tasks from databases of other programs. */
 const APPLICATION_ID = 0x5056544b
-
-/** Bytes that the rows and index entries of a task take beside its texts, about. */
-export const TASK_BYTES = 1_000
 
 /**
  * One step per version, never changed once released. The rows that every append updates are small: input and snapshot

@@ -1,31 +1,17 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError, TaskTooLargeError } from '../errors.js'
-import { TaskFold, type FoldSnapshot, type TaskOrigin } from '../fold-task.js'
+import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
+import type { AttemptFence } from '../executor.js'
+import { TaskFold, type FoldSnapshot } from '../fold-task.js'
+import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
+import type { NewRow } from '../new-task.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
 
-/** Events that a reader reads at a time, and about how many characters. */
-const PAGE = 500
-const PAGE_CHARS = 256 * 1024
-const FIRST_PAGE = 4
-
-/** A part of a log. */
-export interface LogPage {
-  readonly events: readonly TaskEvent[]
-  /** Whether it ends with the last event. */
-  readonly last: boolean
-  readonly chars: number
-  /** The number of events for the next page, so that a page of large events has few. */
-  readonly next: number
-}
-
-/** The right to write to a task: of this worker, for this attempt of this turn, while it runs. */
-export interface Fence {
+/** The right of one worker to write to a task. */
+export interface Fence extends AttemptFence {
   /** 0 until the task is in the database. */
   key: number
-  readonly attempt: number
-  readonly turn: number
   readonly worker: string
 }
 
@@ -46,20 +32,6 @@ export interface Taking {
 
 /** The worker of a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
-
-export interface NewRow {
-  readonly owner: string
-  readonly queue: string
-  readonly origin: TaskOrigin
-  readonly idem: string | null
-  readonly hash: string | null
-  readonly inputText: string
-  readonly metadataText: string
-  readonly first: EventBody
-  readonly firstText: string
-  /** Bytes that it takes in the store, about. */
-  readonly bytes: number
-}
 
 function started (at: number): EventBody {
   return { at, state: 'working' }
@@ -88,14 +60,8 @@ export class TaskLog {
 
   /** A page of the events after number `after`. */
   page (key: number, after: number, limit = FIRST_PAGE): LogPage {
-    const rows = this.#sql.page.all<{ seq: number, data: string }>(key, after, limit)
-    const chars = rows.reduce((sum, { data }) => sum + data.length, 0)
-    return {
-      events: rows.map(({ seq, data }) => Object.assign({ seq }, JSON.parse(data) as EventBody)),
-      last: rows.length < limit,
-      chars,
-      next: Math.max(1, Math.min(PAGE, Math.floor(PAGE_CHARS / Math.max(1, chars / Math.max(1, rows.length)))))
-    }
+    const rows = this.#sql.page.all<EventRow>(key, after, limit)
+    return logPage(rows, limit)
   }
 
   /** The fold of a task from its last snapshot and the events after it. */
@@ -260,8 +226,4 @@ export class TaskLog {
 
   /** Characters of JSON in the log of a task, for its limit. */
   size (key: number): number { return this.#sql.size.column<number>(key)[0] ?? 0 }
-
-  checkSize (id: string, size: number, limit: number): void {
-    if (size > limit) throw new TaskTooLargeError(`the task ${id}`, limit)
-  }
 }

@@ -1,35 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isTaskError, TaskCanceledError, TaskFencedError, WorkerStoppedError } from '../errors.js'
+import { isTaskError, TaskCanceledError, TaskFencedError } from '../errors.js'
+import { Executor, type Running } from '../executor.js'
 import type { TaskFold } from '../fold-task.js'
-import { TaskRun, type RunEnd } from '../run-task.js'
-import { isTerminal, type TaskRecord, type TaskUpdate } from '../task.js'
+import { nothing, OwnerPlaces } from '../owner-places.js'
+import { isTerminal, type TaskRecord } from '../task.js'
 import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
-import { prepareUpdates } from '../task-updates.js'
 import { endWaiting } from './end-waiting.js'
-import { nothing, OwnerPlaces } from './owner-places.js'
 import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
 import type { TaskRow } from './task-statements.js'
 
 /** Tasks claimed, or leases renewed, in one entry of a group commit. */
 const BATCH = 64
-/** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
-const MIN_SNAPSHOT_CHARS = 64 * 1024
-/** The cost of reading an event besides its characters, in characters. */
-const EVENT_WEIGHT = 100
-
-interface Running {
-  readonly fence: Fence
-  readonly run: TaskRun
-  readonly fold: TaskFold
-  done: Promise<void>
-  end: RunEnd | undefined
-  /** Characters of JSON in the log. */
-  size: number
-  unsaved: number
-  saveAt: number
-}
 
 /** A place of a worker for a task that is being created. */
 export interface Place { readonly worker: Worker, readonly owner: string, readonly claim: Claim, readonly fence: Fence, readonly release: () => void }
@@ -45,12 +28,10 @@ export interface WorkerLimits {
 /** Takes tasks of one queue under leases and runs them. */
 export class Worker implements TaskWorker {
   readonly #context: StoreContext
-  readonly #handler: TaskHandler
   readonly queue: string
   readonly #limits: WorkerLimits
   readonly #id = randomUUID()
-  /** By the id of the task, since one that is being created has no key yet. */
-  readonly #running = new Map<string, Running>()
+  readonly #executor: Executor<Fence>
   #filling: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   /** Places reserved for tasks that are being created. */
@@ -66,9 +47,21 @@ export class Worker implements TaskWorker {
   constructor (context: StoreContext, handler: TaskHandler, queue: string, limits: WorkerLimits) {
     this.queue = queue
     this.#context = context
-    this.#handler = handler
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
+    const { settings, commit, tasks, readers, nudge, checkSpace, grew } = context
+    this.#executor = new Executor({
+      now: Date.now,
+      append: (fence, id, updates) => commit.write(() => tasks.append(fence, id, updates)),
+      written (fence, owner, events, chars) {
+        grew(owner, chars)
+        readers.written(fence.key, events, chars)
+        nudge()
+      },
+      checkSpace,
+      saveSnapshot: ({ key }, fold) => commit.write(() => tasks.saveSnapshot(key, fold)),
+      release: async fences => { await this.#release(fences) }
+    }, { ...settings, settleMs: settings.leaseMs }, handler, limits.timeoutMs)
   }
 
   /** Takes a task for each free place, unless the queue is known to be empty. */
@@ -87,7 +80,7 @@ export class Worker implements TaskWorker {
     })
   }
 
-  get #free (): number { return this.#limits.concurrency - this.#running.size - this.#reserved }
+  get #free (): number { return this.#limits.concurrency - this.#executor.size - this.#reserved }
 
   /** Reserves a place for a new task where one is free and no task waits. Then call `giveBack` or `begin`. */
   reserve (owner: string, bytes: number): Place | undefined {
@@ -128,7 +121,7 @@ export class Worker implements TaskWorker {
   }
 
   /** The creation of a task that was begun has failed. */
-  abandon (id: string, reason: Error): void { this.#running.get(id)?.run.abort(reason) }
+  abandon (id: string, reason: Error): void { this.#executor.abort(id, reason) }
 
   async #claim (limit: number): Promise<void> {
     const { commit, tasks, readers, settings, nudge } = this.#context
@@ -177,61 +170,11 @@ export class Worker implements TaskWorker {
   }
 
   #run (fence: Fence, fold: TaskFold, size: number, release: () => void): Promise<void> {
-    const { settings } = this.#context
-    const task = fold.record()
-    const run = new TaskRun(task, {
-      timeoutMs: this.#limits.timeoutMs,
-      graceMs: settings.graceMs,
-      settleMs: settings.leaseMs,
-      log: settings.log,
-      append: async updates => await this.#append(running, updates)
-    })
-    const running: Running = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS }
-    this.#running.set(task.id, running)
-    running.done = run.execute(this.#handler).then(end => {
-      running.end = end
-      this.#owners.add(task.owner, -1)
+    return this.#executor.run(fence, fold, size, ({ end, run }) => {
+      this.#owners.add(run.task.owner, -1)
       release()
-      if (end === 'release') return
-      this.#running.delete(task.id)
-      if (end === 'lost') {
-        const reason = run.stopped.reason as Error | undefined
-        const level = isTaskError(reason, 'TASK_CANCELED') ? 'debug' : 'warn'
-        settings.log[level]({ taskId: task.id, owner: task.owner, attempt: fence.attempt, reason: String(reason?.message ?? '') }, 'an attempt at a task ended early')
-      }
-      this.fill()
+      if (end !== 'release') this.fill()
     })
-    return running.done
-  }
-
-  async #append (running: Running, updates: readonly TaskUpdate[]): Promise<number> {
-    const { commit, tasks, readers, settings, nudge, checkSpace, grew } = this.#context
-    const { fence, fold, run: { task: { id, owner } } } = running
-    const prepared = prepareUpdates(updates, Date.now())
-    const { chars } = prepared
-    // an end must always fit
-    if (prepared.state === undefined) {
-      tasks.checkSize(id, running.size + chars, settings.maxTaskChars)
-      checkSpace(owner)
-    }
-    running.size += chars
-    const events = await commit.write(() => tasks.append(fence, id, prepared))
-    grew(owner, chars)
-    for (const event of events) fold.apply(event)
-    readers.written(fence.key, events, chars)
-    running.unsaved += chars + EVENT_WEIGHT * events.length
-    if (running.unsaved > running.saveAt) this.#save(running)
-    nudge()
-    return fold.seq
-  }
-
-  #save (running: Running): void {
-    const { commit, tasks, settings } = this.#context
-    const { fold, fence } = running
-    running.unsaved = 0
-    commit.write(() => { running.saveAt = Math.max(MIN_SNAPSHOT_CHARS, tasks.saveSnapshot(fence.key, fold)) })
-      // without it, only reading gets slower
-      .catch((error: unknown) => { settings.log.debug({ err: error }, 'a snapshot could not be written') })
   }
 
   /** Ends leases that are longer than leases can be, since the clock was set back. */
@@ -262,11 +205,12 @@ export class Worker implements TaskWorker {
   }
 
   /** The running tasks that are in the database. */
-  #inDatabase (): Running[] { return [...this.#running.values()].filter(({ fence }) => fence.key !== 0) }
+  #inDatabase (): Running<Fence>[] { return this.#executor.all.filter(({ fence }) => fence.key !== 0) }
 
-  #drop (lost: readonly Running[]): void {
-    for (const { fence, run } of lost) {
-      if (this.#running.get(run.task.id)?.run !== run) continue
+  #drop (lost: readonly Running<Fence>[]): void {
+    for (const running of lost) {
+      if (!this.#executor.runs(running)) continue
+      const { fence, run } = running
       const canceled = this.#context.tasks.findKey(fence.key)?.state === 'canceled'
       run.abort(canceled ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
     }
@@ -282,7 +226,7 @@ export class Worker implements TaskWorker {
 
   /** This process has canceled a task. */
   canceled (id: string): void {
-    this.#running.get(id)?.run.abort(new TaskCanceledError(id))
+    this.#executor.abort(id, new TaskCanceledError(id))
   }
 
   stop ({ drainMs = 0 }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
@@ -291,22 +235,8 @@ export class Worker implements TaskWorker {
   }
 
   async #stop (drainMs: number): Promise<void> {
-    const { settings } = this.#context
     await this.#filling
-    const all = [...this.#running.values()]
-    const done = Promise.all(all.map(async ({ done }) => { await done }))
-    const within = async (ms: number): Promise<void> => {
-      const timer = new AbortController()
-      await Promise.race([done, delay(ms, undefined, { signal: timer.signal })]).finally(() => { timer.abort() })
-    }
-    if (drainMs > 0) await within(drainMs)
-    const reason = new WorkerStoppedError()
-    for (const { run } of all) run.stop(reason)
-    // an end that cannot be written must not delay the stop: its lease expires
-    await within(settings.graceMs + 200)
-    const left = all.filter(({ end }) => end === 'release')
-    this.#running.clear()
-    if (left.length > 0) await this.#release(left.map(({ fence }) => fence))
+    await this.#executor.stop(drainMs)
   }
 
   async #release (fences: readonly Fence[]): Promise<void> {

@@ -1,5 +1,5 @@
-import { shareOf } from '../owner-share.js'
-import type { WorkOptions } from '../task-store.js'
+import { OWNER_SHARE, shareOf } from './owner-share.js'
+import type { WorkOptions } from './task-store.js'
 
 interface PlaceLimits {
   readonly concurrency: number
@@ -17,6 +17,12 @@ export class OwnerPlaces {
   /** How many more tasks of the owner may run. */
   readonly freeOf = (owner: string): number =>
     (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency)) - (this.#taken.get(owner) ?? 0)
+
+  /** How many tasks of an owner that runs none may run. */
+  get share (): number { return this.#limits.ownerConcurrency ?? Math.ceil(this.#limits.concurrency * OWNER_SHARE) }
+
+  /** How many more tasks each owner with running tasks may run. */
+  get left (): readonly (readonly [owner: string, free: number])[] { return [...this.#taken.keys()].map(owner => [owner, this.freeOf(owner)]) }
 
   has (owner: string): boolean { return this.#taken.has(owner) }
 

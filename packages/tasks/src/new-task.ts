@@ -1,15 +1,32 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { InvalidTaskError } from '../errors.js'
-import type { NewTask } from '../task-store.js'
-import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
+import { InvalidTaskError } from './errors.js'
+import type { NewTask } from './task-store.js'
+import { MAX_EVENT_CHARS, messageAt, toJson, type EventBody } from './task-updates.js'
+import type { TaskOrigin } from './fold-task.js'
 import { preparePush, type PreparedPush } from './push-configs.js'
-import { TASK_BYTES } from './tables.js'
-import type { NewRow } from './task-log.js'
 
 const MAX_NAME = 256
+/** Bytes that the rows and index entries of a task take beside its texts, about. */
+export const TASK_BYTES = 1_000
+
+/** A new task as the store writes it. */
+export interface NewRow {
+  readonly owner: string
+  readonly queue: string
+  readonly origin: TaskOrigin
+  readonly idem: string | null
+  readonly hash: string | null
+  readonly inputText: string
+  readonly metadataText: string
+  readonly first: EventBody
+  readonly firstText: string
+  /** Bytes that it takes in the store, about. */
+  readonly bytes: number
+  readonly push: PreparedPush | undefined
+}
 
 /** Checks a new task and converts it to its rows. @throws TASK_INVALID, TASK_TOO_LARGE */
-export function prepareTask (owner: string, task: NewTask, at: number): NewRow & { push: PreparedPush | undefined } {
+export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
   const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
   checkName('owner', owner)
   checkName('skill', skill)
@@ -41,7 +58,7 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow &
   }
 }
 
-/** SQLite compares names, and it keeps neither lone surrogates nor the text after a NUL. */
+/** Databases compare names, and keep neither lone surrogates nor the text after a NUL. */
 function checkName (name: string, value: unknown): void {
   if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) {
     throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../task.js'
+import type { TaskEvent } from './task.js'
 
 /** The last events of a task, kept in memory for readers that have all earlier ones. */
 const TAIL_EVENTS = 64
@@ -72,13 +72,25 @@ export class Readers {
     return tail.slice(after + 1 - tail[0].seq)
   }
 
+  /** The tasks with readers. */
+  get keys (): number[] { return [...this.#watched.keys()] }
+
+  /** Number of the last event for which readers of a task were woken, 0 before the first. Undefined: it has none. */
+  seqOf (key: number): number | undefined { return this.#watched.get(key)?.seq }
+
+  /** Wakes the readers of a task for events that they read themselves. */
+  wake (key: number, seq: number): void {
+    const watched = this.#watched.get(key)
+    if (watched === undefined) return
+    watched.seq = seq
+    for (const bell of watched.bells) bell.ring()
+  }
+
   /** After a commit of another process: wakes the readers of tasks with new events. `seqOf`: undefined once purged. */
   lookAgain (seqOf: (key: number) => number | undefined): void {
     for (const [key, watched] of this.#watched) {
-      const seq = seqOf(key)
-      if (seq === watched.seq) continue
-      watched.seq = seq ?? -1
-      for (const bell of watched.bells) bell.ring()
+      const seq = seqOf(key) ?? -1
+      if (seq !== watched.seq) this.wake(key, seq)
     }
   }
 

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import { isTaskError } from '../errors.js'
+import type { NewRow } from '../new-task.js'
+import type { Connection } from './connection.js'
+import type { PushConfigs } from './push-configs.js'
+import type { JobQueue } from './queue.js'
+import { WORK } from './store-context.js'
+import type { RecordRow, TaskLog } from './task-log.js'
+import { WriteBatches, type Outcome } from './write-batches.js'
+
+/** Tasks in one transaction, and about how many bytes. */
+const BATCH = 64
+const BATCH_BYTES = 1024 * 1024
+
+export interface NewEntry {
+  readonly row: NewRow
+  /** Whether the caller chose the id. */
+  readonly hasId: boolean
+}
+/** The task that a new one repeats, or undefined for a new one. */
+export type Created = RecordRow | undefined
+
+/** Creates tasks, their first events and their jobs together in one transaction. */
+export function creates (connection: Connection, tasks: TaskLog, queue: JobQueue, push: PushConfigs): WriteBatches<NewEntry, Created> {
+  return new WriteBatches({
+    keyOf: ({ row: { owner, idem, origin: { id } } }) => idem === null ? id : `${owner}\0${idem}`,
+    weightOf: ({ row: { bytes } }) => Math.max(1 / BATCH, bytes / BATCH_BYTES),
+    capacity: 1,
+    inFlight: 3,
+    // a repeated request waits for the first one
+    joins: () => false
+  }, async entries => {
+    const rows = entries.map(({ row }) => row)
+    const jobs = rows.map(() => randomUUID())
+    const queues = [...new Set(rows.map(({ queue }) => queue))]
+    for (const name of queues) await queue.prepare(name)
+    return await connection.transaction(async transaction => {
+      const keys = await tasks.insert(transaction, rows, jobs)
+      const outcomes: Outcome<Created>[] = []
+      for (const [i, { row, hasId }] of entries.entries()) {
+        const key = keys[i]
+        try {
+          outcomes.push({ value: key === undefined ? await tasks.findRepeated(transaction, row, hasId) : undefined })
+        } catch (error) {
+          if (!isTaskError(error, 'TASK_CONFLICT')) throw error
+          outcomes.push({ error })
+        }
+        if (key !== undefined && row.push !== undefined) await push.add(transaction, key, row.owner, row.push, row.first.at)
+      }
+      for (const name of queues) {
+        const added = rows.flatMap(({ queue, owner }, i) => {
+          const key = keys[i]
+          return key === undefined || queue !== name ? [] : [{ id: jobs[i] as string, key, turn: 0, owner }]
+        })
+        if (added.length === 0) continue
+        await queue.insert(transaction, name, added)
+        transaction.notify(WORK, name)
+      }
+      return outcomes
+    })
+  })
+}

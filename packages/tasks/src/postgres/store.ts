@@ -1,0 +1,332 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isTaskError, StoreClosedError, TaskNotFoundError } from '../errors.js'
+import { checkSize } from '../executor.js'
+import { TaskFold } from '../fold-task.js'
+import { prepareTask } from '../new-task.js'
+import { readNumbers } from '../number-options.js'
+import { preparePush } from '../push-configs.js'
+import { readEvents } from '../read-events.js'
+import { Readers } from '../readers.js'
+import { WORK_NUMBERS } from '../store-options.js'
+import { isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
+import { prepareQuery } from '../task-query.js'
+import type {
+  CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
+  TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
+} from '../task-store.js'
+import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
+import { Connection } from './connection.js'
+import { creates, type Created, type NewEntry } from './creates.js'
+import { Discards } from './discards.js'
+import { Follower } from './follower.js'
+import { migrate } from './migrations.js'
+import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions } from './options.js'
+import { PushConfigs } from './push-configs.js'
+import { JobQueue } from './queue.js'
+import { Replicas } from './replicas.js'
+import { CANCELED, WORK, type StoreContext } from './store-context.js'
+import { TaskLog, type Append } from './task-log.js'
+import { TaskPages } from './task-pages.js'
+import { Worker } from './worker.js'
+import { WriteBatches } from './write-batches.js'
+
+const CLOSE_MS = 800
+/** Interval of the heartbeats of running tasks, of the backstop for readers, and of the search for dead replicas. */
+const BEAT_MS = 2_000
+const LOOK_MS = 500
+/** Time between two tries of a reader while the database is away. */
+const READ_AGAIN_MS = 250
+const APPEND_CHARS = 1024 * 1024
+
+interface Opened extends StoreContext {
+  readonly pages: TaskPages
+  readonly push: PushConfigs
+  readonly creates: WriteBatches<NewEntry, Created>
+  readonly follower: Follower
+  readonly timers: Set<NodeJS.Timeout>
+}
+
+/**
+ * Tasks in a schema of PostgreSQL, which any number of replicas share. `open()` connects and migrates.
+ * @throws TASK_STORE_OPTION
+ * @example
+ * const store = postgresTaskStore({ url: process.env.DATABASE_URL })
+ * await store.open()
+ * store.work(async task => { console.log(task.input) })
+ */
+export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore {
+  return new PostgresTaskStore(postgresSettings(options))
+}
+
+class PostgresTaskStore implements TaskStore {
+  readonly #settings: PostgresSettings
+  readonly #workers = new Set<Worker>()
+  #opening: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #opened: Opened | undefined
+
+  constructor (settings: PostgresSettings) { this.#settings = settings }
+
+  open (): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      // it may be called again, when the database is there
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #open (): Promise<void> {
+    const settings = this.#settings
+    const { log } = settings
+    const connection = await Connection.open(settings)
+    let queue: JobQueue | undefined
+    try {
+      await migrate(connection, async () => { queue = await JobQueue.open(connection, log) })
+      if (queue === undefined) throw new StoreClosedError()
+      const [row] = await connection.run<{ id: number }>("SELECT nextval(pg_get_serial_sequence($1, 'id'))::int AS id", [connection.table('replica')])
+      const replica = row?.id ?? 0
+      await connection.listener.start(replica, async () => {
+        await connection.run(`INSERT INTO ${connection.table('replica')} (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING`, [replica])
+      })
+      const tasks = new TaskLog(connection)
+      const readers = new Readers()
+      const push = new PushConfigs(connection)
+      const discards = new Discards(connection, queue, log)
+      const opened: Opened = {
+        settings,
+        connection,
+        queue,
+        tasks,
+        readers,
+        discards,
+        replica,
+        push,
+        pages: new TaskPages(connection, tasks),
+        creates: creates(connection, tasks, queue, push),
+        appends: new WriteBatches<Append, TaskEvent[]>({
+          keyOf: ({ fence }) => fence.key,
+          weightOf: ({ updates }) => updates.chars,
+          capacity: APPEND_CHARS,
+          inFlight: 3,
+          joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
+        }, async entries => await tasks.append(entries)),
+        follower: new Follower(connection, tasks, readers, log),
+        checkSpace: () => {},
+        grew: () => {},
+        nudge: queue => { this.#nudge(queue) },
+        timers: new Set()
+      }
+      await connection.listener.listen(WORK, queue => { this.#nudge(queue) })
+      await connection.listener.listen(CANCELED, id => { for (const worker of this.#workers) worker.canceled(id) })
+      const replicas = new Replicas(opened)
+      const { timers } = opened
+      this.#opened = opened
+      this.#repeat(timers, settings.claimMs, () => { for (const worker of this.#workers) worker.fill() })
+      this.#repeat(timers, BEAT_MS, async () => {
+        opened.follower.lookAgain()
+        await connection.synchronize()
+        for (const worker of this.#workers) await worker.beat()
+      })
+      this.#repeat(timers, LOOK_MS, async () => {
+        if (connection.listener.problem === undefined) await replicas.look()
+        await opened.queue.readRanks()
+      })
+      // a reader may wait for another process: it keeps this one alive, as an open server does
+      timers.add(setInterval(() => {}, 2 ** 31 - 1))
+    } catch (error) {
+      await queue?.close().catch(() => {})
+      await connection.close()
+      throw connection.explain(error)
+    }
+  }
+
+  /** Repeats `work`, with a pause that differs from that of other replicas. What fails is tried again. */
+  #repeat (timers: Set<NodeJS.Timeout>, ms: number, work: () => Promise<void> | void): void {
+    let isRunning = false
+    timers.add(setInterval(() => {
+      if (isRunning || this.#opened === undefined) return
+      isRunning = true
+      Promise.resolve().then(work).catch((error: unknown) => {
+        if (this.#opened !== undefined && !isTaskError(error, 'TASK_STORE_CLOSED')) this.#settings.log.warn({ err: error }, 'the task store could not look for work')
+      }).finally(() => { isRunning = false })
+    }, ms * (0.9 + 0.2 * Math.random())).unref())
+  }
+
+  close (): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close (): Promise<void> {
+    await this.#opening?.catch(() => {})
+    const opened = this.#opened
+    if (opened === undefined) return
+    const { timers, readers, creates, appends, discards, queue, connection } = opened
+    const stopped = Promise.all([...this.#workers].map(async worker => { await worker.stop() }))
+    // where the database is away, tasks cannot be released in time: their heartbeats end
+    const late = async (work: Promise<unknown>): Promise<void> => {
+      await Promise.race([work.catch(() => {}), delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
+    }
+    await late(stopped)
+    for (const timer of timers) clearInterval(timer)
+    this.#opened = undefined
+    readers.ringAll()
+    await late(Promise.all([creates.close(), appends.close(), discards.close()]))
+    await late(queue.close().then(async () => { await connection.close() }))
+  }
+
+  get #now (): Opened {
+    if (this.#opened === undefined) throw new StoreClosedError()
+    return this.#opened
+  }
+
+  /** Tasks may wait in a queue, or deliveries. */
+  #nudge (queue: string | undefined): void {
+    if (queue === undefined) return
+    for (const worker of this.#workers) if (worker.queue === queue) worker.fill()
+  }
+
+  async health (): Promise<TaskStoreHealth> {
+    return this.#opened === undefined ? { ok: false, detail: new StoreClosedError().message } : { ok: true }
+  }
+
+  async create (owner: string, task: NewTask): Promise<CreatedTask> {
+    const { creates, tasks, connection } = this.#now
+    const row = prepareTask(owner, task, connection.now())
+    const before = await creates.add({ row, hasId: task.id !== undefined })
+    if (before !== undefined) return { task: (await tasks.fold(before)).record(), created: false }
+    this.#nudge(row.queue)
+    const fold = new TaskFold(row.origin)
+    fold.apply({ seq: 1, ...row.first })
+    return { task: fold.record(), created: true }
+  }
+
+  async get (owner: string, id: string): Promise<TaskRecord | null> {
+    const { tasks } = this.#now
+    const row = await tasks.record(owner, id)
+    return row === undefined ? null : (await tasks.fold(row)).record()
+  }
+
+  async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
+    const { pages } = this.#now
+    const prepared = prepareQuery(query)
+    const page = await pages.page(owner, prepared)
+    return query.count === true ? { ...page, total: await pages.count(owner, prepared) } : page
+  }
+
+  async cancel (owner: string, id: string, reason?: string): ReturnType<TaskStore['cancel']> {
+    const { tasks, connection, readers, discards } = this.#now
+    const at = connection.now()
+    const error = reason === undefined ? {} : { error: { code: 'TASK_CANCELED', message: reason, timestamp: at } }
+    const done = await tasks.cancel(owner, id, { at, state: 'canceled', ...error })
+    if (done !== undefined) {
+      for (const worker of this.#workers) worker.canceled(id)
+      readers.written(done.row.key, [done.event], 0)
+      discards.add(done.row.queue, done.row.job)
+      this.#nudge(undefined)
+    }
+    const task = await this.get(owner, id)
+    if (task === null) return { outcome: 'not-found', task }
+    return { outcome: done === undefined ? 'terminal' : 'canceled', task }
+  }
+
+  async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
+    const { connection, tasks, queue, readers, checkSpace, grew } = this.#now
+    const at = connection.now()
+    const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
+    const { length: chars } = toJson('message', body, MAX_EVENT_CHARS)
+    const done = await connection.transaction(async transaction => {
+      const row = await tasks.lock(transaction, owner, id)
+      if (row === undefined || !isWaiting(row.state)) return undefined
+      checkSize(id, row.bytes + chars, this.#settings.maxTaskChars)
+      checkSpace(owner)
+      const appended = await tasks.resubmit(transaction, row.key, body)
+      if (appended === undefined) return undefined
+      const { job, key, turn } = appended.row
+      await queue.insert(transaction, row.queue, [{ id: job, key, turn, owner }])
+      transaction.notify(WORK, row.queue)
+      return appended
+    })
+    const task = await this.get(owner, id)
+    if (done !== undefined) {
+      grew(owner, chars)
+      readers.written(done.row.key, [done.event], 0)
+      this.#nudge(done.row.queue)
+    }
+    if (task === null) return { outcome: 'not-found', task }
+    return { outcome: done === undefined ? 'not-waiting' : 'accepted', task }
+  }
+
+  events (owner: string, id: string, options: EventsOptions = {}): AsyncIterable<TaskEvent> {
+    return {
+      [Symbol.asyncIterator]: () => readEvents(() => {
+        const opened = this.#opened
+        if (opened === undefined) return undefined
+        const { tasks, readers, follower: { follow } } = opened
+        return {
+          readers,
+          follow,
+          tasks: {
+            find: async (owner, id) => await tasks.find(owner, id),
+            findKey: async key => await this.#patiently(async () => await tasks.findKey(key)),
+            page: async (key, after, limit) => await this.#patiently(async () => await tasks.page(key, after, limit))
+          }
+        }
+      }, owner, id, options)
+    }
+  }
+
+  /** A reader that has begun goes on when the database is back. */
+  async #patiently<T> (read: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await read()
+      } catch (error) {
+        if (this.#opened === undefined || !isTaskError(error, 'TASK_STORE_UNAVAILABLE')) throw error
+        await delay(READ_AGAIN_MS)
+      }
+    }
+  }
+
+  work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
+    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold })
+    this.#workers.add(worker)
+    worker.fill()
+    return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
+  }
+
+  async setPush (owner: string, taskId: string, config: NewPushConfig): Promise<PushConfig> {
+    const { connection, tasks, push } = this.#now
+    const prepared = preparePush(config)
+    const set = await connection.transaction(async transaction => {
+      const row = await tasks.lock(transaction, owner, taskId)
+      if (row === undefined) throw new TaskNotFoundError(taskId)
+      return await push.set(transaction, row, prepared, connection.now())
+    })
+    this.#nudge(undefined)
+    return set
+  }
+
+  async getPush (owner: string, taskId: string, configId: string): Promise<PushConfig | null> {
+    return (await this.listPush(owner, taskId)).find(({ id }) => id === configId) ?? null
+  }
+
+  async listPush (owner: string, taskId: string): Promise<PushConfig[]> {
+    const { connection, tasks, push } = this.#now
+    const row = await tasks.find(owner, taskId)
+    return row === undefined ? [] : await push.list(connection, row)
+  }
+
+  async deletePush (owner: string, taskId: string, configId: string): Promise<boolean> {
+    const { connection, tasks, push } = this.#now
+    return await connection.transaction(async transaction => {
+      const row = await tasks.lock(transaction, owner, taskId)
+      return row !== undefined && await push.delete(transaction, row, configId)
+    })
+  }
+
+  deliver (_handler: DeliveryHandler, _options: DeliverOptions = {}): TaskWorker { throw new Error('to come') }
+
+  async purge (_limits: PurgeLimits): Promise<number> { throw new Error('to come') }
+}

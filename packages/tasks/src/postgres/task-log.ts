@@ -1,0 +1,294 @@
+import { TaskConflictError, TaskFencedError } from '../errors.js'
+import type { AttemptFence } from '../executor.js'
+import { TaskFold, type FoldSnapshot } from '../fold-task.js'
+import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
+import type { NewRow } from '../new-task.js'
+import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
+import type { EventBody, PreparedUpdates } from '../task-updates.js'
+import type { Connection, Session } from './connection.js'
+import type { Outcome } from './write-batches.js'
+
+/** Events that one statement reads for one record. */
+const RECORD_EVENTS = 500
+/** Channels of events: a replica hears only of the tasks that share one with a task that it reads. */
+const SHARDS = 16
+
+export interface TaskRow {
+  readonly key: number
+  readonly id: string
+  readonly owner: string
+  readonly context: string | null
+  readonly skill: string
+  readonly queue: string
+  readonly hash: string | null
+  readonly state: TaskState
+  readonly turn: number
+  readonly attempt: number
+  readonly losses: number
+  readonly seq: number
+  readonly status_at: number
+  readonly replica: number | null
+  readonly job: string
+  readonly bytes: number
+  readonly pushes: number
+}
+
+/** A row with what its record is built from. */
+export interface RecordRow extends TaskRow {
+  readonly input: string
+  readonly metadata: string
+  readonly snapshot: string | null
+  readonly events: readonly string[]
+}
+
+/** The right of this replica to write to a task. */
+export interface Fence extends AttemptFence { readonly key: number, readonly job: string }
+
+export interface Appended { readonly row: TaskRow, readonly event: TaskEvent }
+
+export interface Append { readonly fence: Fence, readonly id: string, readonly updates: PreparedUpdates }
+
+/** How a worker takes a task: with a new attempt, or by giving it up. */
+export interface Claim { readonly key: number, readonly attempt: number, readonly losses: number, readonly replica: number | null, readonly body: EventBody & { state: TaskState } }
+
+const ROW = ['key', 'id', 'owner', 'context', 'skill', 'queue', 'hash', 'state', 'turn', 'attempt', 'losses', 'seq', 'status_at', 'replica', 'job', 'bytes', 'pushes']
+  .map(name => `t.${name}`).join()
+
+export function shardOf (key: number): string { return `events ${key % SHARDS}` }
+
+/** The rows of tasks and their events. */
+export class TaskLog {
+  readonly #connection: Connection
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor (connection: Connection) {
+    this.#connection = connection
+    this.#sql = statements(connection)
+  }
+
+  async find (owner: string, id: string): Promise<TaskRow | undefined> {
+    return (await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.owner = $1 AND t.id = $2`, [owner, id]))[0]
+  }
+
+  /** A row that no other transaction changes before this one ends. */
+  async lock (session: Session, owner: string, id: string): Promise<TaskRow | undefined> {
+    return (await session.run<TaskRow>(`${this.#sql.row} WHERE t.owner = $1 AND t.id = $2 FOR UPDATE`, [owner, id]))[0]
+  }
+
+  async findKey (key: number): Promise<TaskRow | undefined> { return (await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.key = $1`, [key]))[0] }
+
+  /** Numbers of the last events; purged tasks have none. */
+  async seqs (keys: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.#connection.run<{ key: number, seq: number }>(this.#sql.seqs, [keys])
+    return new Map(rows.map(({ key, seq }) => [key, seq]))
+  }
+
+  async record (owner: string, id: string): Promise<RecordRow | undefined> {
+    return (await this.#connection.run<RecordRow>(`${this.#sql.record} WHERE t.owner = $1 AND t.id = $2`, [owner, id]))[0]
+  }
+
+  async records (keys: readonly number[]): Promise<RecordRow[]> { return await this.#connection.run<RecordRow>(`${this.#sql.record} WHERE t.key = ANY($1)`, [keys]) }
+
+  /** The records that a worker may take; no other one changes them meanwhile. */
+  async lockRecords (session: Session, keys: readonly number[]): Promise<RecordRow[]> {
+    return await session.run<RecordRow>(`${this.#sql.record} WHERE t.key = ANY($1) ORDER BY t.key FOR UPDATE OF t`, [keys])
+  }
+
+  /** The fold of a task from its last snapshot and the events after it. */
+  async fold (row: RecordRow): Promise<TaskFold> {
+    const fold = new TaskFold({
+      id: row.id,
+      owner: row.owner,
+      skill: row.skill,
+      input: JSON.parse(row.input),
+      contextId: row.context ?? undefined,
+      metadata: JSON.parse(row.metadata)
+    }, row.snapshot === null ? undefined : JSON.parse(row.snapshot) as FoldSnapshot)
+    for (const text of row.events) fold.apply(Object.assign({ seq: fold.seq + 1 }, JSON.parse(text) as EventBody))
+    let next: number | undefined
+    for (let more = row.events.length === RECORD_EVENTS; more;) {
+      const page = await this.page(row.key, fold.seq, next)
+      for (const event of page.events) fold.apply(event)
+      next = page.next
+      more = !page.last
+    }
+    return fold
+  }
+
+  /** A page of the events after number `after`. */
+  async page (key: number, after: number, limit = FIRST_PAGE): Promise<LogPage> {
+    return logPage(await this.#connection.run<EventRow>(this.#sql.page, [key, after, limit]), limit)
+  }
+
+  /** The events of several tasks after a number of each, at most 64 of each. */
+  async tails (tasks: readonly (readonly [key: number, after: number])[]): Promise<(EventRow & { key: number })[]> {
+    return await this.#connection.run(this.#sql.tails, [tasks.map(([key]) => key), tasks.map(([, after]) => after)])
+  }
+
+  /** Inserts new tasks with their first events; a task that exists has no key. The jobs have the ids of `jobs`. */
+  async insert (session: Session, rows: readonly NewRow[], jobs: readonly string[]): Promise<(number | undefined)[]> {
+    const inserted = await session.run<{ key: number, id: string }>(this.#sql.insert, [
+      rows.map(({ origin }) => origin.id), rows.map(({ owner }) => owner), rows.map(({ origin }) => origin.contextId ?? null),
+      rows.map(({ origin }) => origin.skill), rows.map(({ queue }) => queue), rows.map(({ idem }) => idem), rows.map(({ hash }) => hash),
+      rows.map(({ first }) => first.at), rows.map(({ bytes }) => bytes), rows.map(({ push }) => push === undefined ? 0 : 1), jobs,
+      rows.map(({ inputText }) => inputText), rows.map(({ metadataText }) => metadataText), rows.map(({ firstText }) => firstText)
+    ])
+    const keys = new Map(inserted.map(({ id, key }) => [id, key]))
+    return rows.map(({ origin }) => keys.get(origin.id))
+  }
+
+  /** The task that a new one repeats. @throws TASK_CONFLICT where it is another request */
+  async findRepeated (session: Session, { owner, idem, hash, origin: { id } }: NewRow, hasId: boolean): Promise<RecordRow> {
+    const [before] = idem === null ? [] : await session.run<RecordRow>(`${this.#sql.record} WHERE t.owner = $1 AND t.idem = $2`, [owner, idem])
+    if (before === undefined) throw new TaskConflictError(`the id '${id}' is taken`)
+    if (before.hash !== hash || (hasId && id !== before.id)) throw new TaskConflictError('this idempotency key was used for another request')
+    return before
+  }
+
+  /**
+   * Appends the updates of executors under their fences, in one statement. Entries of one task stand one behind the
+   * other, and only the last of them may end the attempt.
+   */
+  async append (entries: readonly Append[]): Promise<Outcome<TaskEvent[]>[]> {
+    const tasks = new Map<number, { fence: Fence, n: number, chars: number, state: TaskState | undefined, at: number }>()
+    const texts: string[] = []
+    const textKeys: number[] = []
+    const textNumbers: number[] = []
+    for (const { fence, updates: { bodies, texts: some, chars, state } } of entries) {
+      let task = tasks.get(fence.key)
+      if (task === undefined) tasks.set(fence.key, task = { fence, n: 0, chars: 0, state: undefined, at: 0 })
+      for (const text of some) {
+        texts.push(text)
+        textKeys.push(fence.key)
+        textNumbers.push(++task.n)
+      }
+      task.chars += chars
+      task.state = state
+      task.at = bodies[0]?.at ?? 0
+    }
+    // in the order of keys, as every other transaction locks rows
+    const sorted = [...tasks.values()].sort((a, b) => a.fence.key - b.fence.key)
+    const changed = await this.#connection.run<{ key: number, seq: number }>(this.#sql.append, [
+      sorted.map(({ fence }) => fence.key), sorted.map(({ fence }) => fence.turn), sorted.map(({ fence }) => fence.attempt), sorted.map(({ n }) => n),
+      sorted.map(({ chars }) => chars), sorted.map(({ state }) => state ?? null), sorted.map(({ state, at }) => state === undefined ? null : at),
+      sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null), textKeys, textNumbers, texts
+    ])
+    const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
+    return entries.map(({ fence: { key }, id, updates: { bodies } }) => {
+      const first = next.get(key)
+      if (first === undefined) return { error: new TaskFencedError(id) }
+      next.set(key, first + bodies.length)
+      return { value: bodies.map((body, i) => Object.assign({ seq: first + i }, body)) }
+    })
+  }
+
+  /** Appends the input of a waiting task, whose next turn gets a new job. Undefined where it does not wait any more. */
+  async resubmit (session: Session, key: number, body: EventBody & { state: 'submitted' }): Promise<Appended | undefined> {
+    const [row] = await session.run<TaskRow>(this.#sql.resubmit, [key, waitingStates, body.at, JSON.stringify(body)])
+    return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
+  }
+
+  /** Ends a task without a fence. Undefined where it is in none of these states any more. */
+  async endFree (key: number, states: readonly TaskState[], body: EventBody & { state: TaskState }): Promise<Appended | undefined> {
+    const [row] = await this.#connection.run<TaskRow>(this.#sql.endFree, [key, states, body.at, JSON.stringify(body), body.state])
+    return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
+  }
+
+  /** Ends a task that has not ended. */
+  async cancel (owner: string, id: string, body: EventBody & { state: 'canceled' }): Promise<Appended | undefined> {
+    const text = JSON.stringify(body)
+    const [row] = await this.#connection.run<TaskRow>(this.#sql.cancel, [owner, id, terminalStates, body.state, body.at, body.at, text, text.length])
+    return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
+  }
+
+  async claim (session: Session, claims: readonly Claim[]): Promise<Map<number, number>> {
+    const rows = await session.run<{ key: number, seq: number }>(this.#sql.claim, [
+      claims.map(({ key }) => key), claims.map(({ body }) => body.state), claims.map(({ attempt }) => attempt), claims.map(({ losses }) => losses),
+      claims.map(({ body }) => body.at), claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null), claims.map(({ replica }) => replica),
+      claims.map(({ body }) => JSON.stringify(body))
+    ])
+    return new Map(rows.map(({ key, seq }) => [key, seq]))
+  }
+
+  /** Which of these attempts still may write. */
+  async held (fences: readonly Fence[]): Promise<Set<number>> {
+    const rows = await this.#connection.run<{ key: number }>(this.#sql.held, fenceColumns(fences))
+    return new Set(rows.map(({ key }) => key))
+  }
+
+  /** Marks attempts as given back, not lost. Returns those that still could write. */
+  async release (session: Session, fences: readonly Fence[]): Promise<TaskRow[]> {
+    return await session.run<TaskRow>(this.#sql.release, fenceColumns(fences))
+  }
+
+  /** Tasks of replicas that have died; no other replica gets them as well. */
+  async takeFrom (session: Session, replicas: readonly number[], limit: number): Promise<TaskRow[]> {
+    return await session.run<TaskRow>(this.#sql.takeFrom, [replicas, limit])
+  }
+
+  /** Returns the characters written. The task may have been purged in the meantime. */
+  async saveSnapshot ({ key }: Fence, fold: TaskFold): Promise<number> {
+    const data = fold.snapshot()
+    await this.#connection.run(this.#sql.saveSnapshot, [fold.seq, data, key])
+    return data.length
+  }
+}
+
+function fenceColumns (fences: readonly Fence[]): unknown[] {
+  return [fences.map(({ key }) => key), fences.map(({ turn }) => turn), fences.map(({ attempt }) => attempt)]
+}
+
+/**
+ * Every change of a task is one statement: the row, its events, the wake-up of its webhooks, and the messages to
+ * readers, which are sent once per channel and batch.
+ */
+function statements (connection: Connection) {
+  const [task, event, push, origin, snapshot] = ['task', 'event', 'push', 'origin', 'snapshot'].map(name => connection.table(name)) as [string, string, string, string, string]
+  const channel = connection.listener.channelOf('events ')
+  const follow = (added: string): string => `added AS (${added}),
+    woken AS (UPDATE ${push} p SET due = 0 FROM change c WHERE c.pushes > 0 AND p.task = c.key AND p.due IS NULL AND p.disabled IS NULL),
+    sent AS (SELECT pg_notify('${channel}' || shard, keys) FROM (SELECT key % ${SHARDS} AS shard, string_agg(key || ':' || seq, ',') AS keys FROM change GROUP BY 1) s)
+    SELECT c.*, (SELECT count(*) FROM sent) FROM change c`
+  const held = 'FROM unnest($1::bigint[], $2::int[], $3::int[]) i(key, turn, attempt)'
+  const fence = "t.key = i.key AND t.turn = i.turn AND t.attempt = i.attempt AND t.state = 'working'"
+  const appendFree = (set: string): string => `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + octet_length($4), status_at = $3, replica = NULL, ${set}
+      WHERE t.key = $1 AND t.state = ANY($2) RETURNING ${ROW}),
+    ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $4 FROM change`)}`
+  return {
+    row: `SELECT ${ROW} FROM ${task} t`,
+    seqs: `SELECT key, seq FROM ${task} WHERE key = ANY($1)`,
+    record: `SELECT ${ROW}, o.input, o.metadata, s.data AS snapshot, ARRAY(SELECT data FROM ${event} WHERE task = t.key AND seq > coalesce(s.seq, 0)
+      ORDER BY seq LIMIT ${RECORD_EVENTS}) AS events FROM ${task} t JOIN ${origin} o ON o.task = t.key LEFT JOIN ${snapshot} s ON s.task = t.key`,
+    page: `SELECT seq, data FROM ${event} WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+    tails: `SELECT i.key, e.seq, e.data FROM unnest($1::bigint[], $2::int[]) i(key, after),
+      LATERAL (SELECT seq, data FROM ${event} WHERE task = i.key AND seq > i.after ORDER BY seq LIMIT 64) e ORDER BY i.key, e.seq`,
+    insert: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+        $10::int[], $11::uuid[], $12::text[], $13::text[], $14::text[]) i(id, owner, context, skill, queue, idem, hash, at, bytes, pushes, job, input, metadata, first)),
+      t AS (INSERT INTO ${task} (id, owner, context, skill, queue, idem, hash, state, turn, attempt, losses, seq, status_at, bytes, pushes, job)
+        SELECT id, owner, context, skill, queue, idem, hash, 'submitted', 0, -1, 0, 1, at, bytes, pushes, job FROM i ON CONFLICT DO NOTHING RETURNING key, id),
+      o AS (INSERT INTO ${origin} (task, input, metadata) SELECT t.key, i.input, i.metadata FROM t JOIN i USING (id)),
+      e AS (INSERT INTO ${event} (task, seq, data) SELECT t.key, 1, i.first FROM t JOIN i USING (id))
+      SELECT key, id FROM t`,
+    append: `WITH change AS (UPDATE ${task} t SET seq = t.seq + i.n, bytes = t.bytes + i.chars, state = coalesce(i.state, t.state),
+        status_at = coalesce(i.status_at, t.status_at), ended_at = i.ended_at, replica = CASE WHEN i.state IS NULL THEN t.replica END
+        FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) i(key, turn, attempt, n, chars, state, status_at, ended_at)
+        WHERE ${fence} RETURNING t.key, t.seq, t.pushes, i.n),
+      ${follow(`INSERT INTO ${event} (task, seq, data) SELECT c.key, c.seq - c.n + e.number, e.data
+        FROM unnest($9::bigint[], $10::int[], $11::text[]) e(key, number, data) JOIN change c USING (key)`)}`,
+    resubmit: appendFree("state = 'submitted', turn = t.turn + 1, attempt = -1, losses = 0, job = gen_random_uuid()"),
+    endFree: appendFree('state = $5, ended_at = $3'),
+    cancel: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, bytes = t.bytes + $8, state = $4, status_at = $5, ended_at = $6, replica = NULL
+        WHERE t.owner = $1 AND t.id = $2 AND t.state <> ALL($3) RETURNING ${ROW}),
+      canceled AS (SELECT pg_notify('${connection.listener.channelOf('canceled')}', id) FROM change),
+      ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $7 FROM change`)} WHERE (SELECT count(*) FROM canceled) > 0`,
+    claim: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, state = i.state, attempt = i.attempt, losses = i.losses, status_at = i.at, ended_at = i.ended_at, replica = i.replica
+        FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::text[]) i(key, state, attempt, losses, at, ended_at, replica, data)
+        WHERE t.key = i.key RETURNING t.key, t.seq, t.pushes, i.data),
+      ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, data FROM change`)}`,
+    held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence}`,
+    release: `UPDATE ${task} t SET replica = NULL ${held} WHERE ${fence} RETURNING ${ROW}`,
+    takeFrom: `UPDATE ${task} t SET replica = 0 WHERE t.key IN (SELECT key FROM ${task} WHERE replica = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING ${ROW}`,
+    saveSnapshot: `INSERT INTO ${snapshot} (seq, data, task) SELECT $1, $2, key FROM ${task} WHERE key = $3
+      ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`
+  }
+}
