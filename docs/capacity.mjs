@@ -8,14 +8,14 @@ const TASKS = 10
 const EVENTS = 4
 /** Create, claim, four events and the end notify once each, where no two of them share a commit. */
 const NOTIFICATIONS = 7
-/** Defaults: connections of the pool and those beside it, and connections that a server takes. */
-const POOL = 10
-const OTHERS = 1
-const MAX_CONNECTIONS = 100
+/** Connections of a replica: the default of the pool, and the one that listens. */
+const CONNECTIONS = 10 + 1
 /** Days that ended tasks are kept, and bytes of an event with its index. */
 const DAYS = 7
 const EVENT_BYTES = 250
 const REPLICAS = [10, 100, 1_000]
+/** Replicas of one shard, where owners are divided among databases. */
+const SHARD = 20
 
 function figureOf (scenario, isWanted) {
   const found = results.find(({ name }) => name === scenario)?.figures.find(isWanted)
@@ -43,13 +43,14 @@ export const measured = () => [
   ['An open stream, in a replica', `${exact(streamKb)} kB of memory`, `${number(1e6 / streamKb)} streams in a gigabyte`]
 ]
 
-/** What so many replicas ask of one database. */
-export const replicas = () => REPLICAS.map(count => {
+const demand = count => {
   const perSecond = count * TASKS
   const workCores = perSecond * databaseMs / 1_000
   const notifyCores = perSecond * NOTIFICATIONS * count * notificationUs / 1e6
   const gigabytes = perSecond * EVENTS * 86_400 * DAYS * EVENT_BYTES / 1e9
-  return [number(count), number(perSecond), number(perSecond * EVENTS), number(count * (POOL + OTHERS)), exact(workCores), exact(notifyCores), `${number(gigabytes)} GB`]
-})
+  return [number(count), number(perSecond), number(perSecond * EVENTS), number(count * CONNECTIONS), exact(workCores), exact(notifyCores), `${number(gigabytes)} GB`]
+}
 
-export const assumptions = { TASKS, EVENTS, NOTIFICATIONS, POOL, OTHERS, MAX_CONNECTIONS, DAYS, EVENT_BYTES }
+/** What so many replicas ask of one database, and what one of as many shards as needed is asked for. */
+export const replicas = () => REPLICAS.map(demand)
+export const shard = () => [demand(SHARD)]

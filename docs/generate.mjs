@@ -8,6 +8,7 @@ import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
+import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
 import { BUDGETS } from '../scripts/packed/sizes.mjs'
@@ -15,6 +16,8 @@ import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
+
+const CAPACITY_HEAD = ['Replicas', 'Tasks/s', 'Events/s', 'Connections', 'Cores for tasks', 'Cores for notifications', 'Events of 7 days']
 
 const parts = {
   'configuration: file': () => schemaTable(VacConfigFile),
@@ -45,6 +48,9 @@ const parts = {
   limits: limitsTable,
   budget: budgetTable,
   faults: faultsTable,
+  'capacity: measured': () => table(['What', 'It costs', 'One core, or one gigabyte, does'], measured()),
+  'capacity: replicas': () => table(CAPACITY_HEAD, replicas()),
+  'capacity: shard': () => table(CAPACITY_HEAD, shard()),
   decisions: decisionsTable,
   'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
     [`\`${name}\``, String(packages), String(megabytes), measured])),
@@ -147,6 +153,7 @@ function errorIndex () {
 
 /** The figures of the last `npm run faults -- --write`. */
 function faultsTable () {
+  if (!existsSync(new URL('scripts/faults/results.json', root))) return 'Not measured yet: run `npm run faults -- --write`.'
   const { date, where, rate, rows } = JSON.parse(read('scripts/faults/results.json'))
   const seconds = value => value === 0 ? '–' : `${value.toFixed(1)} s`
   return `${table(['Fault', 'What happens', 'Recovery', 'Throughput', 'Lost', 'Duplicated'], rows.map(row => [
