@@ -24,6 +24,7 @@ import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions 
 import { PushConfigs } from './push-configs.js'
 import { JobQueue } from './queue.js'
 import { Replicas } from './replicas.js'
+import { sharedValues } from './shared-values.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
 import { TaskPages } from './task-pages.js'
@@ -61,6 +62,7 @@ export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore
 class PostgresTaskStore implements TaskStore {
   readonly #settings: PostgresSettings
   readonly #workers = new Set<Worker>()
+  readonly shared = sharedValues(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
