@@ -29,6 +29,7 @@ import { PushConfigs } from './push-configs.js'
 import { JobQueue } from './queue.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
+import { sharedValues } from './shared-values.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
 import { TaskPages } from './task-pages.js'
@@ -69,6 +70,7 @@ class PostgresTaskStore implements TaskStore {
   readonly #settings: PostgresSettings
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
+  readonly shared = sharedValues(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
