@@ -13,7 +13,7 @@ import { max, median, quantile } from './parts/statistics.mjs'
 const REPLICA = fileURLToPath(new URL('./parts/postgres-replica.mjs', import.meta.url))
 const ROUNDS = 3
 const EVENTS = 4
-const TASKS = 600
+const TASKS = 400
 /** Creates of a replica at once, which is also the batch of the bare loop. */
 const WIDTH = 64
 const CREATES = 3_000
@@ -24,7 +24,7 @@ const READERS = 500
 const EVENTS_PER_SECOND = 1_000
 const PACED = 12
 /** The first events of each reader come while others still start. */
-const SKIP = 2
+const SKIP = 4
 const TAKEN_OVER = 20
 const POLL_MS = 10
 const MAX_WAIT_MS = 60_000

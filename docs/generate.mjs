@@ -107,8 +107,10 @@ function sources () {
 
 /** What the memory budget counts, by package. */
 function budgetTable () {
-  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => files.flatMap(name =>
-    [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => [part, `\`${folder.split('/').at(-3)}\``]))))
+  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => {
+    const parts = files.flatMap(name => [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => part))
+    return [...new Set(parts)].map(part => [part, `\`${folder.split('/').at(-3)}\``])
+  }))
 }
 
 /** Every code of the source, with its status; what it means and what to do about it stand in remedies.mjs. */

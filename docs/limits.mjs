@@ -12,13 +12,14 @@ export const limits = {
   Answers: [
     ['Answers in progress at once, over all VACs; fewer where the heap is small', `${core}/vacs.ts`, 'MAX_ANSWERS', '', '503 `VAC_BUSY` with `Retry-After`; 503 `OWNER_SHARE_USED` for an owner that has a quarter of them. Set it with `maxConcurrent`.'],
     ['Total time for an interpreter', `${vac}/options.ts`, 'timeoutMs', 'ms', 'The interpreter is aborted: 504 `VAC_TIMEOUT`.'],
-    ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-interpreter.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
-    ['The same while streaming', `${core}/run-interpreter.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
+    ['Text kept for an answer that is not streamed, of an interpreter that ends without an answer object', `${core}/run-limits.ts`, 'maxAnswerChars', 'characters', 'The call fails at its end with `VAC_INVALID_RESULT`.'],
+    ['The same while streaming', `${core}/run-limits.ts`, 'maxStreamedChars', 'characters', 'All text is streamed; `answer` of the result object is its beginning, and `metadata.truncated` is true. Set it with `limits` of `createVacs`.'],
     ['JSON of an answer object, with 32 characters for each of its values', `${core}/answer.ts`, 'MAX_OBJECT_CHARS', 'characters', 'The call fails with `VAC_INVALID_RESULT`. Set it with `maxObjectChars` in `limits` of `createVacs`.'],
     ['Nesting of an answer object', `${core}/answer.ts`, 'MAX_OBJECT_DEPTH', 'levels', 'The same.'],
-    ['Unread text pushed through the callback without `await`', `${core}/run-interpreter.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
+    ['Unread text pushed through the callback without `await`', `${core}/run-limits.ts`, 'maxUnreadChars', 'characters', 'The call fails with `VAC_BUFFER_FULL`.'],
     ['Unread text from which an awaited push waits', `${core}/pushed-text.ts`, 'HIGH_WATER_CHARS', 'characters', 'The push waits for the reader.'],
-    ['Time that ready-made chunks keep the event loop', `${core}/run-interpreter.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
+    ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', `${core}/json-pieces.ts`, 'MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
+    ['Time that ready-made chunks keep the event loop', `${core}/interpreter-run.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -213,6 +214,7 @@ export const limits = {
     ['Text of all kept events', `${mcpServer}/options.ts`, 'maxEventChars', 'characters', 'The oldest of all is dropped.'],
     ['Streams of a session that have ended and are kept', `${mcpServer}/sessions/session.ts`, 'MAX_ENDED_STREAMS', 'streams', 'The oldest is dropped.'],
     ['Questions of one call at once, and open ones of a session', `${mcpServer}/options.ts`, 'maxQuestions', '', '`MCP_CANNOT_ASK`.'],
+    ['Open questions of all sessions', `${mcpServer}/options.ts`, 'maxOpenQuestions', '', '`MCP_CANNOT_ASK`, and for an owner that has a quarter of them.'],
     ['Time that a client of a session has to answer', `${mcpServer}/options.ts`, 'questionTtlMs', 'ms', '`MCP_ASK_TIMEOUT`.'],
     ['Resources, or tasks, of one subscription', `${mcpServer}/options.ts`, 'maxSubscriptions', '', '-32602.'],
     ['Time that a `requestState` is valid', `${mcpServer}/options.ts`, 'stateTtlMs', 'ms', '-32602; the client calls again.'],

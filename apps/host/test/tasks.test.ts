@@ -19,11 +19,12 @@ test('a database is named without its password, and an address that hides a part
     [`postgres://ann:${CANARY}@db.example.org:5432/tasks`, 'db.example.org:5432/tasks'],
     [`postgresql://ann:${CANARY}%40%2F%23@[::1]/tasks?sslmode=require`, '[::1]/tasks'],
     [`postgres://db/tasks?user=ann&password=${CANARY}`, 'db/tasks'],
-    [`postgres:///tasks?host=/run/postgresql&password=${CANARY}`, '/run/postgresql/tasks']
+    [`postgres:///tasks?host=/run/postgresql&password=${CANARY}`, '/run/postgresql/tasks'],
+    [`postgres://ann:${CANARY}@/tasks?host=/cloudsql/a:b:c`, '/cloudsql/a:b:c/tasks']
   ] as const) t.equal(databaseName(url), name)
   for (const url of [
     '', undefined, CANARY, `mysql://ann:${CANARY}@db/tasks`, `postgres://ann:${CANARY}/x@db/tasks`, `postgres://ann:1/${CANARY}@db/tasks`,
-    `postgres://ann:1#${CANARY}@db/tasks`, `postgres://ann:1?${CANARY}@db/tasks`, `postgres://ann:${CANARY}%zz@db/tasks`
+    `postgres://ann:1#${CANARY}@db/tasks`, `postgres://ann:1?${CANARY}@db/tasks`, `postgres://ann:${CANARY}@/${CANARY}@db/tasks`, `postgres://ann:${CANARY}%zz@db/tasks`
   ]) {
     const error = t.throws(() => databaseName(url), { code: 'TASKS_SETTINGS' }) as unknown as Error
     t.notMatch(error.message, CANARY)

@@ -130,7 +130,7 @@ export const ServiceConfig = Type.Object({
     // not checked here: messages about a value show it
     url: Type.Optional(Type.String({ description: 'database of the store `postgres`, e.g. postgres://user:password@host/database' })),
     schema: Type.Optional(Type.String({ pattern: '^[a-z_][a-z0-9_]{0,39}$', description: 'schema of its tables; default polyvac' })),
-    pool: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: 'most connections of this process to it; default 10' })),
+    pool: Type.Optional(Type.Integer({ minimum: 2, maximum: 1_000, description: 'most connections of this process to it; default 10' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
     input_ttl: Type.Optional(Type.String({
       pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'

@@ -81,6 +81,8 @@ export const LIMITS = {
   maxSessionCalls: integer(100),
   /** Questions in one call to `ask`, and open questions of a session. */
   maxQuestions: integer(20),
+  /** Open questions of all sessions, a quarter of them of one owner. */
+  maxOpenQuestions: integer(1_000),
   /** Time in which the client of a session answers a question, in ms. */
   questionTtlMs: milliseconds(10 * 60_000),
   /** Resources to which one session or listen stream may subscribe. */

@@ -10,12 +10,14 @@ export function databaseName (url: string | undefined): string {
     // eslint-disable-next-line no-template-curly-in-string
     throw new TasksSettingsError('the store `postgres` needs the address of its database; set url: ${DATABASE_URL}')
   }
-  const address = URL.canParse(url) ? new URL(url) : undefined
+  // an address without a host, whose parameter `host` is the folder of a socket
+  const whole = url.replace('@/', '@localhost/')
+  const address = URL.canParse(whole) ? new URL(whole) : undefined
   if (address === undefined || !/^postgres(?:ql)?:$/.test(address.protocol) || !isEncoded(address)) {
     throw new TasksSettingsError('the address of the database cannot be read; write postgres://user:password@host:5432/database, ' +
       'and percent-encode special characters of the password, for example @ as %40')
   }
-  return `${address.host || (address.searchParams.get('host') ?? 'localhost')}${address.pathname}`
+  return `${address.searchParams.get('host') ?? (address.host || 'localhost')}${address.pathname}`
 }
 
 /** Characters of a password that end it too early would be taken for a part of another kind. */

@@ -8,7 +8,7 @@ import {
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
-import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
 export interface CallOptions
@@ -104,14 +104,14 @@ export abstract class Call implements CallContext {
   }
 
   /** Sends the response. */
-  end (text: string, status?: number): void {
+  end (text: Json, status?: number): void {
     if (this.#isOver) return
     this.#close()
     this.response.end(text, status)
   }
 
   /** Sends the response with this result; a call that waits sends its server requests instead. */
-  finish (result: string): void {
+  finish (result: Json): void {
     this.end(resultText(this.id, result))
   }
 

@@ -14,7 +14,7 @@ import { legacyMethods } from '../methods/legacy.js'
 import { mayRunAgain } from '../methods/run-again.js'
 import {
   checkLengths, errorText, invalidParams, messageKind, overload, refusal, resultText, unknownMethod,
-  RpcError, type Notification, type Request, type RequestId, type Response
+  RpcError, type Json, type Notification, type Request, type RequestId, type Response
 } from '../protocol/rpc.js'
 import { parseEventId, type ResumableStream } from '../sessions/resumable-stream.js'
 import type { Session } from '../sessions/session.js'
@@ -136,7 +136,7 @@ export class Legacy {
     reply.header('content-type', 'application/json; charset=utf-8').send(this.#initializeResult(message.id, revision))
   }
 
-  #initializeResult (id: RequestId, revision: LegacyRevision): string {
+  #initializeResult (id: RequestId, revision: LegacyRevision): Json {
     const { info: serverInfo, instructions } = this.#server
     const capabilities = this.#server.capabilities(revision)
     return resultText(id, JSON.stringify({ protocolVersion: revision, capabilities, serverInfo, instructions }))
@@ -170,7 +170,7 @@ export class Legacy {
     const principal = principalOf(request)
     const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, progressAfter }
     const call = new LegacyCall(options, revision, session, limits)
-    const work = (): Promise<string> => handler(this.#server, call)
+    const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
     else runInSession(calls, session, call, work)
   }
@@ -225,7 +225,7 @@ function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capab
 }
 
 async function runInSession (
-  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>
+  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json>
 ): Promise<void> {
   let node
   try {

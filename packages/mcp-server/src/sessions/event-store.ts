@@ -1,4 +1,5 @@
 import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
+import type { Json } from '../protocol/rpc.js'
 
 /** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
@@ -13,15 +14,15 @@ export interface EventStoreLimits {
 /** Keeps the events of streams, in numbers from 1 on. */
 export interface EventLog {
   /** @param held counts the bytes of the session's events */
-  add (stream: string, seq: number, text: string, held: HeldBytes): void
+  add (stream: string, seq: number, text: Json, held: HeldBytes): void
   /** Notes that the stream has ended, in place of the event `seq`. */
   end (stream: string, seq: number): void
   /** The events after number `seq`; undefined if some of them are deleted. */
-  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: string }> | undefined
+  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined
   drop (stream: string): void
 }
 
-interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string, readonly held: HeldBytes }
+interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: Json, readonly held: HeldBytes }
 
 /** Bytes of what an event has besides its text. */
 const EVENT_BYTES = 200
@@ -44,7 +45,7 @@ export class EventStore implements EventLog {
   get size (): number { return this.#all.size }
   get chars (): number { return this.#chars }
 
-  add (stream: string, seq: number, text: string, held: HeldBytes): void {
+  add (stream: string, seq: number, text: Json, held: HeldBytes): void {
     const { perStream, events, chars } = this.#limits
     const event = { stream, seq, text, held }
     let own = this.#streams.get(stream)
@@ -62,7 +63,7 @@ export class EventStore implements EventLog {
     while (this.#all.size > events || this.#chars > chars) this.#deleteOldest(this.#all.values().next().value!)
   }
 
-  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: string }> | undefined {
+  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined {
     const own = this.#streams.get(stream) ?? []
     const rest = own.filter(event => event.seq > seq)
     return rest.length > 0 && rest[0]!.seq !== seq + 1 ? undefined : rest

@@ -1,6 +1,7 @@
 import { SseBody, type HeldBytes } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
 import type { MessageStream } from '../http/message-stream.js'
+import type { Json } from '../protocol/rpc.js'
 import type { EventLog } from './event-store.js'
 
 /** A stream of a session. Its messages are kept, so that a client can resume it (`Last-Event-ID`). */
@@ -55,7 +56,7 @@ export class ResumableStream implements MessageStream {
     return after <= this.#seq && (after === this.#seq || (this.#store.after(this.#key, after)?.length ?? 0) > 0)
   }
 
-  send (text: string): Promise<void> | undefined {
+  send (text: Json): Promise<void> | undefined {
     if (this.#ended) return undefined
     this.#store.add(this.#key, ++this.#seq, text, this.held)
     return this.#body?.event('message', text, this.#eventId(this.#seq))

@@ -1,5 +1,6 @@
 import {
-  BYTES_PER_CHAR, CallAbortedError, LinkedSet, memoryBudget, MemoryBudgetError, SseBody, type HeldBytes, type LinkedNode
+  BYTES_PER_CHAR, CallAbortedError, LinkedSet, memoryBudget, MemoryBudgetError, SseBody, type HeldBytes, type LinkedNode,
+  type OwnerSlots
 } from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
 import type { FastifyReply } from 'fastify'
@@ -16,6 +17,7 @@ export interface SessionOptions extends Pick<Session, 'owner' | 'revision' | 'ca
   readonly key?: string
   readonly shared?: SharedSession | undefined
   readonly store: EventLog
+  readonly questions: OwnerSlots
   readonly limits: Limits
   /** Calls `onUpdate` whenever a resource changes, until the function that it returns is called. */
   readonly watch: (uri: string, onUpdate: (uri: string) => void) => () => void
@@ -68,6 +70,8 @@ export class Session {
   readonly #requests = new Map<string, OpenRequest>()
   readonly #streams = new Map<string, ResumableStream>()
   readonly #store: EventLog
+  /** Open server requests of all sessions. */
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
   readonly #watch: SessionOptions['watch']
   #standalone: ResumableStream | undefined
@@ -77,14 +81,14 @@ export class Session {
   #hasReader = false
   #count = 0
 
-  constructor (
-    { id = randomUUID(), key = id, owner, revision, capabilities, shared, store, limits, watch }: SessionOptions
-  ) {
+  constructor (options: SessionOptions) {
+    const { id = randomUUID(), key = id, owner, revision, capabilities, shared, store, questions, limits, watch } = options
     this.id = id
     this.key = key
     this.owner = owner
     this.shared = shared
     this.#store = shared ?? store
+    this.#questions = questions
     this.#limits = limits
     this.#watch = watch
     this.held = memoryBudget.hold('MCP sessions', owner)
@@ -186,7 +190,7 @@ export class Session {
     this.#detached.delete(node.value)
     this.lastUsed = performance.now()
     if (this.#requests.size === 0) return
-    for (const [id, { call }] of this.#requests) if (call === node.value) this.#requests.delete(id)
+    for (const [id, { call }] of this.#requests) if (call === node.value) this.removeRequest(id)
   }
 
   /** Cancels a call by the id of its request, also one of another replica. An unknown id is ignored. */
@@ -199,8 +203,12 @@ export class Session {
 
   get openRequests (): number { return this.#requests.size }
 
-  /** Registers a server request and returns its id; `settle` gets the response. */
-  addRequest (call: SessionCall, settle: (response: Response) => void): string {
+  /**
+   * Registers a server request and returns its id; `settle` gets the response. Undefined where its owner has as many
+   * open requests as it may have.
+   */
+  addRequest (call: SessionCall, settle: (response: Response) => void): string | undefined {
+    if (!this.#questions.tryTake(this.owner)) return undefined
     const id = `ask-${this.shared === undefined ? '' : `${this.shared.replica}-`}${++this.#count}`
     this.#requests.set(id, { call, settle })
     this.shared?.listen(response => { this.settleRequest(response) })
@@ -208,14 +216,14 @@ export class Session {
   }
 
   removeRequest (id: string): void {
-    this.#requests.delete(id)
+    if (this.#requests.delete(id)) this.#questions.release(this.owner)
   }
 
   /** Settles a server request with the client's response, also one of another replica. An unknown id is ignored. */
   settleRequest (response: Response): Promise<void> | undefined {
     const request = this.#requests.get(response.id as string)
     if (request === undefined) return this.shared?.answer(response)
-    this.#requests.delete(response.id as string)
+    this.removeRequest(response.id as string)
     request.settle(response)
     return undefined
   }

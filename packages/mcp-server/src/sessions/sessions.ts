@@ -1,4 +1,4 @@
-import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, type StateKey } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, OwnerSlots, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -23,6 +23,7 @@ type NewSession = Pick<SessionOptions, 'owner' | 'revision' | 'capabilities' | '
 /** The sessions that this process holds, by id. */
 export class Sessions {
   readonly store: EventStore
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
   readonly #options: SessionsOptions
   readonly #ids: SessionIds | undefined
@@ -37,6 +38,7 @@ export class Sessions {
     this.#options = options
     this.#limits = limits
     this.#ids = link === undefined || stateKey === undefined ? undefined : new SessionIds(stateKey)
+    this.#questions = new OwnerSlots({ part: 'questions', total: limits.maxOpenQuestions })
     const { maxStreamEvents: perStream, maxEvents: events, maxEventChars: chars } = limits
     this.store = new EventStore({ perStream, events, chars })
     this.#sweep = setInterval(() => this.#endExpired(), Math.min(limits.sessionTtlMs, 30_000))
@@ -102,7 +104,9 @@ export class Sessions {
     let session: Session | undefined
     do {
       try {
-        session = new Session({ ...options, store: this.store, limits: this.#limits, watch })
+        session = new Session({
+          ...options, store: this.store, questions: this.#questions, limits: this.#limits, watch
+        })
       } catch (err) {
         if (!(err instanceof MemoryBudgetError)) throw err
         this.#endOldest(owner)

@@ -1,7 +1,7 @@
 import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
 import type { LogLevel } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
-import type { RequestId, Response } from '../protocol/rpc.js'
+import type { Json, RequestId, Response } from '../protocol/rpc.js'
 import type { EventLog } from './event-store.js'
 import { SESSION_ID_MS } from './session-ids.js'
 
@@ -81,7 +81,8 @@ export class SharedSession implements EventLog {
   }
 
   /** Keeps an event of a call. It is written soon; one that the memory budget does not allow leaves a gap. */
-  add (stream: string, seq: number, text: string, held: HeldBytes): void {
+  add (stream: string, seq: number, json: Json, held: HeldBytes): void {
+    const text = String(json)
     const bytes = text.length * BYTES_PER_CHAR + EVENT_BYTES
     if (!held.tryGrow(bytes)) return
     this.#append(stream, text, STREAM_MS, seq - 1).catch(this.#onFailure).finally(() => { held.shrink(bytes) })
