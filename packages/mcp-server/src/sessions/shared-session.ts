@@ -49,8 +49,9 @@ export class SharedSession implements EventLog {
     const read = (entries: readonly LinkEntry[]): void => {
       for (const { text } of entries) if (!this.#isClosed) apply(JSON.parse(text) as Change)
     }
-    this.#log = await this.follow('log', 0, read)
-    read(this.#log.entries)
+    const log = this.#log = await this.follow('log', 0, read)
+    if (this.#isClosed) log.stop()
+    read(log.entries)
   }
 
   close (): void {
