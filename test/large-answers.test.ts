@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { a2aPlugin } from '@polyvac/a2a'
-import { createVacs } from '@polyvac/core'
+import { createVacs, type InterpreterResult } from '@polyvac/core'
 import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
@@ -12,12 +12,14 @@ import { watchLoop } from './fixtures/loop-watch.js'
 
 const ANSWER_CHARS = 12_000_000
 const CHUNK_CHARS = 10_000_000
-/** An event of a task has at most 8 Mi characters. */
-const TASK_CHARS = 8_000_000
+/** An event of a task, and an answer object, have at most 8 Mi characters. */
+const OBJECT_CHARS = 8_000_000
 const text = (chars: number): string => Buffer.alloc(chars, 'text ').toString()
-const TEXTS: Readonly<Record<string, string>> = { answer: text(ANSWER_CHARS), chunk: text(CHUNK_CHARS), task: text(TASK_CHARS) }
+const TEXTS: Readonly<Record<string, string>> =
+  { answer: text(ANSWER_CHARS), chunk: text(CHUNK_CHARS), object: text(OBJECT_CHARS) }
 
-async function * streamInterpreter (question: string): AsyncGenerator<string, string | undefined> {
+async function * streamInterpreter (question: string): AsyncGenerator<string, InterpreterResult | undefined> {
+  if (question === 'object') return { answer: TEXTS.object as string, source_documents: [{ page_content: 'x', metadata: {} }] }
   if (question !== 'chunk') return TEXTS[question] ?? 'yes'
   yield TEXTS.chunk as string
   return undefined
@@ -87,7 +89,7 @@ async function openSession (port: number): Promise<Record<string, string>> {
   return { 'mcp-session-id': String(headers['mcp-session-id']) }
 }
 
-for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk']], [TASKS, ['task']]] as const) {
+for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'object']], [TASKS, ['object']]] as const) {
   for (const [name, request] of Object.entries(protocols)) {
     test(`one large text as ${name} does not keep the event loop`, async t => {
       const port = await serve(t)

@@ -1,6 +1,7 @@
 import type { Answer, SourceDocument } from './schemas.js'
 import { VacInvalidResultError } from './errors.js'
 import { isRecord } from './is-record.js'
+import { isLargeText } from './json-pieces.js'
 
 /** Default of the most JSON of an answer object, in characters. */
 export const MAX_OBJECT_CHARS = 8 * 1024 * 1024
@@ -74,34 +75,71 @@ function toJson (vac: string, result: object, maxChars: number): Record<string, 
   try {
     // most answers are flat, and are JSON already
     const isFlat = Object.values(result).every(isScalar)
-    excess = excessOf(result, maxChars)
+    const read = readObject(result, maxChars)
+    excess = read.excess
     if (excess === undefined && isFlat) return { ...result }
-    const text = excess === undefined ? JSON.stringify(result) : ''
+    // large texts are JSON already, and converting them blocks the event loop
+    const rest = read.texts.reduce<unknown>((value, { path }) => replaceAt(value, path, ''), result)
+    const text = excess === undefined ? JSON.stringify(rest) : ''
     if (text.length > 2 * maxChars) excess = tooLarge(maxChars)
-    if (excess === undefined) return JSON.parse(text) as Record<string, unknown>
+    if (excess === undefined) {
+      return read.texts.reduce<unknown>((value, { path, text }) => replaceAt(value, path, text), JSON.parse(text)) as Record<string, unknown>
+    }
   } catch (err) {
     throw Object.assign(new VacInvalidResultError(quote(vac), 'a result that cannot be converted to JSON'), { cause: err })
   }
   throw new VacInvalidResultError(quote(vac), excess)
 }
 
-/** What is too much about an object, found without converting it. */
-function excessOf (result: object, maxChars: number): string | undefined {
+type Path = ReadonlyArray<string | number>
+
+/** What is too much about an object, found without converting it, and its large texts. */
+function readObject (result: object, maxChars: number): { excess?: string, texts: Array<{ path: Path, text: string }> } {
   let left = maxChars
   let isTooDeep = false
-  const fits = (value: unknown, depth: number): boolean => {
-    left -= CHARS_PER_VALUE + (typeof value === 'string' ? value.length : 0)
+  const texts: Array<{ path: Path, text: string }> = []
+  const path: Array<string | number> = []
+  const fits = (value: unknown): boolean => {
+    left -= CHARS_PER_VALUE
+    if (typeof value === 'string') {
+      left -= value.length
+      if (isLargeText(value) && isConverted(result, path)) texts.push({ path: [...path], text: value })
+    }
     if (left < 0) return false
     if (typeof value !== 'object' || value === null) return true
-    isTooDeep = depth > MAX_OBJECT_DEPTH
+    isTooDeep = path.length > MAX_OBJECT_DEPTH
     if (isTooDeep) return false
     if (ArrayBuffer.isView(value)) return (left -= CHARS_PER_VALUE * value.byteLength) >= 0
-    if (Array.isArray(value)) return value.every(item => fits(item, depth + 1))
-    for (const key in value) if (!fits((value as Record<string, unknown>)[key], depth + 1)) return false
+    if (Array.isArray(value)) return value.every((item, i) => fitsAt(i, item))
+    for (const key in value) if (!fitsAt(key, (value as Record<string, unknown>)[key])) return false
     return true
   }
-  if (fits(result, 0)) return undefined
-  return isTooDeep ? `an object that is nested more than ${MAX_OBJECT_DEPTH} levels deep, or contains itself` : tooLarge(maxChars)
+  const fitsAt = (key: string | number, value: unknown): boolean => {
+    path.push(key)
+    const does = fits(value)
+    path.pop()
+    return does
+  }
+  if (fits(result)) return { texts }
+  const excess = isTooDeep ? `an object that is nested more than ${MAX_OBJECT_DEPTH} levels deep, or contains itself` : tooLarge(maxChars)
+  return { excess, texts: [] }
+}
+
+/** Whether JSON.stringify reads the value at a path: it does not read inherited members, and calls `toJSON`. */
+function isConverted (value: unknown, path: Path): boolean {
+  return path.every(key => {
+    const holder = value as Record<string | number, unknown>
+    value = holder[key]
+    return Object.hasOwn(holder, key) && !('toJSON' in holder)
+  })
+}
+
+/** A copy with another value at a path. */
+function replaceAt (value: unknown, [key, ...rest]: Path, text: string): unknown {
+  if (key === undefined) return text
+  const copy = (Array.isArray(value) ? [...value] : { ...value as object }) as Record<string | number, unknown>
+  copy[key] = replaceAt(copy[key], rest, text)
+  return copy
 }
 
 function tooLarge (maxChars: number): string {

@@ -35,6 +35,17 @@ test('an answer object that is too large or too deep fails its call, and is not 
   t.match(await ask(() => ({ answer: 'x', data: nested(100), source_documents: Array(10_000).fill('a') })), { answer: 'x', source_documents: { length: 10_000 } })
 })
 
+test('an answer object with large texts becomes what JSON makes of it', async t => {
+  const large = `\ud800"${'text '.repeat(100_000)}`
+  const inherits = Object.assign(Object.create({ inherited: large }) as object, { own: large })
+  const results: object[] = [
+    { answer: large, source_documents: [], metadata: { list: [large, undefined, [large, 1]], at: new Date(0), missing: undefined } },
+    { answer: 'x', source_documents: [], metadata: { inherits, toJson: { large, toJSON: () => 'short' }, map: new Map([['a', large]]) } },
+    { answer: large, source_documents: [], metadata: JSON.parse(`{"__proto__":{"large":"${'x'.repeat(500_000)}"}}`) as object }
+  ]
+  for (const result of results) t.ok(JSON.stringify(await ask(() => result)) === JSON.stringify(result))
+})
+
 test('interpreters that yield for ever without text do not block the event loop, and end at the timeout', async t => {
   const endless: Record<string, Interpreter> = {
     'a sync generator': function * () { for (;;) yield '' },
