@@ -4,7 +4,8 @@ import { jsonBytes, mcpSession, modern, open, post, rpc, task, bytesOf } from '.
 import { configuration, connections, openAt, startHost, until, upstream } from './host.mjs'
 
 const EACH = 3
-const LARGE = 12_000_000
+/** An answer object has at most 8 Mi characters; a larger one would be answered with an error. */
+const LARGE = 8_000_000
 const FLOW = 'flow 40000'
 const STALLED_MS = 90_000
 const MAX_GROWTH = 400 * 1024 * 1024
