@@ -106,10 +106,14 @@ export async function jsonBytes (value: unknown, owner: string | undefined): Pro
   const held = memoryBudget.hold('responses that wait for their reader', owner)
   const pieces: Buffer[] = []
   try {
+    // reading a text that was joined makes a copy of it, so the memory is counted before the turns begin
+    let room = countChars(value)
+    held.grow(room)
     for (const text of jsonPieces(value)) {
       await takeTurn()
       const piece = Buffer.from(text)
-      held.grow(piece.length)
+      room -= piece.length
+      if (room < 0) held.grow(piece.length)
       pieces.push(piece)
     }
     return new Bytes(pieces)
