@@ -116,7 +116,11 @@ export class Load {
     const { result } = await this.#call('tasks/send', params, deadline, { 'idempotency-key': key })
     const task = result.taskId
     this.#created(task, key, false)
-    if (result.state !== 'input-required') throw new Error(`it is ${result.state} instead of input-required`)
+    // a replica that stops answers with the present state
+    for (let { state } = result; state !== 'input-required'; await delay(RETRY_MS)) {
+      if (TERMINAL.includes(state) || Date.now() > deadline) throw new Error(`it is ${state} instead of input-required`)
+      state = (await this.#call('tasks/get', { taskId: task }, deadline)).result.state
+    }
     // an answer that was cut may have arrived: the task does not wait any more
     await this.#call('tasks/send', { taskId: task, input: { query: 'the red one' } }, deadline, {}, 'A2A_TASK_NOT_WAITING')
     await this.#follow({ task, deadline, subscriber: `${key} a` })
