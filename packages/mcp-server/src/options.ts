@@ -37,12 +37,13 @@ export interface McpServerOptions {
   readonly allowedOrigins?: readonly string[] | undefined
   /**
    * Whether clients up to 2025-11-25 get a session: questions, resumable streams, resource subscriptions and log levels
-   * need one. Without sessions any process can answer each of their requests. Default true.
+   * need one. Without sessions, or with `tasks` in PostgreSQL and a `stateKey`, any process can answer each of their
+   * requests. Default true.
    */
   readonly sessions?: boolean | undefined
   /**
-   * Signs `requestState` (2026-07-28); 32 bytes or more. All replicas need the same key. Default: random. A function is
-   * called at each use.
+   * Signs `requestState` (2026-07-28), and ids of sessions that replicas share; 32 bytes or more. All replicas need the
+   * same key. Default: random. A function is called at each use.
    */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
   /**

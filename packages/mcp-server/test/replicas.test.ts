@@ -319,6 +319,27 @@ test('a requestState of one replica is read by the other, and an id of a session
   t.match((await modern(b.app, 'tools/call', { name: 'ask', requestState: headers['mcp-session-id'] }, able)).json.error, { code: -32602 })
 })
 
+test('a client of 2024-11-05 sends its messages to any replica', async t => {
+  const { a, b } = await replicas(t, basic)
+  const wire = new Wire(a.app, undefined, {}, 'GET')
+  await wire.until('endpoint')
+  const [, url = ''] = /^data: (\S+)$/m.exec(wire.text) ?? []
+  const send = async (app: FastifyInstance, message: object): Promise<number> =>
+    (await app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: { jsonrpc: '2.0', ...message } })).statusCode
+  t.equal(await send(b.app, initialize('2024-11-05', { elicitation: {} })), 202)
+  await wire.until('serverInfo')
+  t.equal(await send(a.app, callOf('where', 1)), 202)
+  await wire.until('replica-a')
+  t.equal(await send(b.app, callOf('ask', 2)), 202)
+  await wire.until('elicitation/create')
+  const { id } = messagesIn(wire.text.slice(wire.text.indexOf('event: message'))).at(-1) ?? {}
+  t.equal(await send(b.app, { id, result: { action: 'accept', content: { name: 'ann' } } }), 202)
+  await wire.until('ann')
+  t.equal((await b.app.inject({ method: 'POST', url: `${url}x`, payload: callOf('where') })).statusCode, 404)
+  t.equal(await send(b.app, { id: 1 }), 400)
+  wire.leave()
+})
+
 test('without a key sessions stay in one process', async t => {
   const { a, b } = await replicas(t, basic, { stateKey: undefined })
   const session = await LegacySession.open(a.app)

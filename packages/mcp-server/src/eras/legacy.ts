@@ -209,7 +209,7 @@ type CallArguments = [
 ]
 
 /** Sends an empty response once `work` is done. */
-function sendAfter (work: Promise<unknown> | undefined, reply: FastifyReply, status: number): void {
+export function sendAfter (work: Promise<unknown> | undefined, reply: FastifyReply, status: number): void {
   if (work === undefined) reply.code(status).send()
   else work.then(() => { reply.code(status).send() }, err => { reply.send(err) })
 }

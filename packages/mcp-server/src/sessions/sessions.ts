@@ -6,7 +6,7 @@ import { overload } from '../protocol/rpc.js'
 import { EventStore } from './event-store.js'
 import { SessionIds, type SessionClaims } from './session-ids.js'
 import { Session, type SessionOptions } from './session.js'
-import { SharedSession } from './shared-session.js'
+import { SharedSession, type Message } from './shared-session.js'
 
 export interface SessionsOptions {
   readonly limits: Limits
@@ -54,6 +54,33 @@ export class Sessions {
     return this.#ids?.issue({ key: randomUUID(), revision, capabilities }, owner) ?? this.create(session).id
   }
 
+  /**
+   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it.
+   * @throws like `create`
+   */
+  open (owner: string | undefined, onMessage: (message: Message) => void): Session {
+    const claims: SessionClaims = { key: randomUUID(), revision: '2024-11-05', capabilities: {} }
+    const id = this.#ids?.issue(claims, owner)
+    if (id === undefined) return this.create({ owner, ...claims })
+    const shared = this.#share(claims.key, owner)
+    const session = this.create({ id, owner, ...claims, shared })
+    shared.open(change => { if ('post' in change) onMessage(change.post) }).catch(err => {
+      this.#options.onFailure(err)
+      this.end(session)
+    })
+    return session
+  }
+
+  /** Passes a message to the replica with the stream of an HTTP+SSE session; undefined for an unknown id. */
+  pass (id: string, owner: string | undefined, message: Message): Promise<void> | undefined {
+    const claims = this.#ids?.read(id, owner)
+    return claims === undefined ? undefined : this.#share(claims.key, owner).write({ post: message })
+  }
+
+  #share (key: string, owner: string | undefined): SharedSession {
+    return new SharedSession(this.#options.link!, key, owner, this.#options.onFailure)
+  }
+
   /** Makes the session of a valid id known to this replica. @throws like `create`, TASK_STORE_UNAVAILABLE (503) */
   async load (id: string, owner: string | undefined): Promise<void> {
     if (this.find(id, owner) !== undefined) return
@@ -68,7 +95,7 @@ export class Sessions {
   }
 
   async #load (id: string, owner: string | undefined, claims: SessionClaims): Promise<void> {
-    const shared = new SharedSession(this.#options.link!, claims.key, owner, this.#options.onFailure)
+    const shared = this.#share(claims.key, owner)
     const session = this.#make({ id, owner, ...claims, shared })
     let hasEnded = false
     try {

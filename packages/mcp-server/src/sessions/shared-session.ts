@@ -1,14 +1,17 @@
 import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
 import type { LogLevel } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
-import type { Json, RequestId, Response } from '../protocol/rpc.js'
+import type { Json, Notification, Request, RequestId, Response } from '../protocol/rpc.js'
 import type { EventLog } from './event-store.js'
 import { SESSION_ID_MS } from './session-ids.js'
 
 /** What happens to a session that all its replicas must know. */
 export type Change =
   { readonly level: LogLevel } | { readonly subscribe: string } | { readonly unsubscribe: string } |
-  { readonly cancel: RequestId } | { readonly reader: string } | { readonly end: true }
+  { readonly cancel: RequestId } | { readonly reader: string } | { readonly end: true } | { readonly post: Message }
+
+/** A message of a client over HTTP+SSE, whose POST reached another replica than its stream. */
+export type Message = Request | Notification | Response
 
 /** The id of the standalone stream. The store numbers its events, since all replicas send on it. */
 export const STANDALONE = '0'
@@ -46,8 +49,9 @@ export class SharedSession implements EventLog {
     const read = (entries: readonly LinkEntry[]): void => {
       for (const { text } of entries) if (!this.#isClosed) apply(JSON.parse(text) as Change)
     }
-    this.#log = await this.follow('log', 0, read)
-    read(this.#log.entries)
+    const log = this.#log = await this.follow('log', 0, read)
+    if (this.#isClosed) log.stop()
+    read(log.entries)
   }
 
   close (): void {
@@ -57,7 +61,7 @@ export class SharedSession implements EventLog {
   }
 
   async write (change: Change): Promise<void> {
-    await this.#append('log', JSON.stringify(change), SESSION_ID_MS)
+    await this.#append('log', JSON.stringify(change), 'post' in change ? STREAM_MS : SESSION_ID_MS)
   }
 
   /** Sends a message on the standalone stream. */
