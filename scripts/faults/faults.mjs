@@ -163,12 +163,16 @@ export const ALONE = [
       const replicas = await Replicas.start({ count: 1, databaseUrl: await newDatabase(server), tasks: { ...ON_POSTGRES, pool: POOL } })
       try {
         const began = performance.now()
-        const answers = await atOnce(CREATES, () => post(replicas.url, '/a2a/tasks/send', task('hello'), {}, { alone: true }))
+        // without the load balancer: it would leave out a replica that is busy for a second
+        const { url } = replicas.replicas[0].host
+        const answers = await atOnce(CREATES, () => post(url, '/a2a/tasks/send', task('hello'), {}, { alone: true }))
         const seconds = (performance.now() - began) / 1000
         const bad = answers.filter(answer => jsonOf(answer)?.result?.state !== 'completed')
         const ids = new Set(answers.map(answer => jsonOf(answer)?.result?.taskId))
-        const { lost, duplicated, problems } = await runTasks(replicas, receiver, 10)
-        return { seconds, lost: lost + bad.length, duplicated: duplicated + CREATES - bad.length - ids.size + (bad.length > 0 ? 1 : 0), problems: [...problems, ...bad.slice(0, 2).map(({ status, text }) => `${status} ${text.slice(0, 200)}`)] }
+        const seen = await runTasks(replicas, receiver, 10)
+        const refused = bad.map(({ status, text }) => `a create is answered with ${status} ${text.slice(0, 200)}`)
+        if (bad.length === 0 && ids.size < CREATES) refused.push(`${CREATES} creates made ${ids.size} tasks`)
+        return { seconds, ...seen, problems: [...refused, ...seen.problems] }
       } finally {
         await replicas.close()
       }
