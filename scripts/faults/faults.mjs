@@ -163,7 +163,7 @@ export const ALONE = [
       const replicas = await Replicas.start({ count: 1, databaseUrl: await newDatabase(server), tasks: { ...ON_POSTGRES, pool: POOL } })
       try {
         const began = performance.now()
-        // without the load balancer: it would leave out a replica that is busy for a second
+        // without the load balancer: it would leave out a replica that is busy for two seconds
         const { url } = replicas.replicas[0].host
         const answers = await atOnce(CREATES, () => post(url, '/a2a/tasks/send', task('hello'), {}, { alone: true }))
         const seconds = (performance.now() - began) / 1000
