@@ -11,7 +11,7 @@ test('a reader that is behind when it is woken for an event of another process g
     tasks: {
       find: () => ({ key: 1, seq: 1, state: 'submitted' }),
       findKey: () => ({ key: 1, seq: log.length, state: log.at(-1)?.state ?? 'submitted' }),
-      page: (_key, after) => ({ events: log.slice(after), last: true, next: 500 })
+      page: (_key, after) => ({ events: log.slice(after), last: true, next: 500, chars: 0 })
     },
     follow: async () => {}
   }
