@@ -1,7 +1,7 @@
 import t from 'tap'
 import { postgresServer, query, testDatabase } from './fixtures/postgres.js'
 
-t.test('a test has an empty database of its own', async t => {
+t.test('a test has a separate, empty database', async t => {
   const url = await testDatabase(t)
   await query(url, 'CREATE TABLE a (b text)')
   const other = await testDatabase(t)

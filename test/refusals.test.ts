@@ -133,6 +133,28 @@ for (const [plugin, register] of Object.entries(PLUGINS)) {
   }
 }
 
+for (const [plugin, register] of Object.entries(PLUGINS)) {
+  test(`a body of another type is refused on every POST route of ${plugin} with the name of its type`, async t => {
+    const long = `text/${'x'.repeat(1_000)}`
+    let routes = 0
+    for (const { app, method, url } of await routesOf(t, () => {}, register)) {
+      if (method !== 'POST' || (await app.inject({ method, url })).statusCode === 405) continue
+      routes++
+      for (const type of ['text/csv; charset=utf-8', 'text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'nonsense', long, undefined]) {
+        const { body, statusCode } = await app.inject({ method, url, payload: 'x', ...type !== undefined && { headers: { 'content-type': type } } })
+        const named = type === undefined ? 'no Content-Type' : `the Content-Type \\"${type.split(';', 1)[0]!.slice(0, 200)}`
+        t.ok(body.includes(`the body has ${named}`), `${url}: ${body}`)
+        t.match(body, /send it as application\/json/, url)
+        t.notMatch(body, /boundary|charset/, url)
+        t.ok(body.length < 700, `${url}: ${body}`)
+        // the dialects of A2A have their own statuses
+        if (plugin !== 'a2a') t.equal(statusCode, 415, url)
+      }
+    }
+    t.ok(routes > 0)
+  })
+}
+
 interface Route { readonly app: FastifyInstance, readonly method: 'GET' | 'POST' | 'HEAD', readonly url: string }
 
 /** The routes of a plugin in an application that registers `before`, with names in place of parameters. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'tools', 'call'] as const
+export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'tools', 'call', 'migrate'] as const
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
 const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
@@ -75,6 +75,7 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac check [folder | config]       read the configuration and print all problems
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
+  polyvac migrate [folder | config]     create or update the tables of the tasks in PostgreSQL, ahead of a start
   polyvac help                          print this text
 
   -c, --config file           configuration file (default: vac_config.yaml, then config/vac_config.yaml)

@@ -9,7 +9,7 @@ import { gatewayProblems } from './gateway.js'
 
 /** The start-up banner: VACs, protocols and their URLs, as lines that can be pasted into a shell. */
 export function banner (app: FastifyInstance, config: Config, url: string): string {
-  const { vacs, assembly, protocols, gateway } = app.polyvac
+  const { vacs, assembly, protocols, gateway, database } = app.polyvac
   const [first] = vacs.names
   const body = '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
   const lines: Array<[string, string]> = []
@@ -30,6 +30,7 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
   lines.push(['api', `${url}/openapi.json`])
   if (protocols.includes('@polyvac/a2a')) lines.push(['a2a', `${url}/.well-known/agent.json`])
   if (protocols.includes('@polyvac/mcp-server')) lines.push(['mcp', `${url}/mcp`])
+  if (database !== undefined) lines.push(['tasks', `PostgreSQL at ${database}`])
   if (gateway !== undefined) {
     lines.push(['tools', `${url}/mcp/tools`])
     for (const line of serverStates(gateway)) lines.push(['server', line])

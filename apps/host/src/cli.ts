@@ -10,6 +10,7 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   init: async () => (await import('./commands/init.js')).init,
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,
+  migrate: async () => (await import('./commands/migrate.js')).migrate,
   openapi: async () => (await import('./commands/openapi.js')).openapi
 }
 

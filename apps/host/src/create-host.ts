@@ -5,7 +5,7 @@ import {
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
@@ -19,7 +19,9 @@ import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
-import { openTasks, type HostTasks } from './task-store.js'
+import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
+import { openTasks } from './tasks/open-tasks.js'
+import { checkStateKey } from './tasks/state-key.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -38,6 +40,8 @@ export interface PolyvacHost {
   readonly protocols: readonly string[]
   /** The external MCP servers; undefined where none are configured. */
   readonly gateway: Gateway | undefined
+  /** The database of the tasks, without a password; undefined where they are not in one. */
+  readonly database: string | undefined
   /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
@@ -86,6 +90,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
+  const givenKey = checkStateKey(settings.switches.state_key)
+  const ownKey = randomBytes(32)
+  // the gateway needs it before the database is open
+  const stateKey = givenKey ?? (isDatabase(settings.switches.tasks ?? {}) ? () => tasks?.stateKey?.() ?? ownKey : undefined)
   let assembly = await assemble(settings, parts)
   let draining = false
   let protocols: readonly string[] = []
@@ -99,7 +107,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     await assembly.close()
   })
   try {
-    const opened = gateway = await openGateway(settings, config?.variables ?? [], log)
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
     // plugins answer their callers before the gateway closes
@@ -110,6 +118,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get assembly () { return assembly },
       get protocols () { return protocols },
       gateway,
+      get database () { return tasks?.database },
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -142,10 +151,11 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       async tasks () {
         // without a configuration file, no file is written into the working directory, which may have another program's
         // tasks
-        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log)
+        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
         return tasks
       },
-      gateway
+      gateway,
+      stateKey
     })
     missing = missingProtocols(settings, protocols)
     return app

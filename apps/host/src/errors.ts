@@ -23,9 +23,13 @@ export const UnknownVacNamesError = createError<[string, string]>('UNKNOWN_A2A_V
   'a2a_vac_names names %s, which is not a VAC; configured: %s', 500)
 export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAILABLE',
   'tasks cannot be kept in %s: %s; name another file with service.tasks.path, or set service.tasks.store: memory', 500)
+export const TasksSettingsError = createError<[string]>('TASKS_SETTINGS', 'service.tasks: %s', 500)
+export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
+  'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',
   'the packages of the clone %s cannot be packed: %s; run `npm run build` there', 500)
+export const NotAFormError = createError<[string]>('UNSUPPORTED_MEDIA_TYPE', '%s', 415)
 export const ForeignFormError = createError('FORM_NOT_ALLOWED',
   'this form was sent by a page of another site; open the page of this service, or send JSON to POST /vac/<name>', 403)

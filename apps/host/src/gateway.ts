@@ -1,23 +1,22 @@
 import type { ServiceConfig, ToolAccess } from '@polyvac/core'
+import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway, McpServerConfig } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from './host-options.js'
 import { isOn, loadPlugin } from './protocols.js'
 
-/** Environment variables with secrets of this service, also where its configuration does not refer to them. */
-const OWN_SECRETS = ['DATABASE_URL', 'PGPASSWORD']
-
 /**
  * The MCP servers of `mcp_servers`, not started yet; undefined where there are none, or the package is not installed.
  * @param variables names of the variables that the configuration refers to: servers inherit only those that they name
- * @param readyWaitMs longest wait of a call for a server that is starting; by default that of the gateway
+ * @param more `readyWaitMs`: longest wait of a call for a server that is starting; by default that of the gateway
  * @throws MCP_GATEWAY_OPTIONS
  */
-export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger, readyWaitMs?: number): Promise<Gateway | undefined> {
+export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger,
+  more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined } = {}): Promise<Gateway | undefined> {
   const { mcp_servers: servers, mcp_inherit_env: inheritEnv } = switches
   if (!isOn(servers)) return undefined
   const module = await loadPlugin('@polyvac/mcp-gateway') as typeof import('@polyvac/mcp-gateway') | undefined
-  return module?.createGateway({ servers: serversOf(servers), inheritEnv, secretEnv: [...OWN_SECRETS, ...variables], folder, log, readyWaitMs })
+  return module?.createGateway({ servers: serversOf(servers), inheritEnv, secretEnv: variables, folder, log, ...more })
 }
 
 /** The list or map of servers; null is none. */

@@ -48,10 +48,13 @@ export interface HostOptions {
   /** Seconds for loading an interpreter or memory module, and for opening a memory. Default 30. */
   readonly load_timeout?: number | undefined
   /**
-   * The store of the tasks of A2A and MCP: `{ store, path, ttl, input_ttl, max_tasks, max_size }`. Default:
-   * `.polyvac/tasks.db` beside the configuration file; in memory where there is none.
+   * The store of the tasks of A2A and MCP: `{ store, path, ttl, input_ttl, max_tasks, max_size }`, or in PostgreSQL
+   * `{ url, schema, pool, … }`. Default: `.polyvac/tasks.db` beside the configuration file; in memory where there is
+   * none.
    */
   readonly tasks?: ServiceConfig['tasks'] | undefined
+  /** Signs state of MCP that clients keep, 32 bytes or more. Default: a key in the database; without one, random. */
+  readonly state_key?: string | undefined
   /** Push notifications: `{ enabled, allow }`. Default: on, to public https addresses alone. */
   readonly push?: ServiceConfig['push'] | undefined
   /** The VACs, by name; instead of a configuration file. */
@@ -94,6 +97,7 @@ export const HOST_OPTIONS = {
   allowed_origins: switchRule('allowed_origins'),
   load_timeout: switchRule('load_timeout'),
   tasks: switchRule('tasks'),
+  state_key: switchRule('state_key'),
   push: switchRule('push'),
   vacs: optional('names, or entries by name', value => isList(value) || isRecord(value)),
   config: optional('the path of a file, or what readConfig() returns', value => isText(value) || isRecord(value)),
@@ -139,6 +143,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     allowed_origins: options.allowed_origins,
     load_timeout: options.load_timeout,
     tasks: options.tasks,
+    state_key: options.state_key,
     push: options.push
   }).filter(([, value]) => value !== undefined)) as Settings['switches']
   type Vacs = Readonly<Record<string, VacConfig>>

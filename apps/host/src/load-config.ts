@@ -27,7 +27,7 @@ export async function loadConfig ({ config, target, serverCommand }: Pick<Argume
       return fail(path, 'there is no such folder or file; name a folder of documents or a configuration file')
     }
     if (!stats.isDirectory()) return await read(path, env)
-    return await read(findIn(path), env) ?? folderConfig(path)
+    return await read(findIn(path), env) ?? folderConfig(path, env)
   }
   const folder = resolve(env.VAC_CONFIG_FOLDER ?? '.')
   const file = findIn(folder)
@@ -61,12 +61,13 @@ async function loadEnvironment (file: string): Promise<void> {
 }
 
 /** The configuration for a folder without one: a VAC named after it, with A2A and the MCP server switched on. */
-export function folderConfig (folder: string): Config {
+export function folderConfig (folder: string, env: NodeJS.ProcessEnv = process.env): Config {
   const title = basename(folder) || 'docs'
   const name = title.replace(/[^\p{L}\p{N}_-]+/gu, '-').replace(/^-+|-+$/g, '') || 'docs'
-  // the tasks are kept beside the documents, or in memory where that folder cannot be written
+  // the tasks are kept in the database of the environment, beside the documents, or in memory where that folder cannot
+  // be written
   const state = join(dirname(folder), '.polyvac')
-  const tasks = isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
+  const tasks = env.DATABASE_URL ? {} : isWritable(dirname(folder)) ? { path: join(state, `${name}-tasks.db`) } : { store: 'memory' }
   const text = JSON.stringify({
     kind: 'vacConfig',
     service: { stream_interpreter: 'documents', enable_a2a_agent: true, enable_mcp_server: true, tasks },

@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import type { Vacs } from '@polyvac/core'
+import type { StateKey } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { HostOptions, Settings } from './host-options.js'
-import type { HostTasks } from './task-store.js'
+import type { HostTasks } from './tasks/host-tasks.js'
 
 /** What the host passes to its protocols. */
 export interface ProtocolParts {
@@ -16,6 +17,8 @@ export interface ProtocolParts {
   readonly tasks: () => Promise<HostTasks>
   /** The external MCP servers; undefined where there are none. */
   readonly gateway?: Gateway | undefined
+  /** Signs state of MCP; undefined: a random key. */
+  readonly stateKey?: StateKey | undefined
 }
 
 type Module = Record<string, unknown> & { readonly default: FastifyPluginAsync<Record<string, unknown>> }
@@ -112,11 +115,13 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
 }
 
 /** Options of `@polyvac/a2a`. Its signing keys are kept beside the tasks, so that a restart does not change them. */
-async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: ProtocolParts, { openSigningKeys }: Module): Promise<Record<string, unknown>> {
+async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: ProtocolParts, loaded: Module): Promise<Record<string, unknown>> {
+  const module = loaded as unknown as typeof import('@polyvac/a2a')
   const { a2a_vac_names: vacNames, a2a = {}, public_url: publicUrl, push } = settings.switches
-  const { store, keysFile } = await tasks()
-  const openKeys = openSigningKeys as (path: string) => Promise<unknown>
-  const keys = keysFile === undefined || push?.enabled === false ? undefined : await openKeys(keysFile)
+  const { store, keys: place } = await tasks()
+  const keys = place === undefined || push?.enabled === false
+    ? undefined
+    : typeof place === 'string' ? await module.openSigningKeys(place) : new module.SharedSigningKeys(place)
   return {
     vacs,
     tasks: store,
@@ -150,7 +155,7 @@ async function serveGrpc (app: FastifyInstance, { settings }: ProtocolParts, loa
 /** Options of `@polyvac/mcp-server`: VACs, their documents, tools of external MCP servers, the task store of A2A. */
 async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources }: Module,
   log: FastifyBaseLogger): Promise<Record<string, unknown>> {
-  const { vacs, settings, authenticate, protectedResource, gateway } = parts
+  const { vacs, settings, authenticate, protectedResource, gateway, stateKey } = parts
   const { public_url: publicUrl } = settings.switches
   const sourceOf = (make: unknown): unknown => (make as (vacs: Vacs) => unknown)(vacs)
   const sources = [sourceOf(vacTools), sourceOf(vacResources), ...gateway === undefined ? [] : [gateway.toolSource()]]
@@ -165,6 +170,7 @@ async function mcpServerOptions (parts: ProtocolParts, { vacTools, vacResources 
     allowedHosts: ['*'],
     allowedOrigins: ['*'],
     tasks: store,
+    stateKey,
     limits: ttlMs === undefined ? undefined : { taskTtlMs: Math.max(1, ttlMs) }
   }
 }

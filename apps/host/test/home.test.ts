@@ -84,6 +84,20 @@ test('a question that cannot be answered is explained on the page, with its stat
   t.equal((await post(form({ vac: '../ready', question: 'x' }))).statusCode, 404)
 })
 
+test('what is not a form is refused with the name of its type and that of a form', async t => {
+  const app = await host(t)
+  const types = { 'application/json': '"application/json"', 'text/plain; charset=utf-8': '"text/plain"', 'multipart/form-data; boundary=x': '"multipart/form-data"', nonsense: '"nonsense"', '': 'no Content-Type' }
+  for (const [type, named] of Object.entries(types)) {
+    for (const payload of ['{"user_input":"x"}', '']) {
+      const response = await app.inject({ method: 'POST', url: '/ask', headers: { ...FORM, 'content-type': type }, payload })
+      const { error: { code, message } } = response.json<{ error: { code: string, message: string } }>()
+      t.strictSame([response.statusCode, code], [415, 'UNSUPPORTED_MEDIA_TYPE'], type)
+      t.match(message, new RegExp(`the body has .*${named}; send it as application/x-www-form-urlencoded, or send JSON to POST /vac/<name>`), type)
+    }
+  }
+  t.equal((await app.inject({ method: 'POST', url: '/ask', headers: { 'content-type': 'Application/X-WWW-Form-Urlencoded;charset=UTF-8' }, payload: form({ vac: 'tides', question: 'x' }) })).statusCode, 200)
+})
+
 test('a page of another site cannot post the form', async t => {
   const app = await host(t, { public_url: 'https://agents.example' })
   const send = async (headers: Record<string, string>) => {

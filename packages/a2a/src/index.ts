@@ -6,5 +6,6 @@ export { METHODS, PushNotificationConfig, StoredPushConfig } from './dialects/de
 export { Task } from './dialects/description/record.js'
 export type { TaskUpdateFrame } from './dialects/description/record.js'
 export { openSigningKeys } from './push/open-signing-keys.js'
-export { SigningKeys } from './push/signing-keys.js'
+export { SharedSigningKeys } from './push/shared-signing-keys.js'
+export { SigningKeys, type PushKeys } from './push/signing-keys.js'
 export { verifyNotification } from './push/verify-notification.js'

@@ -5,7 +5,7 @@ import {
 import { ANYONE as ANYONE_OWNER, type TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
 import { PUSH_TIMEOUT_MS } from './push/deliver.js'
-import type { SigningKeys } from './push/signing-keys.js'
+import type { PushKeys } from './push/signing-keys.js'
 
 type Card = Record<string, unknown>
 type ExtendCard = (card: Card, principal: Principal) => Card | undefined
@@ -107,7 +107,7 @@ export interface PushOptions {
    * The keys that sign deliveries; the first one signs, all are published. Default: a key made at the start, which
    * receivers have to fetch again after a restart.
    */
-  readonly keys?: SigningKeys | undefined
+  readonly keys?: PushKeys | undefined
   /** Longest time for one delivery in ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
 }
@@ -147,7 +147,7 @@ export const OPTIONS = {
 
 export const PUSH_OPTIONS = {
   allow: texts([]),
-  keys: withMethod('publicJwks', 'what openSigningKeys() resolves to'),
+  keys: withMethod('publicJwks', 'what openSigningKeys() resolves to, or SharedSigningKeys'),
   timeoutMs: milliseconds(PUSH_TIMEOUT_MS)
 } satisfies OptionRules<PushOptions>
 

@@ -4,6 +4,7 @@ import type { Interpreter } from '@polyvac/core'
 import type { Task } from '../src/index.js'
 import { memoryBudget } from '@polyvac/core/plugin'
 import { StreamQuota } from '../src/tasks/task-streams.js'
+import { rpc } from './fixtures/public.js'
 import { follow, gate, methodNames, serve, type Answered, type MethodName, type RpcOptions, type Served } from './fixtures/app.js'
 
 const as = (who: string, more: Record<string, string> = {}): RpcOptions => ({ headers: { authorization: who, ...more } })
@@ -159,6 +160,20 @@ test('log lines of a task have its owner', async t => {
   await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
   const line = served.logged().split('\n').find(line => line.includes('task run')) ?? '{}'
   t.match(JSON.parse(line), { owner: 'alice', taskId: String })
+})
+
+test('the log line of a failed request has its owner, and not its credential', async t => {
+  const served = await serve(t, () => 'x', {
+    plugin: { authenticate: () => ({ owner: 'alice' }) },
+    before (app) { app.addHook('preHandler', async () => { throw new Error('broken') }) }
+  })
+  const headers = { authorization: 'Bearer SECRET' }
+  await served.rpc('tasks/get', { taskId: 'x' }, { headers })
+  await rpc(served, 'GetTask', { id: 'x' }, { headers })
+  await served.app.inject({ method: 'GET', url: '/a2a/v1/tasks/x', headers: { ...headers, 'a2a-version': '1.0' } })
+  const lines = served.logged().split('\n').filter(line => line.includes('"broken"')).map(line => JSON.parse(line) as { owner?: string })
+  t.strictSame(lines.map(({ owner }) => owner), ['alice', 'alice', 'alice'])
+  t.notMatch(served.logged(), /SECRET/)
 })
 
 test('all callers are one owner without `authenticate`', async t => {

@@ -1,4 +1,5 @@
 import { createError } from './create-error.js'
+import { maskPasswords } from './mask-password.js'
 
 /** One thing wrong with a configuration file. Line and column count from 1. */
 export interface ConfigProblem {
@@ -17,6 +18,9 @@ export const MAX_CONFIG_PROBLEMS = 20
 
 /** Longest source line in a message, in UTF-16 units; of a longer one the part around the problem is shown. */
 const MAX_LINE_CHARS = 200
+
+/** Part of a line before and after the shown one that is searched for the URL of a password, in UTF-16 units. */
+const MAX_URL_CHARS = 2_000
 
 const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
 
@@ -38,13 +42,15 @@ export function frameProblem (place: { file: string, line: number, column: numbe
   const { file, line, column } = place
   const whole = source.split(/\r?\n/)[line - 1] ?? ''
   const start = Math.max(0, whole.length <= MAX_LINE_CHARS ? 0 : column - 1 - MAX_LINE_CHARS / 2)
-  const code = whole.slice(start, start + MAX_LINE_CHARS)
+  const from = Math.max(0, start - MAX_URL_CHARS)
+  const code = maskPasswords(whole.slice(from, start + MAX_LINE_CHARS + MAX_URL_CHARS)).slice(start - from, start - from + MAX_LINE_CHARS)
+  const masked = maskPasswords(message)
   const number = String(line).padStart(5)
   const marker = '^'.repeat(Math.max(1, Math.min(width, code.length - (column - start) + 1)))
   const text = [
-    `${file}:${line}:${column}  ${message}`,
+    `${file}:${line}:${column}  ${masked}`,
     `${number} | ${code}`,
     `${' '.repeat(5)} | ${' '.repeat(Math.max(0, column - start - 1))}${marker}${hint === undefined ? '' : ` ${hint}`}`
   ].join('\n')
-  return { file, line, column, message, hint, text }
+  return { file, line, column, message: masked, hint, text }
 }

@@ -112,6 +112,9 @@ export const ServiceConfig = Type.Object({
   on_stray_error: Type.Optional(Type.Union([Type.Literal('fail'), Type.Literal('end')], {
     description: 'an error that an interpreter throws outside of its call: `fail` (default) fails the call, `end` ends the process'
   })),
+  state_key: Type.Optional(Type.String({
+    description: 'signs state of MCP that clients keep, 32 bytes or more; replicas need the same; default: a key in the database'
+  })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
   allowed_hosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
     description: 'further host names of the service in `Host`, such as agents.example.org; `*` allows all'
@@ -120,8 +123,14 @@ export const ServiceConfig = Type.Object({
     description: 'web pages that may send requests with effects, such as https://app.example.org; `*` allows all'
   })),
   tasks: Type.Optional(Type.Object({
-    store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory')], { description: 'where tasks are kept' })),
-    path: Type.Optional(Type.String({ description: 'file of the task store, relative to this file' })),
+    store: Type.Optional(Type.Union([Type.Literal('sqlite'), Type.Literal('memory'), Type.Literal('postgres')], {
+      description: 'where tasks are kept; default: `postgres` where `url` or the variable DATABASE_URL is set, otherwise `sqlite`'
+    })),
+    path: Type.Optional(Type.String({ description: 'file of the store `sqlite`, relative to this file' })),
+    // not checked here: messages about a value show it
+    url: Type.Optional(Type.String({ description: 'database of the store `postgres`, e.g. postgres://user:password@host/database' })),
+    schema: Type.Optional(Type.String({ pattern: '^[a-z_][a-z0-9_]{0,39}$', description: 'schema of its tables; default polyvac' })),
+    pool: Type.Optional(Type.Integer({ minimum: 2, maximum: 1_000, description: 'most connections of this process to it; default 10' })),
     ttl: Type.Optional(Type.String({ pattern: '^[0-9]+[smhd]$', description: 'how long finished tasks are kept, e.g. 7d' })),
     input_ttl: Type.Optional(Type.String({
       pattern: '^[0-9]+[smhd]$', description: 'how long a task may wait for its caller or for a worker, e.g. 1d; then it fails'

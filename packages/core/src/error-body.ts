@@ -2,6 +2,7 @@ import type { FastifyError, FastifyRequest } from 'fastify'
 import { ownerOf } from './authentication.js'
 import { isExposed, statusOf } from './create-error.js'
 import { LogGate } from './log-gate.js'
+import { quoteName } from './names.js'
 import { InvalidRequestError } from './validation.js'
 import type { ErrorBody } from './schemas.js'
 
@@ -18,8 +19,7 @@ const FASTIFY_CODES: Readonly<Record<string, { code: string, message: string }>>
   FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'INVALID_JSON', message: 'the body is empty; send a JSON object' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 'INVALID_BODY', message: 'the body is not as long as its Content-Length states' },
   FST_ERR_BAD_URL: { code: 'BAD_URL', message: 'the path is not percent-encoded correctly' },
-  FST_ERR_MAX_PARAM_LENGTH: { code: 'NOT_FOUND', message: 'a part of the path is longer than any name here' },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'the body must be JSON; send it with Content-Type: application/json' }
+  FST_ERR_MAX_PARAM_LENGTH: { code: 'NOT_FOUND', message: 'a part of the path is longer than any name here' }
 }
 
 /**
@@ -40,6 +40,10 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
     const text = `the body is compressed (Content-Encoding: ${encoding}); send it uncompressed`
     return failure(415, { code: 'UNSUPPORTED_MEDIA_TYPE', message: text }, requestId)
   }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    const text = unsupportedType(request)
+    return failure(415, { code: 'UNSUPPORTED_MEDIA_TYPE', message: text }, requestId)
+  }
   const own = code === undefined ? undefined : FASTIFY_CODES[code]
   if (own !== undefined) return failure(statusOf(err) ?? 400, own, requestId)
   if (status < 500 || isExposed(err)) {
@@ -47,6 +51,12 @@ export function failureOf (err: unknown, request: Pick<FastifyRequest, 'id' | 'h
     return failure(status, { code: typeof code === 'string' ? code : unnamed.code, message }, requestId)
   }
   return failure(status, status === 503 ? SERVICE_UNAVAILABLE : INTERNAL_ERROR, requestId)
+}
+
+/** The text about a body whose type is not `accepted`. It names the type that was sent, without parameters. */
+export function unsupportedType ({ headers }: Pick<FastifyRequest, 'headers'>, accepted = 'application/json'): string {
+  const type = headers['content-type']?.split(';', 1)[0]!.trim() ?? ''
+  return `the body has ${type === '' ? 'no Content-Type' : `the Content-Type ${quoteName(type)}`}; send it as ${accepted}`
 }
 
 const INTERNAL_ERROR = {

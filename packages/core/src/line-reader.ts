@@ -7,8 +7,10 @@ const CARRIAGE_RETURN = 13
 export interface LineHandlers {
   /** One whole line, without its end. */
   line (text: string): void
-  /** A line longer than the limit was dropped: its first and last bytes, and its length. */
+  /** A line longer than the limit, or than may be kept, was dropped: its first and last bytes, and its length. */
   oversized (head: string, tail: string, bytes: number): void
+  /** Whether the first `bytes` of a line whose end has not arrived may be kept. Without it, all up to the limit. */
+  keep? (bytes: number): boolean
 }
 
 /**
@@ -44,12 +46,12 @@ export class LineReader {
       this.#finish()
       from = at + 1
     }
-    if (from < chunk.length) this.#take(chunk.subarray(from))
+    if (from < chunk.length) this.#take(chunk.subarray(from), this.#handlers.keep)
   }
 
-  #take (part: Buffer): void {
+  #take (part: Buffer, keep?: LineHandlers['keep']): void {
     this.#bytes += part.length
-    if (this.#head === undefined && this.#bytes <= this.#maxBytes) {
+    if (this.#head === undefined && this.#bytes <= this.#maxBytes && keep?.(this.#bytes) !== false) {
       this.#chunks.push(part)
       return
     }

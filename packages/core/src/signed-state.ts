@@ -5,6 +5,13 @@ const VERSION = 'v1'
 /** As long as the output of the hash (RFC 2104, section 3). */
 const MIN_KEY_BYTES = 32
 
+/** A key, or a function for one that is read later: it throws as long as the key is not known. */
+export type StateKey = Buffer | string | (() => Buffer | string)
+
+export function isStateKey (value: unknown): value is StateKey {
+  return typeof value === 'string' || typeof value === 'function' || Buffer.isBuffer(value)
+}
+
 /** Why a state is refused. */
 export type StateFault = 'forged' | 'foreign' | 'expired'
 
@@ -13,17 +20,17 @@ export type StateFault = 'forged' | 'foreign' | 'expired'
  * call and until it expires. It is signed, not encrypted: the caller can read it.
  */
 export class SignedStates {
-  readonly #key: Buffer
+  readonly #key: () => Buffer | string
   readonly #maxChars: number
 
   /**
    * @param key processes that share it accept one another's states; default: random
    * @param maxChars the longest state that is read
-   * @throws INVALID_STATE_KEY
+   * @throws INVALID_STATE_KEY, also at the first use of a key that a function returns
    */
-  constructor (key: Buffer | string = randomBytes(MIN_KEY_BYTES), maxChars = 1_000) {
-    this.#key = Buffer.from(key)
-    if (this.#key.length < MIN_KEY_BYTES) throw new InvalidStateKeyError(this.#key.length)
+  constructor (key: StateKey = randomBytes(MIN_KEY_BYTES), maxChars = 1_000) {
+    if (typeof key !== 'function') checkKey(key)
+    this.#key = typeof key === 'function' ? key : () => key
     this.#maxChars = maxChars
   }
 
@@ -45,8 +52,15 @@ export class SignedStates {
   }
 
   #mac (payload: string): string {
-    return createHmac('sha256', this.#key).update(`${VERSION}.${payload}`).digest('base64url')
+    return createHmac('sha256', checkKey(this.#key())).update(`${VERSION}.${payload}`).digest('base64url')
   }
+}
+
+/** @throws INVALID_STATE_KEY */
+function checkKey<Key extends Buffer | string> (key: Key): Key {
+  const bytes = Buffer.byteLength(key)
+  if (bytes < MIN_KEY_BYTES) throw new InvalidStateKeyError(bytes)
+  return key
 }
 
 function digest (call: unknown): string {

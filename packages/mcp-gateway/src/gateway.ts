@@ -6,7 +6,7 @@ import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from '.
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listedTool } from './rest/bodies.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
-import { LogGate, quoteName, suggestion, within } from '@polyvac/core/plugin'
+import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
 import { namedServers, type NamedServer } from './config/server-config.js'
@@ -19,7 +19,7 @@ import { Upstream } from './upstream/upstream.js'
 export class Gateway implements Servers {
   readonly limits: Limits
   readonly log: Log
-  readonly stateKey: Buffer | string | undefined
+  readonly stateKey: StateKey | undefined
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()

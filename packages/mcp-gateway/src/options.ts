@@ -1,6 +1,7 @@
 import type { Log, McpServerConfig } from '@polyvac/core'
 import {
-  integer, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules, type ReadOptions
+  integer, isStateKey, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules,
+  type ReadOptions
 } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
 
@@ -62,8 +63,11 @@ export interface GatewayOptions {
   readonly questionTtlMs?: number | undefined
   /** Questions that are open at once, a quarter of them of one owner; one more is declined. Default 100. */
   readonly maxQuestions?: number | undefined
-  /** Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. */
-  readonly stateKey?: Buffer | string | undefined
+  /**
+   * Key that signs `requestState`, 32 bytes or more. Default: a random key of this process. A function is called at
+   * each use.
+   */
+  readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
 }
 
 /** Defaults of the gateway, read by code, tests and documentation. */
@@ -103,7 +107,7 @@ export const GATEWAY_RULES = {
   env: optional('an object of variables', value => typeof value === 'object' && value !== null, process.env),
   folder: text('.'),
   log: optional<Log>('a logger, such as that of Fastify', value => typeof (value as Log | null)?.info === 'function', silentLog),
-  stateKey: optional('a Buffer or a text', value => typeof value === 'string' || Buffer.isBuffer(value)),
+  stateKey: optional('a text, a Buffer or a function', isStateKey),
   ...LIMIT_RULES
 } satisfies OptionRules<GatewayOptions>
 

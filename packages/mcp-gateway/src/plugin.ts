@@ -43,6 +43,8 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   boundMemory(app)
   if (!openapi) hideRoutes(app)
+  // Fastify would read a text, which then fails as a body that is not an object
+  app.removeContentTypeParser('text/plain')
   const refuseOthers = refuseOtherMethods(app)
   const tags = ['mcp-gateway']
   app.setValidatorCompiler(schemaValidator)

@@ -1,4 +1,5 @@
 import type { Log } from '@polyvac/core'
+import type { StateKey } from '@polyvac/core/plugin'
 import type { Limits } from './options.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from './protocol/lists.js'
@@ -19,7 +20,7 @@ export interface Servers {
   readonly names: readonly string[]
   readonly limits: Limits
   readonly log: Log
-  readonly stateKey: Buffer | string | undefined
+  readonly stateKey: StateKey | undefined
   /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
   get (server: string): Upstream
   /** The entries of all servers in a fixed order; servers that do not answer are named separately. */

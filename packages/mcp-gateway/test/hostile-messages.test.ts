@@ -71,6 +71,23 @@ test('answers that wait for their end are counted in the memory budget, and give
   await until(() => memoryBudget.used === before)
 })
 
+test('a line of a child process that waits for its end is counted in the memory budget, and given back', async t => {
+  const { limit } = memoryBudget
+  t.teardown(() => { memoryBudget.limit = limit })
+  const { call } = await started(t, [bad()], { restartDelayMs: 1 })
+  const before = memoryBudget.used
+  const unfinished = call('bad', 'late', { bytes: 500_000, ms: 600_000 })
+  await until(() => memoryBudget.used - before > 400_000)
+  await call('bad', 'die')
+  t.match(await unfinished, { status: 500, body: { code: 'MCP_SERVER_GONE' } })
+  await until(() => memoryBudget.used === before)
+  t.equal(textOf(await call('bad', 'big', { bytes: 500_000 })).length, 500_000)
+  await until(() => memoryBudget.used === before)
+  memoryBudget.limit = before + 300_000
+  t.match(await call('bad', 'big', { bytes: 500_000 }), { status: 503, body: { code: 'MEMORY_BUDGET_EXCEEDED', error: /memory for answers of MCP servers is used up/ } })
+  t.equal(textOf(await call('bad', 'echo', { message: 'again' })), 'again', 'the next line is read')
+})
+
 test('a server that fails again and again writes few log lines', async t => {
   const lines: object[] = []
   const log = { debug () {}, info () {}, warn: (obj: object) => { lines.push(obj) }, error: (obj: object) => { lines.push(obj) } }

@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { Disconnects, LogGate, OpenCalls, ShuttingDownError, SignedStates } from '@polyvac/core/plugin'
+import { Disconnects, LogGate, OpenCalls, ShuttingDownError, SignedStates, type StateKey } from '@polyvac/core/plugin'
 import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyRequest } from 'fastify'
@@ -21,7 +21,7 @@ type SharedOptions = Pick<McpContext, 'info' | 'instructions' | 'limits' | 'log'
 
 export interface McpContextOptions extends SharedOptions {
   readonly sources: readonly ToolSource[]
-  readonly stateKey: Buffer | string | undefined
+  readonly stateKey: StateKey | undefined
   readonly tasks: TaskStore | undefined
   /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean

@@ -1,3 +1,5 @@
+import type { ReplicaLink } from './replica-link.js'
+import type { SharedValues } from './shared-values.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
@@ -58,6 +60,11 @@ export interface TaskStore {
 
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
   purge (limits: PurgeLimits): Promise<number>
+
+  /** How processes on several machines that share the store reach each other; undefined for a store of one machine. */
+  readonly replicas?: ReplicaLink | undefined
+  /** Values that processes on several machines share through the store; undefined for a store of one machine. */
+  readonly shared?: SharedValues | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }

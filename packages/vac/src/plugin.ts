@@ -27,6 +27,8 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   const table = new RouteTable(app)
   boundMemory(app, stallMs)
   if (!openapi) hideRoutes(app)
+  // Fastify would read a text, which then fails as a body that is not an object
+  app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(schemaValidator)
   app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))

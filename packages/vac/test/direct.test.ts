@@ -110,7 +110,7 @@ test('invalid bodies are refused before the interpreter runs', async t => {
     ['__proto__', 'application/json', '{"user_input":"x","__proto__":{"polluted":true}}', 400, 'INVALID_JSON'],
     ['constructor.prototype', 'application/json', '{"user_input":"x","constructor":{"prototype":{"polluted":true}}}', 400, 'INVALID_JSON'],
     ['a form', 'application/x-www-form-urlencoded', 'user_input=x', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['text', 'text/plain', 'x', 400, 'BAD_REQUEST']
+    ['text', 'text/plain', 'x', 415, 'UNSUPPORTED_MEDIA_TYPE']
   ]
   for (const [name, type, payload, status, code] of bodies) {
     for (const url of ['/vac/docs', '/vac/streaming/docs']) {
@@ -193,7 +193,9 @@ test('when all places are taken the next caller gets 503 with Retry-After', asyn
 })
 
 test('callers can be authenticated, and others are refused', async t => {
+  const lines: string[] = []
   const app = await makeApp((_q, _v, _h, { principal }) => principal?.owner ?? 'nobody', {
+    server: { logger: { stream: { write: (line: string) => { lines.push(line) } } } },
     plugin: { authenticate: ({ headers }) => headers.authorization === 'Bearer right' ? { owner: 'alice' } : undefined }
   })
   t.teardown(() => app.close())
@@ -202,6 +204,8 @@ test('callers can be authenticated, and others are refused', async t => {
   }
   const response = await app.inject({ ...ask({ user_input: 'x' }), headers: { authorization: 'Bearer right' } })
   t.equal(response.json().answer, 'alice')
+  t.match(JSON.parse(lines.find(line => line.includes('"answered"')) ?? '{}'), { msg: 'answered', owner: 'alice' }, 'the log line has the owner')
+  t.notMatch(lines.join(''), /Bearer/)
 })
 
 test('a caller without a principal or without an owner is refused', async t => {

@@ -1,4 +1,5 @@
 import { createHost } from '../create-host.js'
+import { environmentOptions } from '../environment.js'
 import { loadConfig } from '../load-config.js'
 import { toPlainLines, toPlainText } from '../terminal.js'
 import type { Arguments } from '../arguments.js'
@@ -8,7 +9,7 @@ export async function check (args: Arguments): Promise<void> {
   const config = await loadConfig(args)
   for (const { text } of config.warnings) process.stdout.write(`${toPlainLines(text)}\n`)
   const server = { logger: { level: 'warn', stream: process.stdout } }
-  const app = await createHost({ config, watchDocuments: false, server })
+  const app = await createHost({ config, ...environmentOptions(config), watchDocuments: false, server })
   const parts = [countOf('VAC', app.polyvac.vacs.names), countOf('MCP server', app.polyvac.gateway?.names ?? [])].filter(Boolean)
   await app.close()
   process.stdout.write(`${toPlainText(`${config.file}: good; ${parts.join('; ')}`)}\n`)

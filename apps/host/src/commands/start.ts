@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { banner, documentsLine, serverLines } from '../banner.js'
 import { createHost } from '../create-host.js'
+import { environmentOptions } from '../environment.js'
 import { ServerCommandFailedError } from '../errors.js'
 import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
@@ -28,6 +29,7 @@ export async function start (args: Arguments): Promise<void> {
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
     config,
+    ...environmentOptions(config),
     public_url: args.publicUrl,
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)

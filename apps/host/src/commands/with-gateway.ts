@@ -16,7 +16,7 @@ const READY_WAIT_MS = 60_000
 export async function withGateway (args: Arguments, work: (gateway: Gateway, signal: AbortSignal) => Promise<void>): Promise<void> {
   const config = await loadConfig(args)
   const { log } = Fastify({ logger: { level: args.logLevel ?? 'error', stream: process.stderr } })
-  const gateway = await openGateway(toSettings({}, config), config.variables, log, READY_WAIT_MS)
+  const gateway = await openGateway(toSettings({}, config), config.variables, log, { readyWaitMs: READY_WAIT_MS })
   if (gateway === undefined) throw new NoServersError(config.file)
   const stop = new AbortController()
   const onInterrupt = (): void => stop.abort(new Error('interrupted'))

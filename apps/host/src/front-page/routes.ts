@@ -1,7 +1,7 @@
 import type { Answer, ErrorBody, Vacs } from '@polyvac/core'
-import { authenticateCallers, Disconnects, innerRequest } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, innerRequest, unsupportedType } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ForeignFormError } from '../errors.js'
+import { ForeignFormError, NotAFormError } from '../errors.js'
 import type { HostOptions } from '../host-options.js'
 import { homePage, links, POLICY, type Asked, type Home } from './page.js'
 
@@ -16,6 +16,9 @@ export interface HomeParts {
 /** Largest body of the form, in bytes. */
 const MAX_FORM_BYTES = 64 * 1024
 
+/** The type of the form's body. */
+const FORM = 'application/x-www-form-urlencoded'
+
 /** Headers of the form's request that do not describe the question. */
 const OF_THE_FORM = /^(?:content-|transfer-encoding$|connection$|keep-alive$|accept|expect$|origin$|referer$|sec-|upgrade)/
 
@@ -27,7 +30,7 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
   await app.register(async scope => {
     const disconnects = new Disconnects()
     authenticateCallers(scope, parts.authenticate)
-    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+    scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
       (_request, body, done) => { done(null, new URLSearchParams(body as string)) })
 
     scope.get('/', { schema: { hide: true } }, async (request, reply) => {
@@ -39,9 +42,9 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
       return { name: 'polyvac', version, vacs: names, links: links(url, protocols).map(([path]) => url + path) }
     })
 
-    scope.post('/ask', { bodyLimit: MAX_FORM_BYTES, schema: { hide: true }, onRequest: async request => refuseForeign(request, parts) },
+    scope.post('/ask', { bodyLimit: MAX_FORM_BYTES, schema: { hide: true }, onRequest: [async request => refuseForeign(request, parts), refuseOtherTypes] },
       async (request, reply) => {
-        const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+        const fields = request.body as URLSearchParams
         const [vac, question] = [fields.get('vac') ?? '', fields.get('question') ?? '']
         const { status, ...asked } = await ask(app, request, reply, disconnects, vac, question)
         reply.code(status).header('cache-control', 'no-store')
@@ -57,6 +60,12 @@ async function refuseForeign ({ headers, host }: FastifyRequest, { publicUrl }: 
   const known = [host, ...URL.canParse(publicUrl() ?? '') ? [new URL(publicUrl()!).host] : []]
   if (site === undefined && URL.canParse(origin!) && known.includes(new URL(origin!).host)) return
   throw new ForeignFormError()
+}
+
+/** Parsers of the application read other types. */
+async function refuseOtherTypes (request: FastifyRequest): Promise<void> {
+  const type = request.headers['content-type']?.split(';', 1)[0]!.trim().toLowerCase()
+  if (type !== FORM) throw new NotAFormError(unsupportedType(request, `${FORM}, or send JSON to POST /vac/<name>`))
 }
 
 /** Asks over the direct route. */

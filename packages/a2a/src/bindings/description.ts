@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { HIDDEN, errorHandler, eventText, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -170,7 +170,7 @@ function textOf ({ query, search_query: search }: { query?: unknown, search_quer
 
 function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = rpcFailure(err, request, idOf(request.body))
-  if (body.error.code === -32603) request.log.error({ err }, body.error.message)
+  if (body.error.code === -32603) request.log.error({ err, owner: callerOf(request) }, body.error.message)
   reply.code(status).headers(headersOf(status, name => reply.hasHeader(name)))
     .type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }

@@ -1,4 +1,4 @@
-import { HIDDEN, BodyTooDeepError, errorHandler, isRecord, isTooDeep, MAX_BODY_DEPTH, streamRoute } from '@polyvac/core/plugin'
+import { HIDDEN, BodyTooDeepError, errorHandler, isRecord, isTooDeep, MAX_BODY_DEPTH, ownerOf, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { codedFailure, headersOf } from '../protocol/failure.js'
@@ -91,7 +91,7 @@ export async function restRoutes (app: FastifyInstance, options: RestOptions): P
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const failure = toFailure(codedFailure(err, request))
     const { http, code, message } = failure
-    if (http >= 500 && code === -32603) request.log.error({ err }, message)
+    if (http >= 500 && code === -32603) request.log.error({ err, owner: ownerOf(request) }, message)
     reply.code(http).headers(headersOf(http, name => reply.hasHeader(name)))
       .type(mediaTypeOf(request)).serializer(JSON.stringify).send(toHttpBody(failure))
   }

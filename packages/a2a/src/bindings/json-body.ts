@@ -1,4 +1,4 @@
-import { parseJson } from '@polyvac/core/plugin'
+import { parseJson, unsupportedType } from '@polyvac/core/plugin'
 import type { FastifyInstance } from 'fastify'
 import { ContentTypeNotSupportedError } from '../errors.js'
 
@@ -9,8 +9,8 @@ const TYPES = ['application/json', 'application/a2a+json']
  */
 export function parsePublicJson (scope: FastifyInstance): void {
   parseJson(scope, TYPES, true)
-  scope.addContentTypeParser('*', (_request, payload, done) => {
+  scope.addContentTypeParser('*', (request, payload, done) => {
     payload.resume()
-    done(new ContentTypeNotSupportedError(`the body must be ${TYPES.join(' or ')}`))
+    done(new ContentTypeNotSupportedError(unsupportedType(request, TYPES.join(' or '))))
   })
 }

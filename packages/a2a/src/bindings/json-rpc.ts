@@ -1,4 +1,4 @@
-import { HIDDEN, errorHandler, eventText, isRecord, streamRoute } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, isRecord, ownerOf, streamRoute } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { codedFailure, headersOf, PLAIN_STATUSES, type CodedFailure } from '../protocol/failure.js'
@@ -98,7 +98,7 @@ export async function rpcRoutes (app: FastifyInstance, options: RpcOptions): Pro
   function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const { status, body } = failure(err, request)
     reply.code(status).headers(headersOf(status, name => reply.hasHeader(name)))
-    if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err }, 'an A2A request failed')
+    if ((body as { error: { code: number } }).error.code === -32603) request.log.error({ err, owner: ownerOf(request) }, 'an A2A request failed')
     if (status === 200 && readsEvents(request)) {
       reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-cache').serializer(String)
         .send(eventText({ data: body }))

@@ -5,7 +5,7 @@ import { canonicalJson } from './canonical-json.js'
 import { cardFacts, type CardSource } from '../protocol/card-facts.js'
 import { toCard as toCard03 } from '../dialects/v0_3/card.js'
 import { toCard as toCard10 } from '../dialects/v1/card.js'
-import type { SigningKeys } from '../push/signing-keys.js'
+import type { PushKeys } from '../push/signing-keys.js'
 
 /** A card as text, made once for every version, VAC and address. */
 export interface RenderedCard {
@@ -27,7 +27,7 @@ export const MAX_RENDERED_CARDS = 256
 export interface CardsOptions extends Omit<CardSource, 'vacs' | 'url' | 'tenant'> {
   readonly exposed: ExposedVacs
   /** Signs cards; undefined: they are not signed. */
-  readonly keys: SigningKeys | undefined
+  readonly keys: PushKeys | undefined
 }
 
 type Json = Record<string, unknown>

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuseOthers } from '../bindings/paths.js'
 import type { Cards, CardKind, RenderedCard } from './cards.js'
 import { AgentCard, agentCard, type CardFacts } from '../dialects/description/card.js'
-import type { SigningKeys } from '../push/signing-keys.js'
+import type { PushKeys } from '../push/signing-keys.js'
 import { codedFailure } from '../protocol/failure.js'
 import { toFailure, toHttpBody } from '../dialects/v1/failures.js'
 import { versionOf } from '../protocol/request-headers.js'
@@ -32,7 +32,7 @@ export interface DescriptionCardOptions {
   readonly baseUrl: (request: FastifyRequest) => string
   readonly agent: Pick<CardFacts, 'name' | 'description' | 'version'>
   /** The keys that sign push notifications; undefined where push is off. */
-  readonly keys: SigningKeys | undefined
+  readonly keys: PushKeys | undefined
 }
 
 /** The agent card of the service description, and the keys that it names. */
@@ -53,7 +53,7 @@ export function descriptionCardRoutes (app: FastifyInstance, options: Descriptio
     const schema = { operationId: 'a2aSigningKeys', summary, tags: ['a2a'], response: { 200: KeySet } }
     app.get('/.well-known/jwks.json', { schema, serializerCompiler }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=300')
-      return keys.publicJwks()
+      return await keys.publicJwks()
     })
   }
   refuseRest()

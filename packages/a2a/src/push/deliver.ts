@@ -6,7 +6,7 @@ import type { AddressGuard } from './address-guard.js'
 import { deliveryOutcome } from './delivery-outcome.js'
 import { PushClosedError, PushTimeoutError } from './errors.js'
 import { checkSecrets, type PushSecrets } from './push-secrets.js'
-import type { SigningKeys } from './signing-keys.js'
+import type { PushKeys } from './signing-keys.js'
 
 /** Default of the longest time of one delivery. */
 export const PUSH_TIMEOUT_MS = 10_000
@@ -22,7 +22,7 @@ export interface PushPayload {
 export interface PushDelivererOptions {
   /** Its dispatcher ends with this deliverer: give each its own guard. */
   readonly guard: AddressGuard
-  readonly keys: SigningKeys
+  readonly keys: PushKeys
   /** Who sends, as receivers know it: the public URL of the service. */
   readonly issuer: string
   /**

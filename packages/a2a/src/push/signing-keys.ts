@@ -21,6 +21,11 @@ export interface NotificationClaims {
   readonly body: string
 }
 
+/** What signs notifications and cards, and publishes its keys. */
+export interface PushKeys extends Pick<SigningKeys, 'sign' | 'signCard'> {
+  publicJwks (): { keys: JWK[] } | Promise<{ keys: JWK[] }>
+}
+
 /**
  * ES256 keys that sign notifications. The first one signs; all are published, so that receivers know the next and the
  * last one.

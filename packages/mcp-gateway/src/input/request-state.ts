@@ -1,4 +1,4 @@
-import { SignedStates, type StateFault } from '@polyvac/core/plugin'
+import { SignedStates, type StateFault, type StateKey } from '@polyvac/core/plugin'
 import { InvalidStateError } from '../errors.js'
 
 /** What identifies a call: a state is valid for one call alone. */
@@ -15,7 +15,7 @@ export class RequestStates {
   readonly #states: SignedStates
 
   /** @throws INVALID_STATE_KEY */
-  constructor (key?: Buffer | string) {
+  constructor (key?: StateKey) {
     this.#states = new SignedStates(key)
   }
 

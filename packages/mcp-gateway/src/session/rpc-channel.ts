@@ -88,7 +88,7 @@ export class RpcChannel implements TransportEvents {
    * Fails the request whose response is refused. Without an id: the only open request, if there is exactly one and the
    * response cannot be that to a cancelled one.
    */
-  failRefused (id: Id | undefined, problem: string): boolean {
+  failRefused (id: Id | undefined, err: Error): boolean {
     if (id !== undefined) this.#cancelled.delete(id)
     else if (this.#cancelled.size > 0) {
       this.#cancelled.clear()
@@ -97,7 +97,7 @@ export class RpcChannel implements TransportEvents {
     const open = Object.keys(this.#waiting).filter(key => this.#waiting[key]?.isStanding !== true)
     const [first, second] = id === undefined ? open : [id]
     if (first === undefined || second !== undefined || this.#waiting[first] === undefined) return false
-    this.failed(first, refused(problem))
+    this.failed(first, err)
     return true
   }
 

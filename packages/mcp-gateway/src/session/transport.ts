@@ -22,6 +22,9 @@ export interface Transport {
   close (): Promise<void>
 }
 
+/** Bytes from which those that are kept of a message are counted in the memory budget. */
+export const COUNTED_BYTES = 64 * 1024
+
 export const INITIALIZED: RpcMessage = { jsonrpc: '2.0', method: 'notifications/initialized' }
 
 export function cancelled (requestId: Id, reason: string): RpcMessage {

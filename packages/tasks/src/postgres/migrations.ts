@@ -1,5 +1,6 @@
 import { StoreDatabaseError } from '../errors.js'
 import type { Connection, Session } from './connection.js'
+import { LINK_TABLES } from './replica-link.js'
 
 /** One step per version, only appended to, never changed once released. `$` is the schema. */
 export const STEPS: readonly string[] = [`
@@ -22,7 +23,9 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX push_due ON $.push (owner, due, host) WHERE due IS NOT NULL;
   CREATE TABLE $.replica (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, started_at timestamptz NOT NULL DEFAULT now());
   CREATE TABLE $.probe (id integer PRIMARY KEY, at bigint NOT NULL);
-`]
+`, `
+  CREATE TABLE $.shared_value (name text PRIMARY KEY, value text NOT NULL);
+`, LINK_TABLES]
 
 /**
  * Creates or migrates the tables, once even where several replicas start together, and calls `rest` under the same

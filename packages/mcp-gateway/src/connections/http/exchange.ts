@@ -6,12 +6,10 @@ import { isRecord, memoryBudget, MemoryBudgetError } from '@polyvac/core/plugin'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
+import { COUNTED_BYTES } from '../../session/transport.js'
 
 /** Length of a chunk in bytes from which the event loop has a turn before the next chunk is read. */
 const LONG_BYTES = 16 * 1024
-
-/** Bytes from which those that are kept of a response are counted in the memory budget. */
-const COUNTED_BYTES = 64 * 1024
 
 /** An HTTP response that is not a success. */
 export class HttpError extends Error {

@@ -52,9 +52,9 @@ export class StdioConnection implements Connection {
       watch,
       {
         maxMessageBytes: limits.maxMessageBytes,
-        onRefused: (id, problem) => {
-          const found = this.session.requests.failRefused(id, problem)
-          log.warn({ mcpServer: config.name, problem, found }, 'a message of an MCP server is not read')
+        onRefused: (id, err) => {
+          const found = this.session.requests.failRefused(id, err)
+          log.warn({ mcpServer: config.name, problem: err.message, found }, 'a message of an MCP server is not read')
         },
         onMute: problem => { this.#mute = `${problem} and was ended` },
         onGarbage: line => {

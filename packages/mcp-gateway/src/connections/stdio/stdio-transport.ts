@@ -1,15 +1,15 @@
-import { idOfEdges, LineReader } from '@polyvac/core/plugin'
+import { idOfEdges, LineReader, memoryBudget } from '@polyvac/core/plugin'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
-import { tooLong } from '../../session/rpc-channel.js'
-import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
+import { refused, tooLong } from '../../session/rpc-channel.js'
+import { cancelled, COUNTED_BYTES, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { ServerProcess, type Command } from './server-process.js'
 import type { OrphanWatchdog } from './orphan-watchdog.js'
 
 export interface StdioOptions {
   readonly maxMessageBytes: number
   /** A message is not parsed; the id of the request that it answers, if it could be read. */
-  readonly onRefused: (id: string | number | undefined, problem: string) => void
+  readonly onRefused: (id: string | number | undefined, err: Error) => void
   /** The server runs, but closed a pipe; it is ended. */
   readonly onMute: (problem: string) => void
   /** A line that is not a message. */
@@ -45,6 +45,8 @@ export class StdioTransport implements Transport {
   #batch = ''
   #isDue = false
   #isMute = false
+  /** The line whose end has not arrived. */
+  readonly #held = memoryBudget.hold('answers of MCP servers')
 
   constructor (command: Command, watch: OrphanWatchdog, options: StdioOptions) {
     this.#command = command
@@ -58,8 +60,16 @@ export class StdioTransport implements Transport {
     this.#events = events
     const child = this.#child = new ServerProcess(this.#command, this.#watch)
     const reader = new LineReader(this.#options.maxMessageBytes, {
-      line: text => this.#read(text),
-      oversized: (head, tail, bytes) => this.#options.onRefused(idOfEdges(head, tail), tooLong(bytes, this.#options.maxMessageBytes))
+      line: text => {
+        this.#held.release()
+        this.#read(text)
+      },
+      oversized: (head, tail, bytes) => {
+        const { maxMessageBytes, onRefused } = this.#options
+        this.#held.release()
+        onRefused(idOfEdges(head, tail), bytes > maxMessageBytes ? refused(tooLong(bytes, maxMessageBytes)) : this.#held.refusal())
+      },
+      keep: bytes => bytes - this.#held.bytes < COUNTED_BYTES || this.#held.tryResize(bytes)
     })
     child.stdout?.on('data', (chunk: Buffer) => {
       reader.push(chunk)
@@ -143,7 +153,7 @@ export class StdioTransport implements Transport {
   #read (line: string): void {
     if (line === '') return
     const problem = parseProblem(line, this.#options.maxMessageBytes)
-    if (problem !== undefined) return this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), problem)
+    if (problem !== undefined) return this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), refused(problem))
     if (line.length < LONG_CHARS) this.#deliver(line, parseJson(line))
     else {
       setImmediate(() => {
@@ -164,6 +174,7 @@ export class StdioTransport implements Transport {
   #end (): void {
     if (this.#closed) return
     this.#closed = true
+    this.#held.release()
     this.#events?.closed()
   }
 }

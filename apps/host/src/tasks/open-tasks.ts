@@ -1,8 +1,8 @@
-import type { ServiceConfig } from '@polyvac/core'
-import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { dirname, join, resolve } from 'node:path'
-import { TasksUnavailableError } from './errors.js'
+import { TasksUnavailableError } from '../errors.js'
+import { isDatabase, type HostTasks, type StoreBounds, type TaskSettings } from './host-tasks.js'
+import { openDatabase } from './open-database.js'
 
 const DEFAULT_PATH = '.polyvac/tasks.db'
 /** Milliseconds and bytes. */
@@ -10,32 +10,27 @@ const UNITS: Readonly<Record<string, number>> = {
   s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3
 }
 
-/** The task engine that the host's protocols share, and the file of their keys. */
-export interface HostTasks {
-  readonly store: TaskStore
-  /** Time for which an ended task is kept, in ms; undefined: the default of the store. */
-  readonly ttlMs?: number | undefined
-  /** File of the keys that sign push notifications; undefined where tasks are in memory. */
-  readonly keysFile: string | undefined
-}
-
 /**
  * Opens the store that `service.tasks` names; default: a file in `.polyvac` in `folder`.
- * @throws TASKS_UNAVAILABLE; it never falls back to another store
+ * @param stateKey the key of `service.state_key`
+ * @throws TASKS_UNAVAILABLE, TASKS_SETTINGS, TASK_STORE_DATABASE; it never falls back to another store
  */
-export async function openTasks (tasks: NonNullable<ServiceConfig['tasks']>, folder: string,
+export async function openTasks (tasks: TaskSettings, folder: string, log: FastifyBaseLogger, stateKey?: string): Promise<HostTasks> {
+  const bounds = {
+    ttlMs: toNumber(tasks.ttl), inputTtlMs: toNumber(tasks.input_ttl), maxTasks: tasks.max_tasks, maxBytes: toNumber(tasks.max_size)
+  }
+  return isDatabase(tasks) ? await openDatabase(tasks, bounds, log, stateKey) : await openFile(tasks, bounds, folder, log)
+}
+
+async function openFile ({ store, path = DEFAULT_PATH }: TaskSettings, bounds: StoreBounds, folder: string,
   log: FastifyBaseLogger): Promise<HostTasks> {
-  const { store = 'sqlite', path = DEFAULT_PATH, ttl, input_ttl: inputTtl, max_tasks: maxTasks, max_size: maxSize } = tasks
   const file = store === 'memory' ? ':memory:' : resolve(folder, path)
   try {
     const { sqliteTaskStore } = await import('@polyvac/tasks/sqlite')
-    const ttlMs = toNumber(ttl)
-    const opened = sqliteTaskStore({
-      path: file, ttlMs, inputTtlMs: toNumber(inputTtl), maxTasks, maxBytes: toNumber(maxSize), log
-    })
+    const opened = sqliteTaskStore({ path: file, ...bounds, log })
     await opened.open()
     if (store === 'memory') log.info('tasks are kept in memory and end with this process; the option `tasks` names a file')
-    return { store: opened, ttlMs, keysFile: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
+    return { store: opened, ttlMs: bounds.ttlMs, keys: store === 'memory' ? undefined : join(dirname(file), 'push-keys.json') }
   } catch (err) {
     // another file would not help
     if ((err as NodeJS.ErrnoException).code === 'SQLITE_DRIVER_MISSING') throw err

@@ -1,0 +1,114 @@
+import { within } from '@polyvac/core/plugin'
+import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** First and longest pause between two attempts to open the store, in ms. */
+const RETRY_MS = 250
+const MAX_RETRY_MS = 5_000
+/** Longest wait for an attempt when the host stops, in ms. */
+const CLOSE_MS = 500
+
+export interface Attempts {
+  /** An attempt failed; throws where another one cannot succeed. */
+  readonly onFailure: (error: Error) => void
+  /** Called before the store counts as open. */
+  readonly onOpen: () => Promise<void>
+  /** The error of a call to a store that is not open yet. */
+  readonly makeRefusal: () => Error
+}
+
+/**
+ * A store whose database may not be reachable when the host starts: it is opened again until it opens. Until then each
+ * call fails with 503, and workers wait.
+ */
+export class WaitingStore implements TaskStore {
+  readonly #store: TaskStore
+  readonly #attempts: Attempts
+  readonly #stop = new AbortController()
+  #opening: Promise<void> | undefined
+  #isOpen = false
+
+  constructor (store: TaskStore, attempts: Attempts) {
+    this.#store = store
+    this.#attempts = attempts
+  }
+
+  /** Resolves when the store is open, also where that takes for ever; rejects where waiting cannot help. */
+  open (): Promise<void> {
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  async #open (): Promise<void> {
+    for (let pause = RETRY_MS; !this.#stop.signal.aborted; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
+      try {
+        await this.#store.open()
+        await this.#attempts.onOpen()
+        this.#isOpen = true
+        return
+      } catch (err) {
+        if (!this.#stop.signal.aborted) this.#attempts.onFailure(err as Error)
+      }
+      await delay(pause, undefined, { signal: this.#stop.signal }).catch(() => { /* closed */ })
+    }
+  }
+
+  async close (): Promise<void> {
+    this.#stop.abort()
+    // an attempt may wait for a server that does not answer
+    const closing = this.#store.close()
+    await (this.#isOpen ? closing : within(closing, CLOSE_MS))
+  }
+
+  async health (): ReturnType<TaskStore['health']> {
+    return this.#isOpen ? await this.#store.health() : { ok: false, detail: this.#attempts.makeRefusal().message }
+  }
+
+  get replicas (): ReplicaLink | undefined { return this.#store.replicas }
+
+  readonly shared: SharedValues = {
+    get: async (name: string) => await this.#values.get(name),
+    putIfAbsent: async (name: string, value: string) => await this.#values.putIfAbsent(name, value),
+    replace: async (name: string, before: string, value: string) => await this.#values.replace(name, before, value)
+  }
+
+  get #values (): SharedValues { return this.#now.shared! }
+
+  get #now (): TaskStore {
+    if (!this.#isOpen) throw this.#attempts.makeRefusal()
+    return this.#store
+  }
+
+  async create (...args: Parameters<TaskStore['create']>): ReturnType<TaskStore['create']> { return await this.#now.create(...args) }
+  async get (...args: Parameters<TaskStore['get']>): ReturnType<TaskStore['get']> { return await this.#now.get(...args) }
+  async list (...args: Parameters<TaskStore['list']>): ReturnType<TaskStore['list']> { return await this.#now.list(...args) }
+  async cancel (...args: Parameters<TaskStore['cancel']>): ReturnType<TaskStore['cancel']> { return await this.#now.cancel(...args) }
+  async provideInput (...args: Parameters<TaskStore['provideInput']>): ReturnType<TaskStore['provideInput']> { return await this.#now.provideInput(...args) }
+  events (...args: Parameters<TaskStore['events']>): ReturnType<TaskStore['events']> { return this.#now.events(...args) }
+  async setPush (...args: Parameters<TaskStore['setPush']>): ReturnType<TaskStore['setPush']> { return await this.#now.setPush(...args) }
+  async getPush (...args: Parameters<TaskStore['getPush']>): ReturnType<TaskStore['getPush']> { return await this.#now.getPush(...args) }
+  async listPush (...args: Parameters<TaskStore['listPush']>): ReturnType<TaskStore['listPush']> { return await this.#now.listPush(...args) }
+  async deletePush (...args: Parameters<TaskStore['deletePush']>): ReturnType<TaskStore['deletePush']> { return await this.#now.deletePush(...args) }
+  async purge (...args: Parameters<TaskStore['purge']>): ReturnType<TaskStore['purge']> { return await this.#now.purge(...args) }
+
+  work (handler: TaskHandler, options?: WorkOptions): TaskWorker {
+    return this.#startLater(() => this.#store.work(handler, options))
+  }
+
+  deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker {
+    return this.#startLater(() => this.#store.deliver(handler, options))
+  }
+
+  #startLater (start: () => TaskWorker): TaskWorker {
+    if (this.#isOpen) return start()
+    let worker: TaskWorker | undefined
+    let isStopped = false
+    this.open().then(() => { if (this.#isOpen && !isStopped) worker = start() }).catch(() => { /* the host ends, or reports it */ })
+    return {
+      async stop (options) {
+        isStopped = true
+        await worker?.stop(options)
+      }
+    }
+  }
+}

@@ -1,0 +1,16 @@
+// The interpreter of the replicas. It writes a line for each execution, and its text names the attempt that wrote it.
+import { appendFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** `words <count> <ms>`: words with pauses; `ask`: a question back; `poison`: ends the process. */
+export async function * stream_interpreter (question, name, history, { signal, taskId, attempt = 0 }) {
+  if (taskId !== undefined) appendFileSync(process.env.FAULTS_LOG, `${JSON.stringify({ kind: 'executed', task: taskId, question, attempt })}\n`)
+  const [what, count = 0, ms = 0] = question.split(' ').map((word, i) => i === 0 ? word : Number(word))
+  if (what === 'poison') process.kill(process.pid, 'SIGKILL')
+  if (what === 'ask' && history.length === 0) return { input_required: 'Which one?' }
+  if (what !== 'words') return { answer: `heard: ${question}` }
+  for (let i = 0; i < count; i++) {
+    yield `a${attempt} word ${i} `
+    if (ms > 0) await delay(ms, undefined, { signal })
+  }
+}
