@@ -141,6 +141,33 @@ test('the inspector calls tools through two replicas, and through the one that i
   t.match(await inspect(...call), { content: [{ text: 'hello' }] })
 })
 
+test('tasks, and state that a client holds, reach both replicas', async t => {
+  const { backends } = await replicas(t)
+  const [a, b] = backends.map(({ service }) => `${service.url}/mcp`) as [string, string]
+  const send = async (url: string, method: string, params: Record<string, unknown>, extensions: object = {}): Promise<any> => {
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, extensions } }
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': String(params.name ?? params.taskId)
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })
+    })
+    return (await response.json() as { result: unknown }).result
+  }
+  const tasks = { 'io.modelcontextprotocol/tasks': {} }
+  const call = (query: string): Record<string, unknown> => ({ name: 'vac_query_agent', arguments: { query } })
+  const { taskId } = await send(a, 'tools/call', call('hello'), tasks)
+  const done = await until(async () => {
+    const task = await send(b, 'tasks/get', { taskId }, tasks)
+    return task?.status === 'completed' && task
+  }, 'the other replica shows the result')
+  t.equal(textOf(done.result), 'hello')
+  const { requestState, inputRequests } = await send(a, 'tools/call', call('ask'))
+  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action: 'accept', content: { reply: 'the second' } }]))
+  t.equal(textOf(await send(b, 'tools/call', { ...call('ask'), requestState, inputResponses })), 'the second')
+})
+
 test('a stream that breaks is resumed at the other replica', async t => {
   const { backends } = await replicas(t)
   const [a, b] = backends.map(({ service }) => `${service.url}/mcp`) as [string, string]
