@@ -10,7 +10,8 @@ import { readArguments } from '../apps/host/src/arguments.js'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string): string => readFileSync(join(root, 'examples/deploy', name), 'utf8')
 const documents = (name: string): any[] => parseAllDocuments(read(name)).map(document => {
-  if (document.errors.length > 0) throw document.errors[0]!
+  const [error] = document.errors
+  if (error !== undefined) throw error
   return document.toJS()
 })
 

@@ -83,6 +83,6 @@ function nameDatabase ({ url, schema }: TaskSettings): string {
 }
 
 async function createStore ({ url, schema, pool }: TaskSettings, log: FastifyBaseLogger, bounds?: StoreBounds): Promise<TaskStore> {
-  const { postgresTaskStore } = await import('@polyvac/tasks/postgres') as unknown as { postgresTaskStore: (options: object) => TaskStore }
+  const { postgresTaskStore } = await import('@polyvac/tasks/postgres')
   return postgresTaskStore({ url, schema, maxConnections: pool, ...bounds, log })
 }

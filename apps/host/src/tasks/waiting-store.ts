@@ -1,9 +1,12 @@
+import { within } from '@polyvac/core/plugin'
 import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** First and longest pause between two attempts to open the store, in ms. */
 const RETRY_MS = 250
 const MAX_RETRY_MS = 5_000
+/** Longest wait for an attempt when the host stops, in ms. */
+const CLOSE_MS = 500
 
 export interface Attempts {
   /** An attempt failed; throws where another one cannot succeed. */
@@ -52,7 +55,9 @@ export class WaitingStore implements TaskStore {
 
   async close (): Promise<void> {
     this.#stop.abort()
-    await this.#store.close()
+    // an attempt may wait for a server that does not answer
+    const closing = this.#store.close()
+    await (this.#isOpen ? closing : within(closing, CLOSE_MS))
   }
 
   async health (): ReturnType<TaskStore['health']> {

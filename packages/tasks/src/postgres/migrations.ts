@@ -23,6 +23,8 @@ export const STEPS: readonly string[] = [`
   CREATE INDEX push_due ON $.push (owner, due, host) WHERE due IS NOT NULL;
   CREATE TABLE $.replica (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, started_at timestamptz NOT NULL DEFAULT now());
   CREATE TABLE $.probe (id integer PRIMARY KEY, at bigint NOT NULL);
+`, `
+  CREATE TABLE $.shared_value (name text PRIMARY KEY, value text NOT NULL);
 `, LINK_TABLES]
 
 /**

@@ -30,6 +30,7 @@ import { JobQueue } from './queue.js'
 import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
+import { sharedValues } from './shared-values.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
 import { TaskPages } from './task-pages.js'
@@ -71,6 +72,7 @@ class PostgresTaskStore implements TaskStore {
   readonly #settings: PostgresSettings
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
+  readonly shared = sharedValues(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
