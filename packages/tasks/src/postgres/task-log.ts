@@ -2,6 +2,7 @@ import { TaskConflictError, TaskFencedError } from '../errors.js'
 import type { AttemptFence } from '../executor.js'
 import { TaskFold, type FoldSnapshot } from '../fold-task.js'
 import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
+import { isName } from '../names.js'
 import type { NewRow } from '../new-task.js'
 import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
@@ -36,11 +37,13 @@ export class TaskLog {
   }
 
   async find (owner: string, id: string): Promise<TaskRow | undefined> {
+    if (!isName(id)) return undefined
     return (await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.owner = $1 AND t.id = $2`, [owner, id]))[0]
   }
 
   /** A row that no other transaction changes before this one ends. */
   async lock (session: Session, owner: string, id: string): Promise<TaskRow | undefined> {
+    if (!isName(id)) return undefined
     return (await session.run<TaskRow>(`${this.#sql.row} WHERE t.owner = $1 AND t.id = $2 FOR UPDATE`, [owner, id]))[0]
   }
 
@@ -53,6 +56,7 @@ export class TaskLog {
   }
 
   async record (owner: string, id: string): Promise<RecordRow | undefined> {
+    if (!isName(id)) return undefined
     return (await this.#connection.run<RecordRow>(`${this.#sql.record} WHERE t.owner = $1 AND t.id = $2`, [owner, id]))[0]
   }
 
