@@ -110,7 +110,7 @@ export const limits = {
     ['Push configs of a task', `${tasks}/push-configs.ts`, 'MAX_CONFIGS', '', '`TASK_TOO_MANY_PUSH_CONFIGS`.'],
     ['Settings, and secrets, of a push config', `${tasks}/push-configs.ts`, 'MAX_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Time that a failing push config is tried again', `${tasks}/store-options.ts`, 'deadAfterMs', 'ms', 'Nothing more is delivered to it.'],
-    ['Longest pause before a delivery is tried again', `${tasks}/sqlite/outbox.ts`, 'MAX_RETRY_MS', 'ms', 'It is tried then.'],
+    ['Longest pause before a delivery is tried again', `${tasks}/outbox.ts`, 'MAX_RETRY_MS', 'ms', 'It is tried then.'],
     ['Log of the file from which it is written back', `${tasks}/sqlite/store.ts`, 'MAX_LOG_BYTES', 'bytes', 'It is cut at the next checkpoint.'],
     ['Bytes that the health check writes', `${tasks}/sqlite/health.ts`, 'PROBE_BYTES', 'bytes', '`/ready` answers 503 where they cannot be written.'],
     ['Bytes that a deletion of old tasks frees in one step', `${tasks}/sqlite/purge.ts`, 'BATCH_BYTES', 'bytes', 'The rest follows in the next step.'],

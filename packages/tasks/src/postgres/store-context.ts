@@ -27,6 +27,6 @@ export interface StoreContext {
   readonly checkSpace: (owner: string) => void
   /** An owner's tasks take more bytes. */
   readonly grew: (owner: string, bytes: number) => void
-  /** Call it after a commit for which workers or deliveries may wait. */
-  readonly nudge: (queue?: string) => void
+  /** Call it after a commit for which workers of this replica may wait. */
+  readonly nudge: (queue: string) => void
 }

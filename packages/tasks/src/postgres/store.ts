@@ -4,10 +4,11 @@ import { checkSize } from '../executor.js'
 import { TaskFold } from '../fold-task.js'
 import { prepareTask } from '../new-task.js'
 import { readNumbers } from '../number-options.js'
+import { isForWebhooks, Outbox } from '../outbox.js'
 import { preparePush } from '../push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
-import { WORK_NUMBERS } from '../store-options.js'
+import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
 import { isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import { prepareQuery } from '../task-query.js'
 import type {
@@ -18,12 +19,16 @@ import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { Connection } from './connection.js'
 import { creates, type Created, type NewEntry } from './creates.js'
 import { Discards } from './discards.js'
+import { endWaiting } from './end-waiting.js'
 import { Follower } from './follower.js'
+import { Health } from './health.js'
 import { migrate } from './migrations.js'
 import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions } from './options.js'
+import { OutboxRows } from './outbox-rows.js'
 import { PushConfigs } from './push-configs.js'
 import { JobQueue } from './queue.js'
 import { Replicas } from './replicas.js'
+import { Room } from './room.js'
 import { sharedValues } from './shared-values.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
@@ -44,6 +49,8 @@ interface Opened extends StoreContext {
   readonly push: PushConfigs
   readonly creates: WriteBatches<NewEntry, Created>
   readonly follower: Follower
+  readonly room: Room
+  readonly health: Health
   readonly timers: Set<NodeJS.Timeout>
 }
 
@@ -62,6 +69,7 @@ export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore
 class PostgresTaskStore implements TaskStore {
   readonly #settings: PostgresSettings
   readonly #workers = new Set<Worker>()
+  readonly #outboxes = new Map<Outbox, OutboxRows>()
   readonly shared = sharedValues(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -91,9 +99,11 @@ class PostgresTaskStore implements TaskStore {
       await connection.listener.start(replica, async () => {
         await connection.run(`INSERT INTO ${connection.table('replica')} (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING`, [replica])
       })
-      const tasks = new TaskLog(connection)
+      const tasks = new TaskLog(connection, () => { this.#fillOutboxes() })
       const readers = new Readers()
       const push = new PushConfigs(connection)
+      const room = new Room(connection, settings)
+      await room.count()
       const discards = new Discards(connection, queue, log)
       const opened: Opened = {
         settings,
@@ -114,8 +124,10 @@ class PostgresTaskStore implements TaskStore {
           joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
         }, async entries => await tasks.append(entries)),
         follower: new Follower(connection, tasks, readers, log),
-        checkSpace: () => {},
-        grew: () => {},
+        room,
+        health: new Health(connection, room, replica),
+        checkSpace: owner => { room.checkSpace(owner) },
+        grew: (owner, bytes) => { room.grew(owner, bytes) },
         nudge: queue => { this.#nudge(queue) },
         timers: new Set()
       }
@@ -124,7 +136,11 @@ class PostgresTaskStore implements TaskStore {
       const replicas = new Replicas(opened)
       const { timers } = opened
       this.#opened = opened
-      this.#repeat(timers, settings.claimMs, () => { for (const worker of this.#workers) worker.fill() })
+      this.#repeat(timers, settings.claimMs, () => {
+        for (const worker of this.#workers) worker.fill()
+        this.#fillOutboxes()
+      })
+      this.#repeat(timers, settings.purgeMs, async () => { await this.#purgeAll() })
       this.#repeat(timers, BEAT_MS, async () => {
         opened.follower.lookAgain()
         await connection.synchronize()
@@ -165,7 +181,7 @@ class PostgresTaskStore implements TaskStore {
     const opened = this.#opened
     if (opened === undefined) return
     const { timers, readers, creates, appends, discards, queue, connection } = opened
-    const stopped = Promise.all([...this.#workers].map(async worker => { await worker.stop() }))
+    const stopped = Promise.all([...this.#workers, ...this.#outboxes.keys()].map(async worker => { await worker.stop() }))
     // where the database is away, tasks cannot be released in time: their heartbeats end
     const late = async (work: Promise<unknown>): Promise<void> => {
       await Promise.race([work.catch(() => {}), delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
@@ -183,21 +199,39 @@ class PostgresTaskStore implements TaskStore {
     return this.#opened
   }
 
-  /** Tasks may wait in a queue, or deliveries. */
-  #nudge (queue: string | undefined): void {
-    if (queue === undefined) return
+  #fillOutboxes (): void { for (const outbox of this.#outboxes.keys()) outbox.fill() }
+
+  /** Tasks may wait in a queue. */
+  #nudge (queue: string): void {
     for (const worker of this.#workers) if (worker.queue === queue) worker.fill()
   }
 
-  async health (): Promise<TaskStoreHealth> {
-    return this.#opened === undefined ? { ok: false, detail: new StoreClosedError().message } : { ok: true }
+  health (): Promise<TaskStoreHealth> {
+    return this.#opened?.health.check() ?? Promise.resolve({ ok: false, detail: new StoreClosedError().message })
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
-    const { creates, tasks, connection } = this.#now
+    const { creates, tasks, connection, room } = this.#now
     const row = prepareTask(owner, task, connection.now())
-    const before = await creates.add({ row, hasId: task.id !== undefined })
-    if (before !== undefined) return { task: (await tasks.fold(before)).record(), created: false }
+    try {
+      await room.take(owner, row.bytes)
+    } catch (error) {
+      const before = row.idem === null ? undefined : await tasks.findRepeated(connection, row, task.id !== undefined).catch(() => undefined)
+      if (before === undefined) throw error
+      return { task: (await tasks.fold(before)).record(), created: false }
+    }
+    let before: Created
+    try {
+      before = await creates.add({ row, hasId: task.id !== undefined })
+    } catch (error) {
+      room.giveBack(owner, row.bytes)
+      throw error
+    }
+    if (before !== undefined) {
+      room.giveBack(owner, row.bytes)
+      return { task: (await tasks.fold(before)).record(), created: false }
+    }
+    room.created()
     this.#nudge(row.queue)
     const fold = new TaskFold(row.origin)
     fold.apply({ seq: 1, ...row.first })
@@ -226,7 +260,6 @@ class PostgresTaskStore implements TaskStore {
       for (const worker of this.#workers) worker.canceled(id)
       readers.written(done.row.key, [done.event], 0)
       discards.add(done.row.queue, done.row.job)
-      this.#nudge(undefined)
     }
     const task = await this.get(owner, id)
     if (task === null) return { outcome: 'not-found', task }
@@ -306,7 +339,7 @@ class PostgresTaskStore implements TaskStore {
       if (row === undefined) throw new TaskNotFoundError(taskId)
       return await push.set(transaction, row, prepared, connection.now())
     })
-    this.#nudge(undefined)
+    this.#fillOutboxes()
     return set
   }
 
@@ -328,7 +361,31 @@ class PostgresTaskStore implements TaskStore {
     })
   }
 
-  deliver (_handler: DeliveryHandler, _options: DeliverOptions = {}): TaskWorker { throw new Error('to come') }
+  deliver (handler: DeliveryHandler, { wants = isForWebhooks, ...limits }: DeliverOptions = {}): TaskWorker {
+    const { log, deadAfterMs } = this.#settings
+    const numbers = readNumbers(DELIVER_NUMBERS, limits)
+    const rows = new OutboxRows(this.#now, numbers.timeoutMs)
+    const outbox = new Outbox(rows, handler, { ...numbers, deadAfterMs, wants }, log)
+    this.#outboxes.set(outbox, rows)
+    outbox.fill()
+    return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
+  }
 
-  async purge (_limits: PurgeLimits): Promise<number> { throw new Error('to come') }
+  async purge (limits: PurgeLimits): Promise<number> {
+    const { room, follower } = this.#now
+    const deleted = await room.purge(limits)
+    if (deleted > 0) follower.lookAgain()
+    return deleted
+  }
+
+  async #purgeAll (): Promise<void> {
+    const { ttlMs, inputTtlMs, maxTasks } = this.#settings
+    const opened = this.#now
+    for (const rows of this.#outboxes.values()) await rows.wakeLate()
+    for (const worker of this.#workers) await worker.endWaiting()
+    await endWaiting(opened, { before: opened.connection.now() - inputTtlMs })
+    // before the purge: what other replicas have created counts, too
+    await opened.room.count()
+    await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
+  }
 }

@@ -44,6 +44,8 @@ export interface RecordRow extends TaskRow {
 /** The right of this replica to write to a task. */
 export interface Fence extends AttemptFence { readonly key: number, readonly job: string }
 
+interface Changed { readonly key: number, readonly seq: number, readonly pushes: number }
+
 export interface Appended { readonly row: TaskRow, readonly event: TaskEvent }
 
 export interface Append { readonly fence: Fence, readonly id: string, readonly updates: PreparedUpdates }
@@ -61,8 +63,12 @@ export class TaskLog {
   readonly #connection: Connection
   readonly #sql: ReturnType<typeof statements>
 
-  constructor (connection: Connection) {
+  readonly #wakeOutboxes: () => void
+
+  /** @param wakeOutboxes called when an event of a task with webhooks was written */
+  constructor (connection: Connection, wakeOutboxes: () => void) {
     this.#connection = connection
+    this.#wakeOutboxes = wakeOutboxes
     this.#sql = statements(connection)
   }
 
@@ -168,11 +174,12 @@ export class TaskLog {
     }
     // in the order of keys, as every other transaction locks rows
     const sorted = [...tasks.values()].sort((a, b) => a.fence.key - b.fence.key)
-    const changed = await this.#connection.run<{ key: number, seq: number }>(this.#sql.append, [
+    const changed = await this.#connection.run<Changed>(this.#sql.append, [
       sorted.map(({ fence }) => fence.key), sorted.map(({ fence }) => fence.turn), sorted.map(({ fence }) => fence.attempt), sorted.map(({ n }) => n),
       sorted.map(({ chars }) => chars), sorted.map(({ state }) => state ?? null), sorted.map(({ state, at }) => state === undefined ? null : at),
       sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null), textKeys, textNumbers, texts
     ])
+    this.#woke(changed)
     const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
     return entries.map(({ fence: { key }, id, updates: { bodies } }) => {
       const first = next.get(key)
@@ -185,12 +192,14 @@ export class TaskLog {
   /** Appends the input of a waiting task, whose next turn gets a new job. Undefined where it does not wait any more. */
   async resubmit (session: Session, key: number, body: EventBody & { state: 'submitted' }): Promise<Appended | undefined> {
     const [row] = await session.run<TaskRow>(this.#sql.resubmit, [key, waitingStates, body.at, JSON.stringify(body)])
+    if (row !== undefined) this.#woke([row])
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
   /** Ends a task without a fence. Undefined where it is in none of these states any more. */
   async endFree (key: number, states: readonly TaskState[], body: EventBody & { state: TaskState }): Promise<Appended | undefined> {
     const [row] = await this.#connection.run<TaskRow>(this.#sql.endFree, [key, states, body.at, JSON.stringify(body), body.state])
+    if (row !== undefined) this.#woke([row])
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
@@ -198,17 +207,26 @@ export class TaskLog {
   async cancel (owner: string, id: string, body: EventBody & { state: 'canceled' }): Promise<Appended | undefined> {
     const text = JSON.stringify(body)
     const [row] = await this.#connection.run<TaskRow>(this.#sql.cancel, [owner, id, terminalStates, body.state, body.at, body.at, text, text.length])
+    if (row !== undefined) this.#woke([row])
     return row === undefined ? undefined : { row, event: { seq: row.seq, ...body } }
   }
 
-  async claim (session: Session, claims: readonly Claim[]): Promise<Map<number, number>> {
-    const rows = await session.run<{ key: number, seq: number }>(this.#sql.claim, [
+  /** Tasks in these states since before `before`; of one queue, or of all. */
+  async waiting (states: readonly TaskState[], before: number, queue: string | undefined, limit: number): Promise<TaskRow[]> {
+    return await this.#connection.run<TaskRow>(`${this.#sql.row} WHERE t.state IN ('submitted', 'input-required', 'auth-required') AND t.state = ANY($1)
+      AND t.status_at < $2 AND ($3::text IS NULL OR t.queue = $3) ORDER BY t.status_at LIMIT $4`, [states, before, queue ?? null, limit])
+  }
+
+  async claim (session: Session, claims: readonly Claim[]): Promise<void> {
+    const rows = await session.run<Changed>(this.#sql.claim, [
       claims.map(({ key }) => key), claims.map(({ body }) => body.state), claims.map(({ attempt }) => attempt), claims.map(({ losses }) => losses),
       claims.map(({ body }) => body.at), claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null), claims.map(({ replica }) => replica),
       claims.map(({ body }) => JSON.stringify(body))
     ])
-    return new Map(rows.map(({ key, seq }) => [key, seq]))
+    this.#woke(rows)
   }
+
+  #woke (rows: readonly Changed[]): void { if (rows.some(({ pushes }) => pushes > 0)) this.#wakeOutboxes() }
 
   /** Which of these attempts still may write. */
   async held (fences: readonly Fence[]): Promise<Set<number>> {
@@ -246,7 +264,7 @@ function statements (connection: Connection) {
   const [task, event, push, origin, snapshot] = ['task', 'event', 'push', 'origin', 'snapshot'].map(name => connection.table(name)) as [string, string, string, string, string]
   const channel = connection.listener.channelOf('events ')
   const follow = (added: string): string => `added AS (${added}),
-    woken AS (UPDATE ${push} p SET due = 0 FROM change c WHERE c.pushes > 0 AND p.task = c.key AND p.due IS NULL AND p.disabled IS NULL),
+    woken AS (UPDATE ${push} p SET due = coalesce(p.due, 0) FROM change c WHERE c.pushes > 0 AND p.task = c.key AND p.disabled IS NULL),
     sent AS (SELECT pg_notify('${channel}' || shard, keys) FROM (SELECT key % ${SHARDS} AS shard, string_agg(key || ':' || seq, ',') AS keys FROM change GROUP BY 1) s)
     SELECT c.*, (SELECT count(*) FROM sent) FROM change c`
   const held = 'FROM unnest($1::bigint[], $2::int[], $3::int[]) i(key, turn, attempt)'

@@ -5,6 +5,7 @@ import { nothing, OwnerPlaces } from '../owner-places.js'
 import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
 import type { EventBody } from '../task-updates.js'
 import type { Transaction } from './connection.js'
+import { endWaiting } from './end-waiting.js'
 import { WORK, type StoreContext } from './store-context.js'
 import type { Claim, Fence, RecordRow } from './task-log.js'
 
@@ -39,14 +40,13 @@ export class Worker implements TaskWorker {
     this.#context = context
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
-    const { settings, connection, tasks, appends, readers, nudge, checkSpace, grew } = context
+    const { settings, connection, tasks, appends, readers, checkSpace, grew } = context
     this.#executor = new Executor({
       now: () => connection.now(),
       append: async (fence, id, updates) => await appends.add({ fence, id, updates }),
       written ({ key }, owner, events, chars) {
         grew(owner, chars)
         readers.written(key, events, chars)
-        nudge()
       },
       checkSpace,
       saveSnapshot: async (fence, fold) => await tasks.saveSnapshot(fence, fold),
@@ -75,7 +75,7 @@ export class Worker implements TaskWorker {
   }
 
   async #take (): Promise<void> {
-    const { connection, tasks, queue, readers, settings, nudge } = this.#context
+    const { connection, tasks, queue, readers, settings } = this.#context
     await queue.prepare(this.queue)
     const free = Math.min(BATCH, this.#limits.concurrency - this.#executor.size)
     const claimed: Taken[] = []
@@ -93,7 +93,6 @@ export class Worker implements TaskWorker {
       readers.written(row.key, [event], 0)
       if (claim.body.state !== 'working') {
         release()
-        nudge()
         continue
       }
       const fence: Fence = { key: row.key, attempt: claim.attempt, turn: row.turn, job: row.job }
@@ -210,6 +209,12 @@ export class Worker implements TaskWorker {
         run.abort(row?.state === 'canceled' ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
       }
     }
+  }
+
+  /** Fails tasks of the queue that have waited for input longer than `inputMs`. */
+  async endWaiting (): Promise<void> {
+    const { inputMs } = this.#limits
+    if (inputMs !== undefined) await endWaiting(this.#context, { before: this.#context.connection.now() - inputMs, queue: this.queue })
   }
 
   /** A replica has canceled a task. */

@@ -4,7 +4,7 @@ import { shareOf } from '../owner-share.js'
 import type { PurgeLimits } from '../task-store.js'
 import type { GroupCommit } from './group-commit.js'
 import type { KeyRanges } from './key-ranges.js'
-import type { Usage } from './usage.js'
+import type { Usage, UsedRow } from '../usage.js'
 
 /** Tasks deleted in one transaction, with their events. */
 const BATCH = 100
@@ -60,6 +60,7 @@ export class Purge {
       deletePushes: database.prepare('DELETE FROM push WHERE task = ?'),
       lastEvents: database.prepare('SELECT seq, octet_length(data) AS bytes FROM event WHERE task = ? ORDER BY seq DESC LIMIT ?'),
       deleteEvents: database.prepare('DELETE FROM event WHERE task = ? AND seq >= ?'),
+      count: database.prepare("SELECT owner, count(*) AS tasks, sum(bytes) AS bytes FROM task WHERE key BETWEEN ? AND ? AND owner <> '' GROUP BY owner"),
       pages: database.prepare('PRAGMA page_count'),
       free: database.prepare('PRAGMA freelist_count'),
       pageSize: database.prepare('PRAGMA page_size')
@@ -108,6 +109,13 @@ export class Purge {
     this.#isReclaiming = true
     // what it could not delete now, the next write or the next timer does
     this.#reclaim(owner).catch(() => {}).finally(() => { this.#isReclaiming = false })
+  }
+
+  /** Counts the tasks of all owners again. */
+  async count (): Promise<void> {
+    const { count } = this.#sql
+    const ranges = this.#ranges
+    await this.#usage.count((async function * () { for await (const range of ranges) yield count.all<UsedRow>(...range) })())
   }
 
   /** Ends and waits that began in the future, before the clock was set back, begin now. */

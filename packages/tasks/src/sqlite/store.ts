@@ -16,7 +16,8 @@ import { KeyRanges } from './key-ranges.js'
 import { prepareTask, type NewRow } from '../new-task.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
-import { Outbox } from './outbox.js'
+import { isForWebhooks, Outbox } from '../outbox.js'
+import { OutboxRows } from './outbox-rows.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
 import { preparePush } from '../push-configs.js'
@@ -28,7 +29,7 @@ import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
-import { Usage } from './usage.js'
+import { Usage } from '../usage.js'
 import { Worker, type Place } from './worker.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
@@ -66,7 +67,7 @@ export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
 class SqliteTaskStore implements TaskStore {
   readonly #settings: SqliteSettings
   readonly #workers = new Set<Worker>()
-  readonly #outboxes = new Set<Outbox>()
+  readonly #outboxes = new Map<Outbox, OutboxRows>()
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
@@ -95,10 +96,10 @@ class SqliteTaskStore implements TaskStore {
       if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`)
       const version = database.prepare('PRAGMA data_version')
       const ranges = new KeyRanges(database)
-      const usage = new Usage(database, ranges)
+      const usage = new Usage()
       const commit = new GroupCommit(database)
       const purge = new Purge(database, ranges, usage, commit, settings)
-      await usage.count()
+      await purge.count()
       const opened: Opened = {
         settings,
         database,
@@ -157,7 +158,7 @@ class SqliteTaskStore implements TaskStore {
     await this.#opening?.catch(() => {})
     const opened = this.#opened
     if (opened === undefined) return
-    const stopped = Promise.all([...this.#workers, ...this.#outboxes].map(async worker => { await worker.stop() }))
+    const stopped = Promise.all([...this.#workers, ...this.#outboxes.keys()].map(async worker => { await worker.stop() }))
     // where another process holds the lock, leases cannot be released in time and expire
     await Promise.race([stopped, delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
     for (const timer of opened.timers) clearInterval(timer)
@@ -374,9 +375,12 @@ class SqliteTaskStore implements TaskStore {
     })
   }
 
-  deliver (handler: DeliveryHandler, { wants = wantsDefault, ...limits }: DeliverOptions = {}): TaskWorker {
-    const outbox = new Outbox(this.#now, handler, { ...readNumbers(DELIVER_NUMBERS, limits), wants })
-    this.#outboxes.add(outbox)
+  deliver (handler: DeliveryHandler, { wants = isForWebhooks, ...limits }: DeliverOptions = {}): TaskWorker {
+    const { log, deadAfterMs } = this.#settings
+    const numbers = readNumbers(DELIVER_NUMBERS, limits)
+    const rows = new OutboxRows(this.#now, numbers.timeoutMs)
+    const outbox = new Outbox(rows, handler, { ...numbers, deadAfterMs, wants }, log)
+    this.#outboxes.set(outbox, rows)
     this.#nudge()
     return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
   }
@@ -399,7 +403,7 @@ class SqliteTaskStore implements TaskStore {
   async #purgeAll (): Promise<void> {
     const { ttlMs, inputTtlMs, maxTasks } = this.#settings
     const opened = this.#now
-    for (const outbox of this.#outboxes) outbox.expireLate(CLOCK_SLACK_MS)
+    for (const [outbox, rows] of this.#outboxes) rows.expireLate(CLOCK_SLACK_MS).then(() => { outbox.fill() }, () => {})
     for (const worker of this.#workers) await worker.endWaiting()
     const before = Date.now() - inputTtlMs
     for await (const range of opened.ranges) {
@@ -407,7 +411,7 @@ class SqliteTaskStore implements TaskStore {
       await endWaiting(opened, limit => opened.tasks.waiting(range, before, limit))
     }
     // before the purge: what other processes have created counts, too
-    await opened.usage.count()
+    await opened.purge.count()
     await this.purge({ terminalOlderThanMs: ttlMs, maxTasks })
   }
 
@@ -438,7 +442,7 @@ class SqliteTaskStore implements TaskStore {
     // them
     if (Date.now() - this.#beatAt > this.#settings.leaseMs / 2) this.#beat()
     for (const worker of this.#workers) worker.fill()
-    for (const outbox of this.#outboxes) outbox.fill()
+    for (const outbox of this.#outboxes.keys()) outbox.fill()
   }
 
   /** A read that fails in a timer must not end the process; the next timer reads again. */
@@ -449,8 +453,4 @@ class SqliteTaskStore implements TaskStore {
       if (!isBusy(error)) this.#settings.log.warn({ err: error }, 'the task store could not be read')
     }
   }
-}
-
-function wantsDefault ({ state, message, artifact }: TaskEvent): boolean {
-  return state !== undefined || message !== undefined || artifact !== undefined
 }

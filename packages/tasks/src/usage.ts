@@ -1,7 +1,5 @@
-import type { SqliteDatabase } from '@polyvac/sqlite'
-import type { KeyRanges } from './key-ranges.js'
-
-interface Used { tasks: number, bytes: number }
+export interface Used { tasks: number, bytes: number }
+export interface UsedRow extends Used { readonly owner: string }
 
 /**
  * How many tasks each owner has, and about how many bytes they take, in memory: a row for each owner would be rewritten
@@ -9,20 +7,15 @@ interface Used { tasks: number, bytes: number }
  */
 export class Usage {
   tasks = 0
+  bytes = 0
   #owners = new Map<string, Used>()
   #counting: Map<string, Used> | undefined
-  readonly #ranges: KeyRanges
-  readonly #step
-
-  constructor (database: SqliteDatabase, ranges: KeyRanges) {
-    this.#ranges = ranges
-    this.#step = database.prepare("SELECT owner, count(*) AS tasks, sum(bytes) AS bytes FROM task WHERE key BETWEEN ? AND ? AND owner <> '' GROUP BY owner")
-  }
 
   of (owner: string): Readonly<Used> { return this.#owners.get(owner) ?? { tasks: 0, bytes: 0 } }
 
   add (owner: string, tasks: number, bytes: number): void {
     this.tasks += tasks
+    this.bytes += bytes
     addTo(this.#owners, owner, tasks, bytes)
     if (this.#counting !== undefined) addTo(this.#counting, owner, tasks, bytes)
   }
@@ -39,18 +32,24 @@ export class Usage {
     return first.map(([owner]) => owner)
   }
 
-  /** Counts all tasks again, in steps between which other work goes on. */
-  async count (): Promise<void> {
+  /** Counts all tasks again, with rows that are read in steps between which other work goes on. */
+  async count (steps: AsyncIterable<readonly UsedRow[]>): Promise<void> {
     if (this.#counting !== undefined) return
     const owners = this.#counting = new Map<string, Used>()
     try {
-      for await (const range of this.#ranges) {
-        for (const { owner, tasks, bytes } of this.#step.all<Used & { owner: string }>(...range)) addTo(owners, owner, tasks, bytes)
-      }
-      this.#owners = owners
-      this.tasks = [...owners.values()].reduce((sum, { tasks }) => sum + tasks, 0)
+      for await (const rows of steps) for (const { owner, tasks, bytes } of rows) addTo(owners, owner, tasks, bytes)
+      this.set(owners)
     } finally {
       this.#counting = undefined
+    }
+  }
+
+  set (owners: Map<string, Used>): void {
+    this.#owners = owners
+    this.tasks = this.bytes = 0
+    for (const { tasks, bytes } of owners.values()) {
+      this.tasks += tasks
+      this.bytes += bytes
     }
   }
 }

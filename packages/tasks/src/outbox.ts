@@ -1,0 +1,217 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { WorkerStoppedError } from './errors.js'
+import type { TaskLogger } from './logger.js'
+import { OWNER_SHARE, shareOf } from './owner-share.js'
+import { pushBackoff } from './push-backoff.js'
+import { toConfig, type PushRow } from './push-configs.js'
+import type { TaskEvent } from './task.js'
+import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from './task-store.js'
+
+/** Shortest time between two checks for due deliveries. */
+const LOOK_MS = 20
+const BATCH = 64
+/** Longest wait for the next try of a delivery. */
+export const MAX_RETRY_MS = 3_600_000
+
+export interface DueRow extends PushRow {
+  readonly task_id: string
+  readonly owner: string
+  readonly host: string
+  readonly seq: number
+  readonly secrets: string
+  readonly tries: number
+  readonly failing_since: number | null
+}
+export interface Leased { readonly row: DueRow, readonly event: TaskEvent }
+
+/** The events that are delivered where `deliver` names none. */
+export function isForWebhooks ({ state, message, artifact }: TaskEvent): boolean {
+  return state !== undefined || message !== undefined || artifact !== undefined
+}
+
+/** What a delivery leaves: the next place in the log, another try, or the end of the config. */
+export type Settlement =
+  | { readonly delivered: number }
+  | { readonly tries: number, readonly failingSince: number | null, readonly due: number }
+  | { readonly disable: string }
+
+export interface OutboxLimits {
+  readonly concurrency: number
+  readonly timeoutMs: number
+  readonly deadAfterMs: number
+  readonly wants: (event: TaskEvent) => boolean
+}
+
+/** What an outbox needs of its store. */
+export interface OutboxStore {
+  now (): number
+  /** Whether a delivery may be due: a check without a transaction. */
+  hasDue (selection: Selection): boolean
+  /** Leases up to `limit` of the configs that it offers to `selection`; passes over events that are not wanted. */
+  lease (selection: Selection, limits: OutboxLimits): Promise<{ readonly deliveries: readonly Leased[], readonly more: boolean }>
+  settle (row: DueRow, settlement: Settlement): Promise<void>
+}
+
+/** Chooses among due configs: of owners in turn, within the shares of owners and of hosts. */
+export class Selection {
+  /** The owner that was served last. */
+  readonly after: string
+  readonly limit: number
+  readonly #concurrency: number
+  readonly #ofOwner: ReadonlyMap<string, number>
+  readonly #hosts: Map<string, number>
+  readonly #chosen: DueRow[][] = []
+
+  constructor (after: string, limit: number, concurrency: number, ofOwner: ReadonlyMap<string, number>, ofHost: ReadonlyMap<string, number>) {
+    this.after = after
+    this.limit = limit
+    this.#concurrency = concurrency
+    this.#ofOwner = ofOwner
+    this.#hosts = new Map(ofHost)
+  }
+
+  get #hostShare (): number { return Math.ceil(this.#concurrency * OWNER_SHARE) }
+  get isFull (): boolean { return this.#chosen.length >= this.limit }
+  /** Hosts that get no more deliveries now. */
+  get fullHosts (): string[] { return [...this.#hosts].flatMap(([host, count]) => count >= this.#hostShare ? [host] : []) }
+
+  /** How many deliveries of an owner may begin. */
+  freeOf (owner: string): number { return Math.min(this.limit, shareOf(owner, this.#concurrency) - (this.#ofOwner.get(owner) ?? 0)) }
+
+  /** Due configs of one owner. */
+  offer (owner: string, rows: readonly DueRow[]): void {
+    const some: DueRow[] = []
+    for (const row of rows) {
+      if (some.length >= this.freeOf(owner)) break
+      const count = this.#hosts.get(row.host) ?? 0
+      if (count >= this.#hostShare) continue
+      this.#hosts.set(row.host, count + 1)
+      some.push(row)
+    }
+    if (some.length > 0) this.#chosen.push(some)
+  }
+
+  get rows (): DueRow[] {
+    const rows: DueRow[] = []
+    for (let i = 0; i < this.limit && rows.length < this.limit; i++) {
+      for (const some of this.#chosen) rows.push(...some.slice(i, i + 1))
+    }
+    return rows.slice(0, this.limit)
+  }
+}
+
+/** Delivers events to push configs. A config is a reader of the log whose place in it is durable. */
+export class Outbox implements TaskWorker {
+  readonly #store: OutboxStore
+  readonly #handler: DeliveryHandler
+  readonly #limits: OutboxLimits
+  readonly #log: TaskLogger
+  readonly #running = new Set<Promise<void>>()
+  /** Deliveries in progress of each owner and to each host. */
+  readonly #ofOwner = new Map<string, number>()
+  readonly #ofHost = new Map<string, number>()
+  #served = ''
+  readonly #stopping = new AbortController()
+  #filling: Promise<void> | undefined
+  #again = false
+
+  constructor (store: OutboxStore, handler: DeliveryHandler, limits: OutboxLimits, log: TaskLogger) {
+    this.#store = store
+    this.#handler = handler
+    this.#limits = limits
+    this.#log = log
+  }
+
+  fill (): void {
+    if (this.#stopping.signal.aborted) return
+    if (this.#filling !== undefined) { this.#again = true; return }
+    this.#filling = this.#look().catch((error: unknown) => { this.#log.warn({ err: error }, 'no delivery could be leased') }).finally(() => {
+      this.#filling = undefined
+      if (!this.#again) return
+      this.#again = false
+      this.fill()
+    })
+  }
+
+  async #look (): Promise<void> {
+    await delay(LOOK_MS, undefined, { ref: false })
+    const { concurrency } = this.#limits
+    const free = Math.min(BATCH, concurrency - this.#running.size)
+    const select = (limit: number): Selection => new Selection(this.#served, limit, concurrency, this.#ofOwner, this.#ofHost)
+    if (free <= 0 || this.#stopping.signal.aborted || !this.#store.hasDue(select(1))) return
+    const leased = await this.#store.lease(select(free), this.#limits)
+    for (const one of leased.deliveries) {
+      const { owner, host } = one.row
+      this.#served = owner
+      addTo(this.#ofOwner, owner, 1)
+      addTo(this.#ofHost, host, 1)
+      const done = this.#deliver(one).finally(() => {
+        addTo(this.#ofOwner, owner, -1)
+        addTo(this.#ofHost, host, -1)
+        this.#running.delete(done)
+        this.fill()
+      })
+      this.#running.add(done)
+    }
+    if (leased.more) this.#again = true
+  }
+
+  async #deliver ({ row, event }: Leased): Promise<void> {
+    const { task_id: taskId, owner, tries } = row
+    const delivery: Delivery = {
+      id: `${taskId}.${row.id}.${event.seq}`,
+      owner,
+      taskId,
+      config: toConfig(row, taskId),
+      secrets: JSON.parse(row.secrets),
+      event,
+      tries
+    }
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(this.#limits.timeoutMs)])
+    let outcome: DeliveryOutcome
+    try {
+      outcome = await Promise.race([this.#handler(delivery, signal), aborted(signal)])
+    } catch (error) {
+      this.#log.debug({ err: error, deliveryId: delivery.id }, 'a delivery failed')
+      outcome = { retryAt: this.#store.now() + pushBackoff(tries) }
+    }
+    try {
+      await this.#store.settle(row, this.#settlement(row, event, outcome))
+    } catch (error) {
+      // its lease expires, and it is delivered again with the same id
+      this.#log.warn({ err: error, deliveryId: delivery.id }, 'the outcome of a delivery could not be written')
+    }
+  }
+
+  #settlement ({ tries, failing_since: failingSince }: DueRow, event: TaskEvent, outcome: DeliveryOutcome): Settlement {
+    const now = this.#store.now()
+    const { deadAfterMs } = this.#limits
+    if (outcome === 'delivered') return { delivered: event.seq }
+    if (outcome === 'disable') return { disable: 'the receiver asked for no more' }
+    if ('disable' in outcome) return outcome
+    if (this.#stopping.signal.aborted) return { tries, failingSince, due: 0 }
+    if (failingSince !== null && now - failingSince >= deadAfterMs) {
+      return { disable: `it failed for ${Math.round(deadAfterMs / 3_600_000)} hours, ${tries + 1} times` }
+    }
+    const due = Math.min(now + MAX_RETRY_MS, Math.max(now, Math.trunc(outcome.retryAt) || 0))
+    return { tries: tries + 1, failingSince: failingSince ?? now, due }
+  }
+
+  async stop ({ drainMs = 0 }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
+    if (drainMs > 0 && this.#running.size > 0) await Promise.race([Promise.all(this.#running), delay(drainMs, undefined, { ref: false })])
+    this.#stopping.abort(new WorkerStoppedError())
+    await this.#filling
+    await Promise.all(this.#running)
+  }
+}
+
+function addTo (counts: Map<string, number>, name: string, more: number): void {
+  const count = (counts.get(name) ?? 0) + more
+  if (count === 0) counts.delete(name)
+  else counts.set(name, count)
+}
+
+async function aborted (signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+  throw signal.reason
+}

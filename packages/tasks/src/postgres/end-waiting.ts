@@ -1,0 +1,29 @@
+import { TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
+import { waitingStates, type TaskState } from '../task.js'
+import type { StoreContext } from './store-context.js'
+import type { TaskRow } from './task-log.js'
+
+const BATCH = 64
+
+/** Which tasks have waited too long: all, or those of one queue that wait for input. */
+export interface WaitingRule { readonly before: number, readonly queue?: string }
+
+/** Fails the tasks that have waited too long, a batch at a time. */
+export async function endWaiting ({ connection, tasks, readers, discards }: StoreContext, { before, queue }: WaitingRule): Promise<void> {
+  const states: readonly TaskState[] = queue === undefined ? ['submitted', ...waitingStates] : ['input-required']
+  for (let rows: TaskRow[] = []; (rows = await tasks.waiting(states, before, queue, BATCH)).length > 0;) {
+    let ended = 0
+    for (const { key, id, state, status_at: since, queue, job } of rows) {
+      const at = connection.now()
+      const WaitedError = state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
+      const { code, message } = new WaitedError(id, Math.round((at - since) / 1000))
+      const done = await tasks.endFree(key, [state], { at, state: 'failed', error: { code, message, timestamp: at } })
+      if (done === undefined) continue
+      ended++
+      readers.written(key, [done.event], 0)
+      discards.add(queue, job)
+    }
+    // another replica ends the same ones
+    if (ended === 0) return
+  }
+}
