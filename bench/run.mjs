@@ -1,4 +1,5 @@
-// `npm run bench` measures everything, `npm run bench -- <name>` one scenario.
+// `npm run bench` measures everything, `npm run bench -- <name>` one scenario. `--keep` keeps the figures of that
+// scenario among those of the last whole run.
 import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +7,7 @@ import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
 /** In the order of the report. Each file exports its `title` and `run()`. */
-const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp']
+const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp', 'postgres']
 
 /** A scenario takes a minute at most; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000
@@ -14,7 +15,7 @@ const LONGEST_MS = 180_000
 const PAGE = new URL('../docs/explain/performance.md', import.meta.url)
 const FIGURES = /(?<=<!-- figures -->\n)[^]*(?=<!-- \/figures -->)/
 
-const asked = process.argv.slice(2)
+const asked = process.argv.slice(2).filter(name => name !== '--keep')
 const unknown = asked.find(name => !SCENARIOS.includes(name))
 if (unknown !== undefined) {
   process.stderr.write(`bench: no scenario is named ${JSON.stringify(unknown)}; there are ${SCENARIOS.join(', ')}\n`)
@@ -40,11 +41,14 @@ for (const name of asked.length > 0 ? asked : SCENARIOS) {
 const where = `${cpus().length} shared cores, Node ${process.versions.node.split('.').slice(0, 2).join('.')}`
 printTable(results, where)
 // a run of some scenarios must not replace the results of a whole run
-if (asked.length === 0 && process.exitCode === undefined) {
-  await writeFile(new URL('results.json', import.meta.url), `${JSON.stringify({ where, results }, undefined, 2)}\n`)
-  await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(results, where))
+if ((asked.length === 0 || process.argv.includes('--keep')) && process.exitCode === undefined) {
+  const file = new URL('results.json', import.meta.url)
+  const kept = JSON.parse(await readFile(file, 'utf8')).results
+  const all = SCENARIOS.flatMap(name => [...results, ...kept].find(result => result.name === name) ?? [])
+  await writeFile(file, `${JSON.stringify({ where, results: all }, undefined, 2)}\n`)
+  await writeFile(new URL('../docs/explain/performance.svg', import.meta.url), chart(all, where))
   const page = await readFile(PAGE, 'utf8')
-  await writeFile(PAGE, page.replace(FIGURES, `\n${where}:\n\n${markdownTable(results)}\n`))
+  await writeFile(PAGE, page.replace(FIGURES, `\n${where}:\n\n${markdownTable(all)}\n`))
 }
 // servers of a scenario that hung end with this process
 process.exit()

@@ -8,6 +8,7 @@ import { VacConfigFile } from '@polyvac/core'
 import { createHost, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
+import { measured, replicas, shard } from './capacity.mjs'
 import { remedies } from './remedies.mjs'
 import { limits } from './limits.mjs'
 import { BUDGETS } from '../scripts/packed/sizes.mjs'
@@ -15,6 +16,8 @@ import { importsOfSources, packageArrows } from '../scripts/imports.mjs'
 
 const root = new URL('..', import.meta.url)
 const read = path => readFileSync(new URL(path, root), 'utf8')
+
+const CAPACITY_HEAD = ['Replicas', 'Tasks/s', 'Events/s', 'Connections', 'Cores for tasks', 'Cores for notifications', 'Events of 7 days']
 
 const parts = {
   'configuration: file': () => schemaTable(VacConfigFile),
@@ -44,6 +47,10 @@ const parts = {
   'errors: log': () => errorSections(({ seen }) => seen === 'log'),
   limits: limitsTable,
   budget: budgetTable,
+  faults: faultsTable,
+  'capacity: measured': () => table(['What', 'It costs', 'One core, or one gigabyte, does'], measured()),
+  'capacity: replicas': () => table(CAPACITY_HEAD, replicas()),
+  'capacity: shard': () => table(CAPACITY_HEAD, shard()),
   decisions: decisionsTable,
   'packages: budgets': () => table(['Package', 'Packages at most', 'MB at most', 'Packages and MB measured'], Object.entries(BUDGETS).map(([name, { packages, megabytes, measured }]) =>
     [`\`${name}\``, String(packages), String(megabytes), measured])),
@@ -107,8 +114,10 @@ function sources () {
 
 /** What the memory budget counts, by package. */
 function budgetTable () {
-  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => files.flatMap(name =>
-    [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => [part, `\`${folder.split('/').at(-3)}\``]))))
+  return table(['Counted', 'Package'], sources().flatMap(({ folder, files }) => {
+    const parts = files.flatMap(name => [...read(folder + name).matchAll(/memoryBudget\.hold\('([^']+)'/g)].map(([, part]) => part))
+    return [...new Set(parts)].map(part => [part, `\`${folder.split('/').at(-3)}\``])
+  }))
 }
 
 /** Every code of the source, with its status; what it means and what to do about it stand in remedies.mjs. */
@@ -140,6 +149,17 @@ function errorIndex () {
   const codes = codesOfSource()
   return table(['Code', 'Status', 'What happened'], Object.entries(remedies).filter(([, { seen }]) => seen === 'caller')
     .map(([code, { status, means }]) => [`[\`${code}\`](#${code.toLowerCase()})`, String(status ?? codes.get(code)), means.split('. ')[0].replace(/\.?$/, '.')]))
+}
+
+/** The figures of the last `npm run faults -- --write`. */
+function faultsTable () {
+  if (!existsSync(new URL('scripts/faults/results.json', root))) return 'Not measured yet: run `npm run faults -- --write`.'
+  const { date, where, rate, rows } = JSON.parse(read('scripts/faults/results.json'))
+  const seconds = value => value === 0 ? '–' : `${value.toFixed(1)} s`
+  return `${table(['Fault', 'What happens', 'Recovery', 'Throughput', 'Lost', 'Duplicated'], rows.map(row => [
+    row.name, row.what ?? `${rate} tasks begin in a second, ${row.rate.toFixed(1)} end.`, seconds(row.seconds),
+    row.throughput === undefined ? '' : `${Math.round(row.throughput * 100)} %`, String(row.lost), String(row.duplicated)
+  ]))}\n\nMeasured on ${date}: ${where}, database and load on the same machine.`
 }
 
 function limitsTable () {

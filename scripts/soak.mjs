@@ -1,6 +1,6 @@
 // `npm run soak -- --minutes N`: mixed traffic of all protocols with random aborts, at a bounded rate, against one
 // host. Afterwards its heap after collection, its file descriptors and its log must be as small as before. Ends with
-// `soak: N passed, 0 failed`.
+// `soak: N passed, 0 failed`. With `--postgres` it runs faults/soak.mjs.
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -136,7 +136,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.stderr.write('soak: --minutes takes a number above 0\n')
     process.exit(2)
   }
-  const { requests, problems } = await soak({ minutes, log: text => process.stdout.write(`${text}\n`) })
+  const run = process.argv.includes('--postgres') ? (await import('./faults/soak.mjs')).soakReplicas : soak
+  const { requests, problems } = await run({ minutes, log: text => process.stdout.write(`${text}\n`) })
   for (const problem of problems) process.stdout.write(`FAILED ${problem}\n`)
   process.stdout.write(`soak: ${requests} passed, ${problems.length} failed\n`)
   endAll()

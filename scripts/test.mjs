@@ -3,7 +3,9 @@
 //   --grep <words>  runs the tests whose name contains the words, in upper or lower case
 //   --watch         runs again after each change of a source, a test or a page, until Ctrl-C
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, watch } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -41,6 +43,10 @@ const tap = ['node_modules/tap/dist/esm/run.mjs', 'run', '--disable-coverage', '
 if (grep !== undefined) tap.push('--filter-quietly', `--grep=/${grep.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}/i`)
 const chosen = grep === undefined ? files : filesWith(grep)
 if (grep !== undefined && chosen.length === 0) endWithoutTests()
+// test/fixtures/loop-watchdog.mjs writes a line for each block of an event loop
+const folder = mkdtempSync(join(tmpdir(), 'polyvac-test-'))
+const blocks = process.env.POLYVAC_BLOCKS = join(folder, 'blocks')
+writeFileSync(blocks, '')
 const status = await node([...tap, ...chosen], line => {
   // a leaf of the TAP stream is one sentence; its children are its steps
   const match = /^(\s*)(not ok|ok) \d+(?: - (.*))?$/.exec(line)
@@ -54,10 +60,15 @@ const status = await node([...tap, ...chosen], line => {
   if (/# skip/i.test(text)) { skipped++; process.stdout.write(`skipped: ${text}\n`) } else if (indent.length === 4 && isTest) {
     if (result === 'ok') passed++; else failed++
   }
-  if (indent.length === 0 && isTest) process.stdout.write(`${result === 'ok' ? '  ok' : 'FAIL'}  ${text.replace(/ # time=.*/, '')}\n`)
+  if (indent.length === 0 && isTest) process.stdout.write(`${result === 'ok' ? '  ok' : 'FAIL'}  ${text.replace(/ # time=([\d.]+)ms.*/, (match, ms) => ` (${(ms / 1000).toFixed(1)} s)`)}\n`)
   if (result === 'not ok') { trouble.push(text); depth = 1; process.stdout.write(`${line}\n`) }
 })
 if (status !== 0 && failed === 0) failed++
+for (const block of readFileSync(blocks, 'utf8').split('\n').slice(0, -1)) {
+  failed++
+  process.stdout.write(`FAIL  ${block}\n`)
+}
+rmSync(folder, { recursive: true, force: true })
 if (grep !== undefined && passed + failed + skipped === 0) endWithoutTests()
 process.stdout.write(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
 process.exitCode = failed === 0 ? 0 : 1

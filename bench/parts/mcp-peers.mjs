@@ -1,5 +1,5 @@
-// The peers of the gateway and the MCP server. They are installed at first use, in a separate folder: together they
-// are as large as all packages of the checkout.
+// The peers of the gateway, the MCP server and the task store. They are installed at first use, in a separate folder:
+// together they are as large as all packages of the checkout.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const PEERS = { 'mcp-hub': '4.2.1', supergateway: '4.0.0', 'mcp-proxy': '6.7.19' }
-const PACKAGES = { ...PEERS, 'fastify-mcp': '3.0.0' }
+const PACKAGES = { ...PEERS, 'fastify-mcp': '3.0.0', '@dbos-inc/dbos-sdk': '5.3.0' }
 export const PEERS_FOLDER = fileURLToPath(new URL('../../node_modules/.cache/polyvac-bench-peers', import.meta.url))
 const LONGEST_START_MS = 30_000
 
@@ -85,7 +85,7 @@ export function installPeers () {
   mkdirSync(PEERS_FOLDER, { recursive: true })
   writeFileSync(`${PEERS_FOLDER}/hub.json`, JSON.stringify({ mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } }))
   if (Object.keys(PACKAGES).every(name => existsSync(`${PEERS_FOLDER}/node_modules/${name}`))) return
-  process.stderr.write('bench: installing the peers of the gateway and the MCP server …\n')
+  process.stderr.write('bench: installing the peers of the gateway, the MCP server and the task store …\n')
   writeFileSync(`${PEERS_FOLDER}/package.json`, JSON.stringify({ private: true, dependencies: PACKAGES }))
   execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: PEERS_FOLDER, stdio: ['ignore', 2, 2] })
 }

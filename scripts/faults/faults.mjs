@@ -7,6 +7,7 @@ import { jsonOf, post, rpc, task } from '../attack/client.mjs'
 import { until } from '../attack/host.mjs'
 import { checkHistory } from './history.mjs'
 import { Load } from './load.mjs'
+import { withoutNotifications } from './relay.mjs'
 import { ON_POSTGRES, Replicas } from './replicas.mjs'
 
 /** Longer than a lease of ten seconds, and longer than a server waits for a lost client. */
@@ -186,6 +187,22 @@ export const ALONE = [
         if (versions[0].count !== 1) failed.push(`the table of the version has ${versions[0].count} rows`)
         const seen = await runTasks(replicas, receiver, 20)
         return { seconds, ...seen, problems: [...failed, ...seen.problems] }
+      } finally {
+        await replicas.close()
+      }
+    }
+  },
+  {
+    name: 'pooler in transaction mode',
+    what: 'No notification arrives, as behind a pooler in transaction mode: the replicas warn, and poll.',
+    maxSeconds: 30,
+    async run ({ server, receiver }) {
+      const replicas = await Replicas.start({ count: 2, databaseUrl: await newDatabase(server), filter: withoutNotifications })
+      try {
+        const began = performance.now()
+        const seen = await runTasks(replicas, receiver, 20)
+        const silent = replicas.replicas.filter(({ host }) => !host.out.text.includes('pooler')).map(() => 'a replica does not warn that notifications do not arrive')
+        return { seconds: (performance.now() - began) / 1000, ...seen, problems: [...silent, ...seen.problems] }
       } finally {
         await replicas.close()
       }

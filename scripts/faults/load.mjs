@@ -5,6 +5,7 @@ import { createServer, request as httpRequest } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { jsonOf, post, rpc } from '../attack/client.mjs'
+import { CALLS, MESSAGES } from './protocols.mjs'
 
 /** A task that has not ended by then is given up; the checker finds it. */
 const MAX_TASK_MS = 60_000
@@ -24,7 +25,8 @@ const PASSING = [0, 429, 502, 503, 504]
 const QUESTIONS = { cancel: 'words 200 50', burst: 'words 1000 0', poison: 'poison' }
 const WORDS = 'words 8 50'
 /** What the clients do, in turn. */
-const MIX = ['stream', 'two readers', 'push', 'stream', 'cancel', 'two readers', 'ask', 'stream', 'push', 'twice']
+const MIX = ['stream', 'two readers', 'push', 'stream', 'cancel', 'two readers', 'ask', 'A2A 1.0', 'push', 'twice']
+export const ALL_PROTOCOLS = [...MIX, 'A2A 0.3', ...Object.keys(CALLS)]
 
 const digest = text => createHash('sha1').update(text).digest('base64')
 
@@ -40,12 +42,14 @@ export class Load {
   #timer
   #count = 0
   #name = Math.random().toString(36).slice(2)
+  #mix
 
-  /** @param receiver that of `startReceiver`, which notes webhooks in the history of the current load */
-  constructor (url, receiver) {
+  /** @param receiver that of `startReceiver`; it adds the webhooks of this load to its history */
+  constructor (url, receiver, mix = MIX) {
     this.#url = url
     this.#receiver = receiver
-    receiver.load = this
+    this.#mix = mix
+    receiver.loads.set(this.#name, this)
   }
 
   /** Whether it created the task. */
@@ -56,7 +60,7 @@ export class Load {
     const from = performance.now()
     let begun = 0
     this.#timer = setInterval(() => {
-      for (; begun < (performance.now() - from) * rate / 1000; begun++) this.run(MIX[this.#count % MIX.length])
+      for (; begun < (performance.now() - from) * rate / 1000; begun++) this.run(this.#mix[this.#count % this.#mix.length])
     }, 10)
   }
 
@@ -70,14 +74,18 @@ export class Load {
     return running
   }
 
-  /** Stops, waits for the end of all tasks and webhooks, and reads every record once more. */
+  /** Begins no more tasks. */
+  end () { clearInterval(this.#timer) }
+
+  /** Begins no more, waits for the end of all tasks and webhooks, and reads every record once more. */
   async finish () {
-    clearInterval(this.#timer)
+    this.end()
     while (this.#running.size > 0) await Promise.all(this.#running)
     const hooked = this.history.filter(({ kind }) => kind === 'hooked')
     for (const end = Date.now() + MAX_WEBHOOKS_MS; Date.now() < end && hooked.some(({ config }) => !this.#receiver.ended.has(config));) await delay(50)
     const tasks = [...this.#tasks.keys()]
-    await Promise.all(Array.from({ length: READERS_AT_END }, async () => { for (let task; (task = tasks.pop()) !== undefined;) await this.#read(task) }))
+    await Promise.all(Array.from({ length: READERS_AT_END }, async () => { for (let task; (task = tasks.pop()) !== undefined;) await this.#read(task).catch(err => this.#note(err.message)) }))
+    this.#receiver.loads.delete(this.#name)
     return this.history
   }
 
@@ -85,6 +93,8 @@ export class Load {
 
   async #run (kind, key, n) {
     const deadline = Date.now() + MAX_TASK_MS
+    if (kind in CALLS) return await this.#answer(CALLS[kind], deadline)
+    if (kind in MESSAGES) return await this.#message(MESSAGES[kind], key, deadline)
     if (kind === 'ask') return await this.#ask(key, deadline)
     const config = kind === 'push' ? `/${key}` : undefined
     const create = onTask => this.#follow({ key, query: QUESTIONS[kind] ?? WORDS, config, deadline, onTask, subscriber: `${n} a` })
@@ -93,6 +103,8 @@ export class Load {
     const state = await create(task => {
       if (kind === 'two readers') beside = this.#follow({ task, deadline, subscriber: `${n} b` })
       if (kind === 'cancel') beside = delay(150).then(() => this.#cancel(task, deadline))
+      // it is awaited below
+      beside?.catch(() => {})
     })
     await beside
     return state
@@ -110,6 +122,24 @@ export class Load {
     await this.#follow({ task, deadline, subscriber: `${key} a` })
   }
 
+  /** A message of public A2A. Its id is the key: one that is sent again is the same task. */
+  async #message (send, key, deadline) {
+    const { task, isEnded } = await this.#answer(url => send(url, key), deadline)
+    this.#created(task, key, false)
+    if (isEnded) await this.#read(task)
+    else await this.#follow({ task, deadline, subscriber: `${key} a` })
+  }
+
+  /** What `call` resolves to, once it is not undefined: it repeats a request that was cut or refused for a time. */
+  async #answer (call, deadline) {
+    for (;;) {
+      const { response, value } = await call(this.#url)
+      if (value !== undefined) return value
+      if (!isPassing(response) || Date.now() > deadline) throw new Error(`${response.status} ${response.text.slice(0, 300)}`)
+      await delay(RETRY_MS)
+    }
+  }
+
   #created (task, key, isStream) {
     this.history.push({ kind: 'created', task, key })
     this.#tasks.set(task, isStream)
@@ -121,7 +151,7 @@ export class Load {
   }
 
   async #read (task) {
-    const { result } = await this.#call('tasks/get', { taskId: task }, Date.now() + MAX_CALL_MS, {}, 'TASK_NOT_FOUND')
+    const { result } = await this.#call('tasks/get', { taskId: task }, Date.now() + MAX_TASK_MS, {}, 'TASK_NOT_FOUND')
     if (result === undefined) return this.history.push({ kind: 'read', task })
     const said = result.messages.findLast(({ role }) => role === 'agent')?.parts.map(({ text }) => text).join('') ?? ''
     const text = this.#tasks.get(task) ? said : undefined
@@ -209,12 +239,12 @@ function readStream (url, path, body, headers, onEvent) {
 
 /** The receiver of webhooks. `ended` has the configs, the paths of their URLs, that got an end. */
 export async function startReceiver () {
-  const receiver = { ended: new Set(), load: undefined }
+  const receiver = { ended: new Set(), loads: new Map() }
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', chunk => { body += chunk }).on('end', () => {
       const { taskId, data } = JSON.parse(body)
-      receiver.load?.history.push({ kind: 'webhook', task: taskId, config: request.url, id: request.headers['webhook-id'], body: digest(body) })
+      receiver.loads.get(/^\/(\w+)-/.exec(request.url)?.[1])?.history.push({ kind: 'webhook', task: taskId, config: request.url, id: request.headers['webhook-id'], body: digest(body) })
       if (TERMINAL.includes(data.state)) receiver.ended.add(request.url)
       response.writeHead(204).end()
     })

@@ -15,15 +15,18 @@ export class Relay {
   #stalled = false
   #isOpen = true
   #unhealthy = new Set()
+  #filter
   targets
 
   /**
    * @param targets a function that returns the ports of the targets; connections go to them in turn
    * @param checks whether targets are asked for `/health`, and left out while they do not answer
+   * @param filter makes a function for a connection that changes the bytes from the target
    */
-  static async start (targets, { checks = false } = {}) {
+  static async start (targets, { checks = false, filter } = {}) {
     const relay = new Relay()
     relay.targets = targets
+    relay.#filter = filter
     relay.#server.listen(0, '127.0.0.1')
     await new Promise(resolve => relay.#server.once('listening', resolve))
     if (checks) relay.#check()
@@ -81,7 +84,8 @@ export class Relay {
       client.on('close', end)
       target.on('error', () => {}).on('close', end)
       client.on('data', chunk => { if (!target.write(chunk)) { client.pause(); target.once('drain', () => this.#flow(client)) } })
-      target.on('data', chunk => { if (!client.write(chunk)) { target.pause(); client.once('drain', () => this.#flow(target)) } })
+      const change = this.#filter?.() ?? (chunk => chunk)
+      target.on('data', chunk => { if (!client.write(change(chunk))) { target.pause(); client.once('drain', () => this.#flow(target)) } })
       client.on('end', () => target.end())
       target.on('end', () => client.end())
       if (this.#stalled) target.pause()
@@ -104,6 +108,26 @@ export class Relay {
       }))
       await delay(CHECK_MS, undefined, { ref: false })
     }
+  }
+}
+
+const NOTIFICATION = 'A'.charCodeAt(0)
+
+/**
+ * A filter of the messages of a PostgreSQL server that leaves out notifications: what LISTEN does behind a pooler in
+ * transaction mode, which gives each statement another connection.
+ */
+export function withoutNotifications () {
+  let rest = Buffer.alloc(0)
+  return chunk => {
+    rest = Buffer.concat([rest, chunk])
+    const kept = []
+    let from = 0
+    for (let end; rest.length - from >= 5 && (end = from + 1 + rest.readInt32BE(from + 1)) <= rest.length; from = end) {
+      if (rest[from] !== NOTIFICATION) kept.push(rest.subarray(from, end))
+    }
+    rest = rest.subarray(from)
+    return Buffer.concat(kept)
   }
 }
 

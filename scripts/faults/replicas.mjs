@@ -25,9 +25,10 @@ export class Replicas {
    * @param count of processes
    * @param databaseUrl of the database; each replica reaches it through a separate relay, `replica.network`
    * @param tasks the store
+   * @param filter of the relays to the database
    * @param revive whether a new process replaces one that was killed
    */
-  static async start ({ count = 3, databaseUrl, tasks = ON_POSTGRES, env = {}, service, revive = false }) {
+  static async start ({ count = 3, databaseUrl, tasks = ON_POSTGRES, env = {}, service, revive = false, filter }) {
     const all = new Replicas()
     const folder = folderOf({ 'vac_config.yaml': configuration(tasks, service), 'agent.mjs': AGENT })
     all.#options = { folder, env: { ...env, FAULTS_LOG: join(folder, 'executed.jsonl'), POLYVAC_STATE_KEY: 'a key of all replicas, 32 bytes long' }, revive }
@@ -36,7 +37,7 @@ export class Replicas {
         const replica = { starts: 0, isWanted: true }
         if (databaseUrl !== undefined) {
           const { port } = new URL(databaseUrl)
-          replica.network = await Relay.start(() => [Number(port)])
+          replica.network = await Relay.start(() => [Number(port)], { filter })
           const own = new URL(databaseUrl)
           own.port = String(replica.network.port)
           replica.databaseUrl = own.href

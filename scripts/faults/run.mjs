@@ -16,7 +16,7 @@ const MAX_RUN_MS = 15 * 60_000
 const RATE = 20
 /** The load before a fault, and the shortest load from a fault on: throughput is compared over the same time. */
 const BEFORE_MS = 1_000
-const WINDOW_MS = 6_000
+const WINDOW_MS = 8_000
 const BASELINE_MS = 8_000
 const MIN_THROUGHPUT = 0.95
 /** A task is late that takes so much longer than the slowest of the baseline. */
@@ -48,7 +48,7 @@ async function runLoad (context, cause = async () => {}, windowMs = WINDOW_MS) {
   }
 }
 
-/** The time from the fault to the end of the last task that took longer than usual, in seconds; 0 without such a task. */
+/** A load with a fault in it. `durations` has how long each task took, and its end since the fault (ms). */
 const recoveryOf = ({ durations }, usualMs) => Math.max(0, ...durations.filter(({ took }) => took > usualMs).map(({ at }) => at)) / 1000
 
 async function runUnderLoad (faults) {

@@ -13,7 +13,7 @@ export type {
 export { guardProcess, type GuardOptions } from './stray-errors.js'
 export type { InterpreterLog, Log, LogMethod } from './log.js'
 export { collect } from './run-interpreter.js'
-export type { RunLimits } from './run-interpreter.js'
+export type { RunLimits } from './run-limits.js'
 export type { Memory, MemoryQuery, MemoryDocument, Hit } from './memory.js'
 export type { Authenticate } from './authentication.js'
 export { Answer, AnswerArtifact, AnswerPart, SourceDocument, ChatHistory, ErrorBody } from './schemas.js'

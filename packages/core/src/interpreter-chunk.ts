@@ -30,3 +30,8 @@ export function isAnswerObject (value: unknown): boolean {
 export function isAnswer (chunk: Chunk): chunk is Answer {
   return typeof chunk === 'object' && 'answer' in chunk
 }
+
+/** Whether a result contains the text of the answer. */
+export function hasAnswer (result: unknown): boolean {
+  return typeof result === 'string' || (isAnswerObject(result) && typeof (result as { answer?: unknown }).answer === 'string')
+}

@@ -4,6 +4,7 @@ import { ownerOf } from './authentication.js'
 import { Disconnects } from './client-disconnect.js'
 import { BodyTooDeepError, TooManyValuesError } from './errors.js'
 import { MAX_BODY_DEPTH } from './json-body.js'
+import { Bytes, isLargeJson, jsonBytes } from './json-pieces.js'
 import { JsonScan } from './json-scan.js'
 import { memoryBudget, type HeldBytes } from './memory-budget.js'
 import { MAX_STALL_MS } from './send-stream.js'
@@ -28,7 +29,8 @@ const bounded = new WeakSet<FastifyInstance>()
 /**
  * Bounds the memory of the requests of a scope: it counts the bytes of bodies and of answers that wait for their reader
  * in the budget of the process, refuses bodies of JSON that are too deep or have too many values before they are
- * parsed, and disconnects the reader of a large answer who takes nothing for `stallMs`.
+ * parsed, makes the JSON of large answers in turns of the event loop, and disconnects the reader of such an answer who
+ * takes nothing for `stallMs`.
  */
 export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): void {
   for (let parent: FastifyInstance | null = scope; parent !== null; parent = Object.getPrototypeOf(parent)) {
@@ -42,15 +44,27 @@ export function boundMemory (scope: FastifyInstance, stallMs = MAX_STALL_MS): vo
     if (Number(length) > request.routeOptions.bodyLimit) return done(null, payload)
     done(null, new CountedBody(payload, request, reply))
   })
-  scope.addHook('onSend', (request, reply, payload, done) => {
-    if (!isLarge(payload) || request.method === 'HEAD') return done(null, payload)
-    const body = Buffer.from(payload)
-    const held = memoryBudget.hold('responses that wait for their reader', ownerOf(request))
-    if (!held.tryGrow(body.length)) return done(held.refusal())
-    releaseAtEnd(reply, held)
-    reply.header('content-length', body.length)
-    done(null, new SlicedBody(reply, body, stallMs))
+  scope.addHook('preSerialization', (request, reply, payload, done) => {
+    if (!isLargeJson(payload)) return done(null, payload)
+    reply.serializer(toBody)
+    if (payload instanceof Bytes) done(null, payload)
+    else jsonBytes(payload, ownerOf(request)).then(bytes => { done(null, bytes) }, done)
   })
+  scope.addHook('onSend', (request, reply, payload, done) => {
+    const body = payload instanceof SlicedBody ? payload : isLarge(payload) ? new SlicedBody(new Bytes([Buffer.from(payload)])) : undefined
+    if (body === undefined || request.method === 'HEAD') return done(null, payload)
+    const held = memoryBudget.hold('responses that wait for their reader', ownerOf(request))
+    if (!held.tryGrow(body.bytes.length)) return done(held.refusal())
+    releaseAtEnd(reply, held)
+    reply.header('content-length', body.bytes.length)
+    body.watch(reply, stallMs)
+    done(null, body)
+  })
+}
+
+/** A serializer that makes a body of bytes; an error that takes their place is an ordinary value. */
+function toBody (payload: unknown): string {
+  return payload instanceof Bytes ? new SlicedBody(payload) as unknown as string : JSON.stringify(payload)
 }
 
 function isLarge (payload: unknown): payload is string | Buffer {
@@ -125,17 +139,28 @@ class CountedBody extends Transform {
 
 /** A large answer that leaves in slices. */
 class SlicedBody extends Readable {
-  readonly #stall: NodeJS.Timeout
+  #stall: NodeJS.Timeout | undefined
+  #piece = 0
   #sent = 0
 
-  constructor (reply: FastifyReply, readonly body: Buffer, stallMs: number) {
+  constructor (readonly bytes: Bytes) {
     super({ highWaterMark: SLICE_BYTES })
+  }
+
+  /** Disconnects the reader that takes nothing for `stallMs`. */
+  watch (reply: FastifyReply, stallMs: number): void {
     this.#stall = setTimeout(() => { reply.raw.destroy() }, stallMs)
   }
 
   override _read (): void {
-    this.#stall.refresh()
-    this.push(this.#sent < this.body.length ? this.body.subarray(this.#sent, this.#sent += SLICE_BYTES) : null)
+    this.#stall?.refresh()
+    const piece = this.bytes.pieces[this.#piece]
+    const slice = piece?.subarray(this.#sent, this.#sent += SLICE_BYTES) ?? null
+    if (piece !== undefined && this.#sent >= piece.length) {
+      this.#sent = 0
+      this.#piece++
+    }
+    this.push(slice)
   }
 
   override _destroy (err: Error | null, done: (err: Error | null) => void): void {

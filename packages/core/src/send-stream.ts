@@ -1,12 +1,17 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { isLargeJson, jsonPieces } from './json-pieces.js'
+import { takeTurn } from './turns.js'
 import type { AbortSignalLike } from './light-abort.js'
+
+/** Text, or its pieces where it is large: each of them is made and written in a turn of the event loop. */
+export type Text = string | Iterable<string>
 
 /** How the items of a stream become text. */
 export interface Encoding<T> {
-  /** The text of one item; an empty text skips it. */
-  readonly encode: (item: T) => string
+  /** The text of one item, a large one in pieces; an empty text skips it. */
+  readonly encode: (item: T) => Text
   /** The text after the last item. */
   readonly end?: string | undefined
   /** The text for a failure after the first byte. A failure before it is thrown and becomes an ordinary error. */
@@ -63,6 +68,20 @@ export async function registerStreams (app: FastifyInstance): Promise<void> {
 export function eventText ({ id, event, data }: { id?: string, event?: string, data: unknown }): string {
   const text = typeof data === 'string' ? data : JSON.stringify(data)
   return `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}data: ${text}\n\n`
+}
+
+/** The JSON of a value with what stands before and after it, in pieces where it is large. */
+export function jsonText (before: string, value: unknown, after: string): Text {
+  return isLargeJson(value) ? chain([before], jsonPieces(value), [after]) : `${before}${JSON.stringify(value)}${after}`
+}
+
+/** Texts in a row. */
+export function joinTexts (texts: readonly Text[]): Text {
+  return texts.every(text => typeof text === 'string') ? texts.join('') : chain(...texts.map(text => typeof text === 'string' ? [text] : text))
+}
+
+function * chain (...parts: Array<Iterable<string>>): Generator<string, void> {
+  for (const part of parts) yield * part
 }
 
 /**
@@ -162,7 +181,17 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
   }
   try {
     for await (const item of items) {
-      batch += encode(item)
+      const text = encode(item)
+      if (typeof text === 'string') batch += text
+      else {
+        for (const piece of text) {
+          await takeTurn()
+          batch += piece
+          flush()
+          await room
+          if (sink.gone()) return
+        }
+      }
       if (batch.length >= BATCH_CHARS) flush()
       else if (!scheduled && batch !== '') {
         scheduled = true

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { ownerOf } from './authentication.js'
+import type { Bytes } from './json-pieces.js'
 import { memoryBudget, type HeldBytes } from './memory-budget.js'
 import { MAX_STALL_MS } from './send-stream.js'
 
@@ -41,8 +42,12 @@ export class SseBody extends Readable {
    * Sends one event; `data` and `id` are without line breaks. A promise means that the reader is behind: it resolves
    * when the reader has caught up, or left.
    */
-  event (name: string, data: string, id?: string): Promise<void> | undefined {
-    return this.#send(`${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${data}\n\n`)
+  event (name: string, data: string | Bytes, id?: string): Promise<void> | undefined {
+    const head = `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: `
+    if (typeof data === 'string') return this.#send(`${head}${data}\n\n`)
+    this.#send(head)
+    for (const piece of data.pieces) this.push(piece)
+    return this.#send('\n\n')
   }
 
   /** Sends an event without data: the id with which a reader resumes, and the time after which it does. */

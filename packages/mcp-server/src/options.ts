@@ -37,12 +37,13 @@ export interface McpServerOptions {
   readonly allowedOrigins?: readonly string[] | undefined
   /**
    * Whether clients up to 2025-11-25 get a session: questions, resumable streams, resource subscriptions and log levels
-   * need one. Without sessions any process can answer each of their requests. Default true.
+   * need one. Without sessions, or with `tasks` in PostgreSQL and a `stateKey`, any process can answer each of their
+   * requests. Default true.
    */
   readonly sessions?: boolean | undefined
   /**
-   * Signs `requestState` (2026-07-28); 32 bytes or more. All replicas need the same key. Default: random. A function is
-   * called at each use.
+   * Signs `requestState` (2026-07-28), and ids of sessions that replicas share; 32 bytes or more. All replicas need the
+   * same key. Default: random. A function is called at each use.
    */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
   /**
@@ -81,6 +82,8 @@ export const LIMITS = {
   maxSessionCalls: integer(100),
   /** Questions in one call to `ask`, and open questions of a session. */
   maxQuestions: integer(20),
+  /** Open questions of all sessions, a quarter of them of one owner. */
+  maxOpenQuestions: integer(1_000),
   /** Time in which the client of a session answers a question, in ms. */
   questionTtlMs: milliseconds(10 * 60_000),
   /** Resources to which one session or listen stream may subscribe. */

@@ -51,12 +51,14 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     const info = { name, ...title !== undefined && { title }, version }
     const isPrivate = authenticate !== undefined
     const server = new McpContext({ ...others, info, log: app.log, limits, isPrivate, principalOf })
-    const sessions = hasSessions ? new Sessions(limits) : undefined
+    const sessions = hasSessions ? newSessions(server, others) : undefined
     const legacy = new Legacy(server, sessions)
     const sse = sessions === undefined ? undefined : new HttpSse(server, sessions, legacy)
     const modern = new Modern(server)
+    if (sessions?.areShared === true) scope.addHook('preHandler', request => legacy.load(request))
     scope.addHook('onReady', async () => { server.tasks?.start() })
     scope.addHook('preClose', async () => {
+      sessions?.abandonStreams()
       await Promise.all([server.endCalls(), server.tasks?.stop()])
       sessions?.close()
       server.close()
@@ -100,6 +102,15 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
     })
     refuseOthers()
   })
+}
+
+function newSessions ({ limits, log, logGate, subscriptions }: McpContext, { tasks, stateKey }: McpServerOptions): Sessions {
+  const watch: ConstructorParameters<typeof Sessions>[0]['watch'] = (uri, onUpdate) => subscriptions.add(uri, onUpdate)
+  const onFailure = (err: unknown): void => {
+    const suppressed = logGate.pass('replicas')
+    if (suppressed !== undefined) log.warn({ err, suppressed }, 'the other replicas do not have a message of an MCP session')
+  }
+  return new Sessions({ limits, watch, link: tasks?.replicas, stateKey, onFailure })
 }
 
 const POST_ALONE = 'this revision has the method POST alone'

@@ -49,6 +49,37 @@ test('an owner with all streams that it may have leaves the others theirs', asyn
   hers.request.destroy()
 })
 
+test('an owner with as many open questions as it may have is asked no more, over all its sessions, and another is', async t => {
+  const asking = sourceOf({
+    ask: {
+      async run (_args, context) {
+        await context.ask({ which: { method: 'elicitation/create', params: { message: 'Which?', requestedSchema: { type: 'object', properties: {} } } } })
+        return says('heard')
+      }
+    }
+  })
+  const app = await serve(t, { sources: [asking], authenticate, limits: { maxOpenQuestions: 8 } })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const ask = async (owner: string): Promise<[LegacySession, Wire]> => {
+    const session = await LegacySession.open(app, { ...by(owner), capabilities: { elicitation: {} } })
+    const wire = new Wire(app, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } }, session.headers)
+    await until(() => /elicitation\/create|cannot be asked/.test(wire.text), 'the caller is asked, or is not')
+    return [session, wire]
+  }
+  const [first, second] = [await ask('bob'), await ask('bob')]
+  t.match(first[1].text, /elicitation\/create/)
+  t.match(second[1].text, /elicitation\/create/)
+  t.match((await ask('bob'))[1].text, /as many questions as one owner may have are open/)
+  t.match((await ask('alice'))[1].text, /elicitation\/create/)
+  const id = /"id":"(ask-\d+)"/.exec(first[1].text)?.[1]
+  await post(app, { jsonrpc: '2.0', id, result: { action: 'decline' } }, first[0].headers)
+  await first[1].until('heard')
+  t.match((await ask('bob'))[1].text, /elicitation\/create/, 'an answer frees a place')
+  second[1].request.destroy()
+  await app.inject({ method: 'DELETE', url: '/mcp', headers: second[0].headers })
+  t.match((await ask('bob'))[1].text, /elicitation\/create/, 'and so does the end of a session')
+})
+
 test('a session keeps the capabilities that the protocol knows, and nothing long', async t => {
   const app = await serve(t, { sources: [source] })
   const before = memoryBudget.used

@@ -109,7 +109,9 @@ export class Executor<Fence extends AttemptFence> {
     for (const event of events) fold.apply(event)
     this.#store.written(fence, owner, events, chars)
     running.unsaved += chars + EVENT_WEIGHT * events.length
-    if (running.unsaved > running.saveAt) this.#save(running)
+    // a snapshot after an end that is most of it would only copy that end
+    const isCopy = prepared.state !== undefined && chars > running.unsaved / 2
+    if (running.unsaved > running.saveAt && !isCopy) this.#save(running)
     return fold.seq
   }
 

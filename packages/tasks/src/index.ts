@@ -7,6 +7,7 @@ export type {
   AbortSignalLike, CreatedTask, Delivery, DeliverOptions, DeliveryHandler, DeliveryOutcome, EventsOptions, NewPushConfig, NewTask,
   PurgeLimits, PushConfig, TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from './task-store.js'
+export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './replica-link.js'
 export type { SharedValues } from './shared-values.js'
 export { deltaWriter } from './delta-writer.js'
 export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'

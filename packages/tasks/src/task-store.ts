@@ -1,3 +1,4 @@
+import type { ReplicaLink } from './replica-link.js'
 import type { SharedValues } from './shared-values.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
@@ -60,6 +61,8 @@ export interface TaskStore {
   /** Deletes ended tasks, oldest end first; never one that runs or waits. Resolves to their number. */
   purge (limits: PurgeLimits): Promise<number>
 
+  /** How processes on several machines that share the store reach each other; undefined for a store of one machine. */
+  readonly replicas?: ReplicaLink | undefined
   /** Values that processes on several machines share through the store; undefined for a store of one machine. */
   readonly shared?: SharedValues | undefined
 }

@@ -1,5 +1,5 @@
 import { isAnswer, type Chunk } from '@polyvac/core'
-import { eventText } from '@polyvac/core/plugin'
+import { eventText, jsonText, type Text } from '@polyvac/core/plugin'
 
 /** The three forms of a direct stream (contract section 2). */
 export const STREAM_TYPES = { text: 'text/plain; charset=utf-8', sse: 'text/event-stream', ndjson: 'application/x-ndjson' } as const
@@ -7,7 +7,7 @@ export type StreamForm = keyof typeof STREAM_TYPES
 
 /** The text of a stream's chunks, its end and a failure. `failure` takes the body of an ordinary error. */
 export interface Frames {
-  readonly chunk: (chunk: Chunk) => string
+  readonly chunk: (chunk: Chunk) => Text
   readonly end: string
   readonly failure: (failure: object) => string
 }
@@ -19,7 +19,7 @@ export const eventFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `data: {"chunk":${JSON.stringify(chunk)}}\n\n`
     // a named event does not reach the onmessage handler of clients that expect chunks
-    return eventText(isAnswer(chunk) ? { data: chunk } : { event: 'progress', data: chunk })
+    return isAnswer(chunk) ? jsonText('data: ', chunk, '\n\n') : eventText({ event: 'progress', data: chunk })
   },
   end: DONE,
   failure: failure => eventText({ event: 'error', data: failure }) + DONE
@@ -29,7 +29,7 @@ export const eventFrames: Frames = {
 export const lineFrames: Frames = {
   chunk: chunk => {
     if (typeof chunk === 'string') return `{"chunk":${JSON.stringify(chunk)}}\n`
-    return `${JSON.stringify(chunk)}\n`
+    return jsonText('', chunk, '\n')
   },
   end: '',
   failure: failure => `${JSON.stringify(failure)}\n`
@@ -40,7 +40,7 @@ export function textFrames (streamOnly: boolean): Frames {
   return {
     chunk: chunk => {
       if (typeof chunk === 'string') return chunk
-      return isAnswer(chunk) && !streamOnly ? `\n${JSON.stringify(chunk)}\n` : ''
+      return isAnswer(chunk) && !streamOnly ? jsonText('\n', chunk, '\n') : ''
     },
     end: '',
     failure: failure => `\n${JSON.stringify(failure)}\n`

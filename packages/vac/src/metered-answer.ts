@@ -1,5 +1,5 @@
 import { isAnswer, type Answer, type Chunk, type Principal, type Protocol, type Vac, type VacCall } from '@polyvac/core'
-import type { OpenStreams, AbortSignalLike } from '@polyvac/core/plugin'
+import type { AbortSignalLike, OpenStreams, Text } from '@polyvac/core/plugin'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** One question of a request to a VAC. */
@@ -57,7 +57,7 @@ export class MeteredVac {
   }
 
   /** The same encoder, which also counts chunks. */
-  countChunks (encode: (chunk: Chunk) => string): (chunk: Chunk) => string {
+  countChunks (encode: (chunk: Chunk) => Text): (chunk: Chunk) => Text {
     return chunk => {
       if (typeof chunk === 'string') {
         this.#first ??= performance.now()

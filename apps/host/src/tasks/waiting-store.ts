@@ -1,5 +1,5 @@
-import type { DeliverOptions, DeliveryHandler, SharedValues, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { within } from '@polyvac/core/plugin'
+import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** First and longest pause between two attempts to open the store, in ms. */
@@ -63,6 +63,8 @@ export class WaitingStore implements TaskStore {
   async health (): ReturnType<TaskStore['health']> {
     return this.#isOpen ? await this.#store.health() : { ok: false, detail: this.#attempts.makeRefusal().message }
   }
+
+  get replicas (): ReplicaLink | undefined { return this.#store.replicas }
 
   readonly shared: SharedValues = {
     get: async (name: string) => await this.#values.get(name),

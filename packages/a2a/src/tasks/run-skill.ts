@@ -1,7 +1,7 @@
 import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
 import {
-  askedBack, findSkill, inputProblems, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
-  streamSettings, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  askedBack, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
+  streamSettings, takeTurn, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
@@ -157,6 +157,7 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || artifacts.length === 0
   const last = hasText ? artifact : artifacts.pop()
+  if (isLargeJson(last)) await takeTurn()
   await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last }])
   return 'completed'
 }

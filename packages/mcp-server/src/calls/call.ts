@@ -8,12 +8,14 @@ import {
 import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
-import { errorText, resultText, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
 export interface CallOptions
   extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {
   readonly disconnects: Disconnects
+  /** The last progress that an earlier run of the request sent. */
+  readonly progressAfter?: number | undefined
 }
 
 /** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
@@ -32,10 +34,10 @@ export abstract class Call implements CallContext {
   readonly #disconnects: Disconnects
   #abort: LightAbort | undefined
   #unwatch: (() => void) | undefined
-  #progress = -Infinity
+  #progress: number
   #isOver = false
 
-  constructor ({ request, response, id, method, params, principal, disconnects, sessionId }: CallOptions) {
+  constructor ({ request, response, id, method, params, principal, disconnects, sessionId, progressAfter = -Infinity }: CallOptions) {
     this.request = request
     this.response = response
     this.id = id
@@ -44,6 +46,7 @@ export abstract class Call implements CallContext {
     this.principal = principal
     this.#disconnects = disconnects
     this.sessionId = sessionId
+    this.#progress = progressAfter
   }
 
   get log (): Log { return this.request.log }
@@ -101,14 +104,14 @@ export abstract class Call implements CallContext {
   }
 
   /** Sends the response. */
-  end (text: string, status?: number): void {
+  end (text: Json, status?: number): void {
     if (this.#isOver) return
     this.#close()
     this.response.end(text, status)
   }
 
   /** Sends the response with this result; a call that waits sends its server requests instead. */
-  finish (result: string): void {
+  finish (result: Json): void {
     this.end(resultText(this.id, result))
   }
 

@@ -47,6 +47,13 @@ export class LegacyCall extends Call {
     const { signal } = this
     const { questionTtlMs } = this.#limits
     return new Promise((resolve, reject) => {
+      const id = session.addRequest(this, ({ result, error }: Response) => {
+        end()
+        if (isResponseTo(question, result)) return resolve(result)
+        const reason = result === undefined ? String(error?.message) : 'its response has the wrong form'
+        reject(new AskRefusedError(method, reason))
+      })
+      if (id === undefined) return reject(new CannotAskError(method, 'as many questions as one owner may have are open'))
       const end = (): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', abort)
@@ -60,12 +67,6 @@ export class LegacyCall extends Call {
         end()
         reject(new AskTimeoutError(method, questionTtlMs / 1000))
       }, questionTtlMs)
-      const id = session.addRequest(this, ({ result, error }: Response) => {
-        end()
-        if (isResponseTo(question, result)) return resolve(result)
-        const reason = result === undefined ? String(error?.message) : 'its response has the wrong form'
-        reject(new AskRefusedError(method, reason))
-      })
       signal.addEventListener('abort', abort)
       if (signal.aborted) return abort()
       const { mode, ...withoutMode } = params

@@ -8,7 +8,7 @@ import { CannotAskError } from '../errors.js'
 import type { Entry } from '../lists/catalog.js'
 import type { Limits } from '../options.js'
 import type { ResultTexts } from '../protocol/result-text.js'
-import { headerMismatch, invalidParams, missingCapability, resultText } from '../protocol/rpc.js'
+import { headerMismatch, invalidParams, missingCapability, resultText, type Json } from '../protocol/rpc.js'
 import type { Relay, ToolDefinition } from '../tool-source.js'
 import { askAgain, InputRequired } from './ask-again.js'
 import { Call, type CallOptions } from './call.js'
@@ -100,7 +100,7 @@ export class ModernCall extends Call {
     }
   }
 
-  override finish (result: string): void {
+  override finish (result: Json): void {
     this.end(resultText(this.id, this.#questions === undefined ? result : this.#inputRequired(this.#questions)))
   }
 

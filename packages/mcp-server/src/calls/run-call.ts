@@ -1,9 +1,10 @@
 import type { OpenCalls } from '@polyvac/core/plugin'
+import type { Json } from '../protocol/rpc.js'
 import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
 
 /** Answers a request with the JSON that `work` resolves to. It never rejects: a failure is answered with an error. */
-export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<string>): Promise<void> {
+export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json>): Promise<void> {
   let node
   try {
     node = openCalls.add(call)

@@ -7,7 +7,8 @@ import { messageKind, overload, refusal, type Notification, type Request, type R
 import { HttpSseStream } from '../sessions/http-sse-stream.js'
 import type { Session } from '../sessions/session.js'
 import type { Sessions } from '../sessions/sessions.js'
-import type { Legacy } from './legacy.js'
+import type { Message } from '../sessions/shared-session.js'
+import { sendAfter, type Legacy } from './legacy.js'
 
 /** The query parameter with the id of the session, in the address to which its client POSTs. */
 const PARAMETER = 'sse_session'
@@ -42,7 +43,7 @@ export class HttpSse {
     const release = streams.take(owner)
     let session: Session
     try {
-      session = this.#sessions.create({ owner, revision: '2024-11-05', capabilities: {} })
+      session = this.#sessions.open(owner, message => { this.#receive(request, message, session) })
     } catch (err) {
       release()
       throw err
@@ -57,20 +58,33 @@ export class HttpSse {
 
   /** Handles a POST: accepts the message and sends its response on the stream. @throws RpcError with a status */
   post (request: FastifyRequest, reply: FastifyReply, id: string, body: unknown): void {
-    const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
+    const owner = this.#server.principalOf(request)?.owner
+    const session = this.#sessions.find(id, owner)
     const stream = session?.httpSse
-    if (session === undefined || stream === undefined) {
-      throw refusal('the session does not exist, or its stream has closed; open one with a GET', 404)
-    }
     const kind = messageKind(body)
+    const message = body as Message
+    if (session === undefined || stream === undefined) {
+      const passed = this.#sessions.pass(id, owner, message)
+      if (passed === undefined) throw refusal('the session does not exist, or its stream has closed; open one with a GET', 404)
+      return sendAfter(passed, reply, 202)
+    }
     // responses are never left out, so a full stream takes no more requests
     if (kind === 'request' && stream.isFull) throw overload('the client must read the stream of this session first')
-    if (kind !== 'request') this.#legacy.receive(kind, body as Notification | Response, session)
-    else {
-      const response = new ResponseWriter(stream.reply, () => stream)
-      response.begin()
-      this.#legacy.handle(request, body as Request, response, session)
-    }
+    this.#receive(request, message, session)
     reply.code(202).send()
+  }
+
+  /** Handles a message of a session, also one that another replica got. */
+  #receive (request: FastifyRequest, message: Message, session: Session): void {
+    const { httpSse: stream } = session
+    if (stream === undefined) return
+    const kind = messageKind(message)
+    if (kind !== 'request') {
+      this.#legacy.receive(kind, message as Notification | Response, session)
+      return
+    }
+    const response = new ResponseWriter(stream.reply, () => stream)
+    response.begin()
+    this.#legacy.handle(request, message as Request, response, session)
   }
 }

@@ -11,13 +11,19 @@ import type { McpContext } from '../context.js'
 import { whenOver } from '../http/message-stream.js'
 import { ResponseWriter } from '../http/response.js'
 import { legacyMethods } from '../methods/legacy.js'
+import { mayRunAgain } from '../methods/run-again.js'
 import {
   checkLengths, errorText, invalidParams, messageKind, overload, refusal, resultText, unknownMethod,
-  type Notification, type Request, type RequestId, type Response, type RpcError
+  RpcError, type Json, type Notification, type Request, type RequestId, type Response
 } from '../protocol/rpc.js'
-import { parseEventId } from '../sessions/resumable-stream.js'
+import { parseEventId, type ResumableStream } from '../sessions/resumable-stream.js'
 import type { Session } from '../sessions/session.js'
+import { readStandalone, resumeStream } from '../sessions/shared-readers.js'
+import { STANDALONE, type SharedSession } from '../sessions/shared-session.js'
 import type { Sessions } from '../sessions/sessions.js'
+
+/** Time in ms after which a call becomes an event stream, where another replica can resume it. */
+const LONG_CALL_MS = 200
 
 /** The revisions up to 2025-11-25: `initialize`, then the requests of a session, or requests alone without sessions. */
 export class Legacy {
@@ -39,10 +45,9 @@ export class Legacy {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
     if (kind === 'request') {
-      return this.#call(request, message, new ResponseWriter(reply, streamOpener(session)), revision, session)
+      return this.#call(request, message, new ResponseWriter(reply, streamOpener(session, [message])), revision, session)
     }
-    this.receive(kind, message, session)
-    reply.code(202).send()
+    sendAfter(this.receive(kind, message, session), reply, 202)
   }
 
   /** Handles a GET: opens the standalone stream, or resumes another. @throws RpcError with a status */
@@ -51,13 +56,18 @@ export class Legacy {
     if (session === undefined) throw refusal('this server does not have sessions, so there are no streams to open', 405)
     const lastEventId = request.headers[HEADERS.lastEventId]
     const release = this.#server.streams.take(session.owner)
+    if (session.shared !== undefined) {
+      whenOver(reply, release)
+      this.#readShared(request, reply, session, session.shared).catch(err => { reply.send(err) })
+      return
+    }
     try {
       if (typeof lastEventId !== 'string' || lastEventId === '') session.standalone.attach(reply)
       else {
         const event = parseEventId(lastEventId)
         const stream = event === undefined ? undefined : session.stream(event.stream)
         if (event === undefined || stream === undefined || !stream.has(event.seq)) {
-          throw refusal('Last-Event-ID names an event that is not kept; open a stream without it')
+          throw refusal(NOT_KEPT)
         }
         stream.attach(reply, event.seq)
       }
@@ -75,8 +85,35 @@ export class Legacy {
   delete (request: FastifyRequest, reply: FastifyReply): void {
     const session = this.#session(request)
     if (session === undefined) throw refusal('this server does not have sessions to end', 405)
-    this.#sessions?.end(session)
-    reply.code(204).send()
+    sendAfter(this.#sessions?.delete(session), reply, 204)
+  }
+
+  /** Makes the session that a request names known to this replica, where any replica serves it. */
+  async load (request: FastifyRequest): Promise<void> {
+    const id = request.headers[HEADERS.sessionId]
+    if (typeof id === 'string') await this.#sessions?.load(id, this.#server.principalOf(request)?.owner)
+  }
+
+  /** Handles a GET of a session that any replica serves. @throws RpcError with a status, TASK_STORE_UNAVAILABLE */
+  async #readShared (request: FastifyRequest, reply: FastifyReply, session: Session, shared: SharedSession): Promise<void> {
+    const { [HEADERS.lastEventId]: lastEventId = '' } = request.headers
+    const event = parseEventId(String(lastEventId))
+    if (lastEventId === '' || event?.stream === STANDALONE) return await readStandalone(reply, session, shared, event?.seq)
+    if (event === undefined) throw refusal(NOT_KEPT)
+    const revision = revisionOf(request, session)
+    await resumeStream(reply, shared, event.stream, event.seq, (requests, body, progress) => {
+      const open = (): ResumableStream => session.openStream(reply, requests, body)
+      const response = new ResponseWriter(reply, open, requests.length)
+      response.begin()
+      for (const message of requests) this.#runAgain(request, message, response, revision, session, progress)
+    })
+  }
+
+  /** Runs a request of a replica that has ended. */
+  async #runAgain (...given: CallArguments): Promise<void> {
+    const [, message, response] = given
+    if (await mayRunAgain(this.#server, message)) this.#call(...given)
+    else response.end(errorText(message.id, new RpcError('internalError', 'the replica that ran this call has ended; call again')))
   }
 
   /** Handles a request of a session over HTTP+SSE. */
@@ -94,12 +131,12 @@ export class Legacy {
 
   #initialize (request: FastifyRequest, reply: FastifyReply, message: Request): void {
     const { revision, capabilities } = negotiate(message)
-    const session = this.#sessions?.create({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
-    if (session !== undefined) reply.header(HEADERS.sessionId, session.id)
+    const id = this.#sessions?.begin({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
+    if (id !== undefined) reply.header(HEADERS.sessionId, id)
     reply.header('content-type', 'application/json; charset=utf-8').send(this.#initializeResult(message.id, revision))
   }
 
-  #initializeResult (id: RequestId, revision: LegacyRevision): string {
+  #initializeResult (id: RequestId, revision: LegacyRevision): Json {
     const { info: serverInfo, instructions } = this.#server
     const capabilities = this.#server.capabilities(revision)
     return resultText(id, JSON.stringify({ protocolVersion: revision, capabilities, serverInfo, instructions }))
@@ -114,19 +151,14 @@ export class Legacy {
     const parts = messages.map(message => ({ kind: messageKind(message), message: message as Request }))
     if (parts.some(({ message }) => message.method === 'initialize')) throw refusal('a batch cannot have initialize')
     const requests = parts.filter(({ kind }) => kind === 'request')
-    for (const { kind, message } of parts) if (kind !== 'request') this.receive(kind, message, session)
-    if (requests.length === 0) {
-      reply.code(202).send()
-      return
-    }
-    const response = new ResponseWriter(reply, streamOpener(session), requests.length)
+    const passed = parts.map(({ kind, message }) => kind === 'request' ? undefined : this.receive(kind, message, session))
+    if (requests.length === 0) return sendAfter(Promise.all(passed), reply, 202)
+    const open = streamOpener(session, requests.map(({ message }) => message))
+    const response = new ResponseWriter(reply, open, requests.length)
     for (const { message } of requests) this.#call(request, message, response, revision, session)
   }
 
-  #call (
-    request: FastifyRequest, { id, method, params = {} }: Request, response: ResponseWriter, revision: LegacyRevision,
-    session: Session | undefined
-  ): void {
+  #call (...[request, { id, method, params = {} }, response, revision, session, progressAfter]: CallArguments): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
     try {
@@ -136,19 +168,21 @@ export class Legacy {
     }
     const { calls, disconnects, limits, principalOf } = this.#server
     const principal = principalOf(request)
-    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.id }
+    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, progressAfter }
     const call = new LegacyCall(options, revision, session, limits)
-    const work = (): Promise<string> => handler(this.#server, call)
+    const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
     else runInSession(calls, session, call, work)
   }
 
-  /** Handles a message without a response. */
-  receive (kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined): void {
+  /** Handles a message without a response. A promise means that it is passed to another replica. */
+  receive (
+    kind: 'notification' | 'response', message: Notification | Response, session: Session | undefined
+  ): Promise<void> | undefined {
     if (kind === 'response') return session?.settleRequest(message as Response)
     const { method, params = {} } = message as Notification
-    if (method !== 'notifications/cancelled') return
-    session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
+    if (method !== 'notifications/cancelled') return undefined
+    return session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
   }
 
   /** The session that a request names; undefined without sessions. @throws RpcError */
@@ -167,6 +201,19 @@ export class Legacy {
   }
 }
 
+const NOT_KEPT = 'Last-Event-ID names an event that is not kept; open a stream without it'
+
+type CallArguments = [
+  request: FastifyRequest, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined,
+  progressAfter?: number
+]
+
+/** Sends an empty response once `work` is done. */
+export function sendAfter (work: Promise<unknown> | undefined, reply: FastifyReply, status: number): void {
+  if (work === undefined) reply.code(status).send()
+  else work.then(() => { reply.code(status).send() }, err => { reply.send(err) })
+}
+
 /** The revision and the capabilities of an `initialize` request. @throws RpcError -32602 */
 function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capabilities'> {
   const { protocolVersion, capabilities, clientInfo } = params
@@ -178,7 +225,7 @@ function negotiate ({ params = {} }: Request): Pick<Session, 'revision' | 'capab
 }
 
 async function runInSession (
-  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<string>
+  openCalls: OpenCalls<Call>, session: Session, call: LegacyCall, work: () => Promise<Json>
 ): Promise<void> {
   let node
   try {
@@ -186,8 +233,15 @@ async function runInSession (
   } catch (err) {
     return call.fail(errorOf(err))
   }
+  const timer = beginsEarly(session) ? setTimeout(() => { if (!call.isOver) call.response.begin() }, LONG_CALL_MS) : undefined
   await runCall(openCalls, call, work)
+  clearTimeout(timer)
   session.removeCall(node)
+}
+
+/** Whether the client of a long call gets a stream that it can resume through another replica. */
+function beginsEarly ({ shared, revision }: Session): boolean {
+  return shared !== undefined && features[revision].primingEvents
 }
 
 /** A refusal of a session; that of the memory budget has status 503. */
@@ -196,13 +250,10 @@ function errorOf (err: unknown): RpcError {
 }
 
 /** Opens the stream of a response: a resumable one in a session. */
-function streamOpener (session: Session | undefined): ConstructorParameters<typeof ResponseWriter>[1] {
-  if (session === undefined) return undefined
-  return reply => {
-    const stream = session.openStream()
-    stream.attach(reply)
-    return stream
-  }
+function streamOpener (
+  session: Session | undefined, requests: readonly Request[]
+): ConstructorParameters<typeof ResponseWriter>[1] {
+  return session === undefined ? undefined : reply => session.openStream(reply, requests)
 }
 
 /** The revision of a request. @throws RpcError with status 400 */

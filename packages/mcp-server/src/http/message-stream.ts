@@ -1,10 +1,11 @@
 import { SseBody } from '@polyvac/core/plugin'
 import type { FastifyReply } from 'fastify'
+import type { Json } from '../protocol/rpc.js'
 
 /** The stream of the messages of one call, or of those that belong to no call. */
 export interface MessageStream {
   /** Sends a message. A promise means that the reader is behind: await it. */
-  send (text: string): Promise<void> | undefined
+  send (text: Json): Promise<void> | undefined
   /** Ends the stream. */
   end (): void
   /** Whether the reader is far behind: notifications are then left out. */
@@ -22,7 +23,7 @@ export class PlainStream implements MessageStream {
 
   get isFull (): boolean { return this.body.isFull }
 
-  send (text: string): Promise<void> | undefined {
+  send (text: Json): Promise<void> | undefined {
     return this.body.event('message', text)
   }
 

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import type { Json } from '../protocol/rpc.js'
 import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
@@ -8,7 +9,7 @@ import { PlainStream, type MessageStream } from './message-stream.js'
 export class ResponseWriter {
   readonly reply: FastifyReply
   readonly #open: ((reply: FastifyReply) => MessageStream) | undefined
-  readonly #batch: string[] | undefined
+  readonly #batch: Json[] | undefined
   #pending: number
   #stream: MessageStream | undefined
   #done = false
@@ -39,7 +40,7 @@ export class ResponseWriter {
   }
 
   /** Sends the JSON-RPC response, or one of a batch. The status has no effect on an event stream or a batch. */
-  end (text: string, status = 200): void {
+  end (text: Json, status = 200): void {
     if (this.#done) return
     const isLast = --this.#pending === 0
     if (this.#stream !== undefined) this.#stream.send(text)

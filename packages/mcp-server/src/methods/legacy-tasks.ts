@@ -37,7 +37,7 @@ export const legacyTaskMethods: ReadonlyArray<[string, Method]> = [
         case 'completed': {
           const result = resultOf(task)
           const whole = { ...result, _meta: { ...result._meta, ..._meta } }
-          return JSON.stringify(projectResult(whole, call.protocolVersion))
+          return await server.texts.completeInTurns(call.protocolVersion, projectResult(whole, call.protocolVersion), call.principal?.owner)
         }
         case 'canceled': throw new RpcError('internalError', 'the task was cancelled', _meta)
         default: {

@@ -18,17 +18,20 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
   ['logging/setLevel', (async (_server, { params: { level }, session }) => {
     if (!isLogLevel(level)) throw invalidParams(`\`level\` must be one of ${LOG_LEVELS.join(', ')}`)
     if (session !== undefined) session.logLevel = level
+    await session?.shared?.write({ level })
     return EMPTY
   }) satisfies LegacyMethod as Method],
-  ['resources/subscribe', (async ({ subscriptions }, { params: { uri }, session }) => {
+  ['resources/subscribe', (async (_server, { params: { uri }, session }) => {
     if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
     if (session === undefined) throw methodNotFound('subscriptions need a session, and this server has none')
-    const onUpdate = (uri: string): void => { session.notify('notifications/resources/updated', { uri }) }
-    session.subscribe(uri, () => subscriptions.add(uri, onUpdate))
+    session.subscribe(uri)
+    await session.shared?.write({ subscribe: uri })
     return EMPTY
   }) satisfies LegacyMethod as Method],
   ['resources/unsubscribe', (async (_server, { params: { uri }, session }) => {
-    session?.unsubscribe(uri as string)
+    if (typeof uri !== 'string') return EMPTY
+    session?.unsubscribe(uri)
+    await session?.shared?.write({ unsubscribe: uri })
     return EMPTY
   }) satisfies LegacyMethod as Method]
 ])

@@ -13,7 +13,7 @@ export const modernTaskMethods: ReadonlyArray<[string, Method]> = [
   ['tasks/get', async (server, call) => {
     const taskId = taskIdOf(server, call)
     const task = await atSource(server, tasks => tasks.get(taskId, call))
-    return server.texts.complete(call.protocolVersion, task ?? await storedTask(server, call, taskId))
+    return await server.texts.completeInTurns(call.protocolVersion, task ?? await storedTask(server, call, taskId), call.principal?.owner)
   }],
   ['tasks/update', async (server, call) => {
     const taskId = taskIdOf(server, call)

@@ -2,11 +2,11 @@ import { isRecord, quoteName } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import { isNotFound } from '../calls/failures.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, RpcError } from '../protocol/rpc.js'
+import { invalidParams, RpcError, type Json } from '../protocol/rpc.js'
 import type { ResourceContents, ToolSource } from '../tool-source.js'
 
 /** `resources/read`. A URI that no source lists may be of any source's template. */
-export async function readResource (server: McpContext, call: Call): Promise<string> {
+export async function readResource (server: McpContext, call: Call): Promise<Json> {
   const { uri } = call.params
   if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
   const listed = (await server.registry.catalog('resources')).get(uri)
@@ -15,7 +15,7 @@ export async function readResource (server: McpContext, call: Call): Promise<str
     const found = await readFrom(source, uri, call)
     if (found !== undefined) {
       const { contents, _meta } = found
-      return server.texts.complete(call.protocolVersion, { contents, _meta }, server.readHint)
+      return await server.texts.completeInTurns(call.protocolVersion, { contents, _meta }, call.principal?.owner, server.readHint)
     }
   }
   const code = call.era === 'modern' ? 'invalidParams' : 'legacyResourceNotFound'

@@ -7,13 +7,13 @@ import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
 import { invalidResult } from '../protocol/result-json.js'
-import { invalidParams, methodNotFound, unknownName } from '../protocol/rpc.js'
+import { invalidParams, methodNotFound, unknownName, type Json } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
 
 /** `tools/call`. */
-export async function callTool (server: McpContext, call: Call): Promise<string> {
+export async function callTool (server: McpContext, call: Call): Promise<Json> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!isRecord(args)) throw invalidParams('`arguments` must be an object')
@@ -35,13 +35,13 @@ export async function callTool (server: McpContext, call: Call): Promise<string>
   }
   const result = await runTool(entry, prepared.args, call)
   try {
-    return serialize(server, call, result)
+    return await serialize(server, call, result)
   } catch (err) {
     return resultText(server, call, failedResult(failureText(invalidResult(name, err), call, name)))
   }
 }
 
-function serialize (server: McpContext, call: Call, result: ToolResult): string {
+function serialize (server: McpContext, call: Call, result: ToolResult): Promise<Json> | Json {
   return result.task === undefined ? resultText(server, call, result) : server.texts.other('task', result.task)
 }
 
@@ -59,8 +59,8 @@ function isTask ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbi
   return isRequested
 }
 
-function resultText ({ texts }: McpContext, { protocolVersion }: Call, result: ToolResult): string {
-  return texts.complete(protocolVersion, projectResult(result, protocolVersion))
+function resultText ({ texts }: McpContext, { protocolVersion, principal }: Call, result: ToolResult): Promise<Json> | Json {
+  return texts.completeInTurns(protocolVersion, projectResult(result, protocolVersion), principal?.owner)
 }
 
 function taskText ({ tasks, texts }: McpContext, { era }: Call, task: TaskRecord): string {

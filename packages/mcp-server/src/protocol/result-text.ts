@@ -1,6 +1,6 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isLargeJson, isRecord, jsonBytes } from '@polyvac/core/plugin'
 import { features, MODERN_META, type Revision } from '@polyvac/mcp-protocol'
-import type { Params } from './rpc.js'
+import type { Json, Params } from './rpc.js'
 
 /** How long, in ms, and for whom a client may cache a result. */
 export interface CacheHint { readonly ttlMs: number, readonly cacheScope: 'public' | 'private' }
@@ -24,6 +24,17 @@ export class ResultTexts {
     // the `_meta` of an upstream server's result names that server
     const ownMeta = JSON.stringify({ ...isRecord(meta) && meta, ...this.#serverMeta })
     return `{"resultType":"complete","_meta":${ownMeta}${cached}${tail(JSON.stringify(rest))}`
+  }
+
+  /**
+   * The same of a result that may be large: its JSON is then made in turns of the event loop.
+   * @param owner whose memory it counts
+   */
+  completeInTurns (revision: Revision, result: Params, owner: string | undefined, hint?: CacheHint): Promise<Json> | string {
+    if (!isLargeJson(result)) return this.complete(revision, result, hint)
+    if (!features[revision].resultTypes) return jsonBytes(result, owner)
+    const { _meta: meta, ...rest } = result
+    return jsonBytes({ resultType: 'complete', _meta: { ...isRecord(meta) && meta, ...this.#serverMeta }, ...hint, ...rest }, owner)
   }
 
   /** Any other result of 2026-07-28: `input_required` or `task`. */

@@ -1,4 +1,4 @@
-import { isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
+import { Bytes, isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { CODES, type ClientCapabilities, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of an upstream server that the caller caused. */
@@ -69,9 +69,13 @@ export interface Response { readonly id: RequestId, readonly result?: Params, re
 export interface ErrorObject { readonly code: number, readonly message: string, readonly data?: unknown }
 export type Params = Readonly<Record<string, unknown>>
 
+/** JSON as text, or as bytes where it is large. */
+export type Json = string | Bytes
+
 /** A response around a result in JSON: most results are serialized once and sent many times. */
-export function resultText (id: RequestId, result: string): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
+export function resultText (id: RequestId, result: Json): Json {
+  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+  return typeof result === 'string' ? `${head}${result}}` : new Bytes([Buffer.from(head), ...result.pieces, Buffer.from('}')])
 }
 
 export function errorText (id: RequestId | null, { code, message, data }: ErrorObject): string {

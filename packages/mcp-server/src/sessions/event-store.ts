@@ -1,4 +1,5 @@
 import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
+import type { Json } from '../protocol/rpc.js'
 
 /** Bounds of the events that are kept for clients that resume a stream. */
 export interface EventStoreLimits {
@@ -10,7 +11,18 @@ export interface EventStoreLimits {
   readonly chars: number
 }
 
-interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: string, readonly held: HeldBytes }
+/** Keeps the events of streams, in numbers from 1 on. */
+export interface EventLog {
+  /** @param held counts the bytes of the session's events */
+  add (stream: string, seq: number, text: Json, held: HeldBytes): void
+  /** Notes that the stream has ended, in place of the event `seq`. */
+  end (stream: string, seq: number): void
+  /** The events after number `seq`; undefined if some of them are deleted. */
+  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined
+  drop (stream: string): void
+}
+
+interface StoredEvent { readonly stream: string, readonly seq: number, readonly text: Json, readonly held: HeldBytes }
 
 /** Bytes of what an event has besides its text. */
 const EVENT_BYTES = 200
@@ -19,7 +31,7 @@ const EVENT_BYTES = 200
  * The last events of each stream, oldest first. When a bound is reached, the oldest of all is deleted; when the memory
  * budget is, the oldest of the stream. An event that does not fit then is not kept.
  */
-export class EventStore {
+export class EventStore implements EventLog {
   readonly #limits: EventStoreLimits
   readonly #streams = new Map<string, StoredEvent[]>()
   /** All events in the order of their arrival. */
@@ -33,8 +45,7 @@ export class EventStore {
   get size (): number { return this.#all.size }
   get chars (): number { return this.#chars }
 
-  /** @param held counts the bytes of the session's events */
-  add (stream: string, seq: number, text: string, held: HeldBytes): void {
+  add (stream: string, seq: number, text: Json, held: HeldBytes): void {
     const { perStream, events, chars } = this.#limits
     const event = { stream, seq, text, held }
     let own = this.#streams.get(stream)
@@ -52,12 +63,13 @@ export class EventStore {
     while (this.#all.size > events || this.#chars > chars) this.#deleteOldest(this.#all.values().next().value!)
   }
 
-  /** The events after number `seq`; undefined if some of them are deleted. */
-  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: string }> | undefined {
+  after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined {
     const own = this.#streams.get(stream) ?? []
     const rest = own.filter(event => event.seq > seq)
     return rest.length > 0 && rest[0]!.seq !== seq + 1 ? undefined : rest
   }
+
+  end (): void {}
 
   drop (stream: string): void {
     for (const event of this.#streams.get(stream) ?? []) this.#forget(event)

@@ -1,14 +1,27 @@
-import { BYTES_PER_CHAR, LinkedSet, memoryBudget, MemoryBudgetError, type HeldBytes, type LinkedNode } from '@polyvac/core/plugin'
+import {
+  BYTES_PER_CHAR, CallAbortedError, LinkedSet, memoryBudget, MemoryBudgetError, SseBody, type HeldBytes, type LinkedNode,
+  type OwnerSlots
+} from '@polyvac/core/plugin'
 import { features, type ClientCapabilities, type LegacyRevision, type LogLevel } from '@polyvac/mcp-protocol'
+import type { FastifyReply } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
-import { invalidParams, overload, type Params, type RequestId, type Response } from '../protocol/rpc.js'
-import type { EventStore } from './event-store.js'
+import { invalidParams, overload, type Params, type Request, type RequestId, type Response } from '../protocol/rpc.js'
+import type { EventLog } from './event-store.js'
 import type { HttpSseStream } from './http-sse-stream.js'
 import { ResumableStream } from './resumable-stream.js'
+import type { Change, SharedSession } from './shared-session.js'
 
-export type SessionOptions =
-  Pick<Session, 'owner' | 'revision' | 'capabilities'> & { store: EventStore, limits: Limits }
+export interface SessionOptions extends Pick<Session, 'owner' | 'revision' | 'capabilities'> {
+  readonly id?: string
+  readonly key?: string
+  readonly shared?: SharedSession | undefined
+  readonly store: EventLog
+  readonly questions: OwnerSlots
+  readonly limits: Limits
+  /** Calls `onUpdate` whenever a resource changes, until the function that it returns is called. */
+  readonly watch: (uri: string, onUpdate: (uri: string) => void) => () => void
+}
 
 /** What a session knows of a call. */
 export interface SessionCall {
@@ -21,14 +34,23 @@ export interface SessionCall {
 const SESSION_BYTES = 2_000
 const SUBSCRIPTION_BYTES = 500
 
+/** Longest JSON of the parameters of a request that another replica can run again, in characters. */
+const MAX_KEPT_CHARS = 64 * 1024
+
 interface OpenRequest { readonly call: SessionCall, settle (response: Response): void }
 
 /** Ended streams that are kept for clients that resume them. */
 const MAX_ENDED_STREAMS = 20
 
-/** A session of a client up to 2025-11-25, from `initialize` on. It belongs to the caller that sent it. */
+/**
+ * A session of a client up to 2025-11-25, from `initialize` on. It belongs to the caller that sent it. With `shared`,
+ * this is what one of several replicas holds of it.
+ */
 export class Session {
-  readonly id = randomUUID()
+  readonly id: string
+  /** Names the session in the server. */
+  readonly key: string
+  readonly shared: SharedSession | undefined
   readonly owner: string | undefined
   /** Negotiated with `initialize`. */
   revision: LegacyRevision = '2024-11-05'
@@ -47,15 +69,28 @@ export class Session {
   readonly #detached = new Map<SessionCall, number>()
   readonly #requests = new Map<string, OpenRequest>()
   readonly #streams = new Map<string, ResumableStream>()
-  readonly #store: EventStore
+  readonly #store: EventLog
+  /** Open server requests of all sessions. */
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
+  readonly #watch: SessionOptions['watch']
   #standalone: ResumableStream | undefined
+  /** The reader of the standalone stream at this replica; `isNewest` once the log has it. */
+  #reader: { readonly id: string, readonly body: SseBody, isNewest: boolean } | undefined
+  /** Whether a client ever read the standalone stream. */
+  #hasReader = false
   #count = 0
 
-  constructor ({ owner, revision, capabilities, store, limits }: SessionOptions) {
+  constructor (options: SessionOptions) {
+    const { id = randomUUID(), key = id, owner, revision, capabilities, shared, store, questions, limits, watch } = options
+    this.id = id
+    this.key = key
     this.owner = owner
-    this.#store = store
+    this.shared = shared
+    this.#store = shared ?? store
+    this.#questions = questions
     this.#limits = limits
+    this.#watch = watch
     this.held = memoryBudget.hold('MCP sessions', owner)
     this.held.grow(SESSION_BYTES)
     this.negotiate({ revision, capabilities })
@@ -71,12 +106,33 @@ export class Session {
 
   /** Whether it has neither a call nor a reader. */
   get isIdle (): boolean {
-    return this.calls.size === 0 && this.httpSse === undefined && this.#standalone?.hasReader !== true
+    const hasReader = this.#standalone?.hasReader ?? this.#reader !== undefined
+    return this.calls.size === 0 && this.httpSse === undefined && !hasReader
   }
 
-  /** A stream for the messages of one call. */
-  openStream (): ResumableStream {
+  /** Applies a change that a replica made. */
+  apply (change: Change): void {
+    if ('level' in change) this.logLevel = change.level
+    else if ('unsubscribe' in change) this.unsubscribe(change.unsubscribe)
+    else if ('cancel' in change) this.#call(change.cancel)?.cancel(new CallAbortedError('its caller cancelled it'))
+    else if ('reader' in change) this.#moveReader(change.reader)
+    else if ('subscribe' in change) {
+      try {
+        this.subscribe(change.subscribe)
+      } catch {
+        // the replica that the client asked has checked it; this one has not enough memory
+      }
+    }
+  }
+
+  /**
+   * A stream for the messages of the requests of one POST, with its first reader.
+   * @param body of the response that reads it, if that has begun
+   */
+  openStream (reply: FastifyReply, requests: readonly Request[], body?: SseBody): ResumableStream {
     const stream = this.#newStream()
+    if (this.shared === undefined) stream.attach(reply)
+    else stream.begin(body ?? new SseBody(reply), this.shared.begin(stream.id, keptRequests(requests)))
     const ended = [...this.#streams.values()].filter(({ isOpen }) => !isOpen)
     for (const { id } of ended.slice(0, Math.max(0, ended.length - MAX_ENDED_STREAMS))) this.#drop(id)
     return stream
@@ -92,10 +148,19 @@ export class Session {
     return this.#streams.get(id)
   }
 
+  /** Makes a response the reader of the standalone stream at this replica, until the function returned is called. */
+  async read (body: SseBody): Promise<() => void> {
+    const reader = this.#reader = { id: randomUUID(), body, isNewest: false }
+    await this.shared?.write({ reader: reader.id })
+    return () => { if (this.#reader === reader) this.#reader = undefined }
+  }
+
   /** Sends a notification on the standalone stream, if it is open. A reader that is far behind is disconnected. */
   notify (method: string, params?: Params): void {
+    const text = JSON.stringify({ jsonrpc: '2.0', method, params })
+    if (this.#hasReader) this.shared?.notify(text)
     const stream = this.httpSse ?? this.#standalone
-    stream?.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    stream?.send(text)
     if (stream?.isFull === true) stream.detach()
   }
 
@@ -125,46 +190,56 @@ export class Session {
     this.#detached.delete(node.value)
     this.lastUsed = performance.now()
     if (this.#requests.size === 0) return
-    for (const [id, { call }] of this.#requests) if (call === node.value) this.#requests.delete(id)
+    for (const [id, { call }] of this.#requests) if (call === node.value) this.removeRequest(id)
   }
 
-  /** Cancels a call by the id of its request. An unknown id is ignored. */
-  cancel (id: unknown, reason: Error): void {
-    this.calls.values().find(call => call.id === id)?.cancel(reason)
+  /** Cancels a call by the id of its request, also one of another replica. An unknown id is ignored. */
+  cancel (id: unknown, reason: Error): Promise<void> | undefined {
+    const call = this.#call(id)
+    if (call !== undefined) call.cancel(reason)
+    else if (typeof id === 'string' || typeof id === 'number') return this.shared?.write({ cancel: id })
+    return undefined
   }
 
   get openRequests (): number { return this.#requests.size }
 
-  /** Registers a server request and returns its id; `settle` gets the response. */
-  addRequest (call: SessionCall, settle: (response: Response) => void): string {
-    const id = `ask-${++this.#count}`
+  /**
+   * Registers a server request and returns its id; `settle` gets the response. Undefined where its owner has as many
+   * open requests as it may have.
+   */
+  addRequest (call: SessionCall, settle: (response: Response) => void): string | undefined {
+    if (!this.#questions.tryTake(this.owner)) return undefined
+    const id = `ask-${this.shared === undefined ? '' : `${this.shared.replica}-`}${++this.#count}`
     this.#requests.set(id, { call, settle })
+    this.shared?.listen(response => { this.settleRequest(response) })
     return id
   }
 
   removeRequest (id: string): void {
-    this.#requests.delete(id)
+    if (this.#requests.delete(id)) this.#questions.release(this.owner)
   }
 
-  /** Settles a server request with the client's response. An unknown id is ignored. */
-  settleRequest (response: Response): void {
+  /** Settles a server request with the client's response, also one of another replica. An unknown id is ignored. */
+  settleRequest (response: Response): Promise<void> | undefined {
     const request = this.#requests.get(response.id as string)
-    this.#requests.delete(response.id as string)
-    request?.settle(response)
+    if (request === undefined) return this.shared?.answer(response)
+    this.removeRequest(response.id as string)
+    request.settle(response)
+    return undefined
   }
 
   /**
    * Subscribes to a resource; a second time changes nothing. @throws RpcError -32602 past `maxSubscriptions`,
    * MEMORY_BUDGET_EXCEEDED
    */
-  subscribe (uri: string, start: () => () => void): void {
+  subscribe (uri: string): void {
     if (this.#subscriptions.has(uri)) return
     const { maxSubscriptions } = this.#limits
     if (this.#subscriptions.size >= maxSubscriptions) {
       throw invalidParams(`a session may subscribe to ${maxSubscriptions} resources; end one by resources/unsubscribe`)
     }
     this.held.grow(subscriptionBytes(uri))
-    this.#subscriptions.set(uri, start())
+    this.#subscriptions.set(uri, this.#watch(uri, uri => { this.notify('notifications/resources/updated', { uri }) }))
   }
 
   unsubscribe (uri: string): void {
@@ -175,8 +250,15 @@ export class Session {
     this.held.shrink(subscriptionBytes(uri))
   }
 
+  /** Leaves its calls to the other replicas: their clients resume the streams there. */
+  abandonStreams (): void {
+    if (this.shared !== undefined) for (const stream of this.#streams.values()) stream.abandon()
+  }
+
   /** Ends its subscriptions and streams. */
   close (): void {
+    this.shared?.close()
+    this.#reader?.body.finish()
     for (const uri of [...this.#subscriptions.keys()]) this.unsubscribe(uri)
     for (const id of [...this.#streams.keys()]) this.#drop(id)
     this.httpSse?.detach()
@@ -184,16 +266,36 @@ export class Session {
   }
 
   #newStream (): ResumableStream {
-    const id = (++this.#count).toString(36)
-    const stream = new ResumableStream(id, `${this.id}/${id}`, this.#store, this.held, features[this.revision].primingEvents)
+    const count = (++this.#count).toString(36)
+    const id = this.shared === undefined ? count : `${this.shared.replica}-${count}`
+    const key = this.shared === undefined ? `${this.id}/${id}` : id
+    const stream = new ResumableStream(id, key, this.#store, this.held, features[this.revision].primingEvents)
     this.#streams.set(id, stream)
     return stream
+  }
+
+  #call (id: unknown): SessionCall | undefined {
+    return this.calls.values().find(call => call.id === id)
+  }
+
+  /** The standalone stream has one reader: the last, at whichever replica. */
+  #moveReader (id: string): void {
+    this.#hasReader = true
+    if (this.#reader?.id === id) this.#reader.isNewest = true
+    else if (this.#reader?.isNewest === true) this.#reader.body.finish()
   }
 
   #drop (id: string): void {
     this.#streams.get(id)?.drop()
     this.#streams.delete(id)
   }
+}
+
+/** What another replica needs to run requests again. */
+function keptRequests (requests: readonly Request[]): string {
+  return JSON.stringify(requests.map(({ id, method, params }) => {
+    return { id, method, ...JSON.stringify(params ?? {}).length <= MAX_KEPT_CHARS && { params: params ?? {} } }
+  }))
 }
 
 function subscriptionBytes (uri: string): number {

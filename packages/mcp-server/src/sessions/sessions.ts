@@ -1,31 +1,129 @@
-import { CallAbortedError, MemoryBudgetError, OWNER_SHARE } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, OwnerSlots, type StateKey } from '@polyvac/core/plugin'
+import type { ReplicaLink } from '@polyvac/tasks'
+import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
 import { overload } from '../protocol/rpc.js'
 import { EventStore } from './event-store.js'
+import { SessionIds, type SessionClaims } from './session-ids.js'
 import { Session, type SessionOptions } from './session.js'
+import { SharedSession, type Message } from './shared-session.js'
 
-/** All sessions, by id. */
+export interface SessionsOptions {
+  readonly limits: Limits
+  readonly watch: SessionOptions['watch']
+  /** With both of them, any replica serves a session. */
+  readonly link?: ReplicaLink | undefined
+  readonly stateKey?: StateKey | undefined
+  /** Gets errors of the link that no caller waits for. */
+  readonly onFailure: (err: unknown) => void
+}
+
+type NewSession = Pick<SessionOptions, 'owner' | 'revision' | 'capabilities' | 'id' | 'key' | 'shared'>
+
+/** The sessions that this process holds, by id. */
 export class Sessions {
   readonly store: EventStore
+  readonly #questions: OwnerSlots
   readonly #limits: Limits
+  readonly #options: SessionsOptions
+  readonly #ids: SessionIds | undefined
+  readonly #loading = new Map<string, Promise<void>>()
   readonly #all = new Map<string, Session>()
   /** The sessions of each owner, the one that is unused longest first; those without an owner are under ''. */
   readonly #byOwner = new Map<string, Set<Session>>()
   readonly #sweep: NodeJS.Timeout
 
-  constructor (limits: Limits) {
+  constructor (options: SessionsOptions) {
+    const { limits, link, stateKey } = options
+    this.#options = options
     this.#limits = limits
+    this.#ids = link === undefined || stateKey === undefined ? undefined : new SessionIds(stateKey)
+    this.#questions = new OwnerSlots({ part: 'questions', total: limits.maxOpenQuestions })
     const { maxStreamEvents: perStream, maxEvents: events, maxEventChars: chars } = limits
     this.store = new EventStore({ perStream, events, chars })
     this.#sweep = setInterval(() => this.#endExpired(), Math.min(limits.sessionTtlMs, 30_000))
     this.#sweep.unref()
   }
 
+  /** Whether any replica serves a session. */
+  get areShared (): boolean { return this.#ids !== undefined }
+
+  /** Begins a session over Streamable HTTP and returns its id. @throws like `create` */
+  begin (session: Pick<SessionOptions, 'owner' | 'revision' | 'capabilities'>): string {
+    const { owner, revision, capabilities } = session
+    return this.#ids?.issue({ key: randomUUID(), revision, capabilities }, owner) ?? this.create(session).id
+  }
+
+  /**
+   * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it.
+   * @throws like `create`
+   */
+  open (owner: string | undefined, onMessage: (message: Message) => void): Session {
+    const claims: SessionClaims = { key: randomUUID(), revision: '2024-11-05', capabilities: {} }
+    const id = this.#ids?.issue(claims, owner)
+    if (id === undefined) return this.create({ owner, ...claims })
+    const shared = this.#share(claims.key, owner)
+    const session = this.create({ id, owner, ...claims, shared })
+    shared.open(change => { if ('post' in change) onMessage(change.post) }).catch(err => {
+      this.#options.onFailure(err)
+      this.end(session)
+    })
+    return session
+  }
+
+  /** Passes a message to the replica with the stream of an HTTP+SSE session; undefined for an unknown id. */
+  pass (id: string, owner: string | undefined, message: Message): Promise<void> | undefined {
+    const claims = this.#ids?.read(id, owner)
+    return claims === undefined ? undefined : this.#share(claims.key, owner).write({ post: message })
+  }
+
+  #share (key: string, owner: string | undefined): SharedSession {
+    return new SharedSession(this.#options.link!, key, owner, this.#options.onFailure)
+  }
+
+  /** Makes the session of a valid id known to this replica. @throws like `create`, TASK_STORE_UNAVAILABLE (503) */
+  async load (id: string, owner: string | undefined): Promise<void> {
+    if (this.find(id, owner) !== undefined) return
+    const claims = this.#ids?.read(id, owner)
+    if (claims === undefined) return
+    let loading = this.#loading.get(id)
+    if (loading === undefined) {
+      loading = this.#load(id, owner, claims).finally(() => { this.#loading.delete(id) })
+      this.#loading.set(id, loading)
+    }
+    await loading
+  }
+
+  async #load (id: string, owner: string | undefined, claims: SessionClaims): Promise<void> {
+    const shared = this.#share(claims.key, owner)
+    const session = this.#make({ id, owner, ...claims, shared })
+    let hasEnded = false
+    try {
+      await shared.open(change => {
+        if ('end' in change) {
+          hasEnded = true
+          this.end(session)
+        } else session.apply(change)
+      })
+      if (!hasEnded) this.#add(session)
+    } catch (err) {
+      session.close()
+      throw err
+    }
+  }
+
   /**
    * Where all sessions, or those that one owner may have, are taken, the idle session of this owner that is unused
    * longest ends. @throws RpcError with status 503 if it has none; MEMORY_BUDGET_EXCEEDED
    */
-  create (options: Omit<SessionOptions, 'store' | 'limits'>): Session {
+  create (options: NewSession): Session {
+    const session = this.#make(options)
+    this.#add(session)
+    return session
+  }
+
+  #make (options: NewSession): Session {
+    const { watch } = this.#options
     const { maxSessions } = this.#limits
     const owner = options.owner ?? ''
     const share = owner === '' ? maxSessions : Math.ceil(maxSessions * OWNER_SHARE)
@@ -33,17 +131,23 @@ export class Sessions {
     let session: Session | undefined
     do {
       try {
-        session = new Session({ ...options, store: this.store, limits: this.#limits })
+        session = new Session({
+          ...options, store: this.store, questions: this.#questions, limits: this.#limits, watch
+        })
       } catch (err) {
         if (!(err instanceof MemoryBudgetError)) throw err
         this.#endOldest(owner)
       }
     } while (session === undefined)
+    return session
+  }
+
+  #add (session: Session): void {
+    const owner = session.owner ?? ''
     this.#all.set(session.id, session)
     const own = this.#byOwner.get(owner)
     if (own === undefined) this.#byOwner.set(owner, new Set([session]))
     else own.add(session)
-    return session
   }
 
   /** @throws RpcError with status 503 */
@@ -71,6 +175,13 @@ export class Sessions {
     return this.#all.values()
   }
 
+  /** Ends a session at all replicas. */
+  delete (session: Session): Promise<void> | undefined {
+    this.end(session)
+    return session.shared?.write({ end: true })
+  }
+
+  /** Ends a session at this replica. */
   end (session: Session): void {
     this.#all.delete(session.id)
     const own = this.#byOwner.get(session.owner ?? '')
@@ -78,6 +189,11 @@ export class Sessions {
     if (own?.size === 0) this.#byOwner.delete(session.owner ?? '')
     for (const call of session.calls.values()) call.cancel(new CallAbortedError('the session ended'))
     session.close()
+  }
+
+  /** Leaves open calls to the other replicas, where any can serve them. */
+  abandonStreams (): void {
+    for (const session of this.#all.values()) session.abandonStreams()
   }
 
   close (): void {

@@ -44,6 +44,9 @@ export class Listener {
     return this.#client === undefined ? 'the connection that listens for messages is lost' : undefined
   }
 
+  /** Whether messages never arrive, as behind a pooler in transaction mode. */
+  get isDeaf (): boolean { return this.#isDeaf }
+
   /** Channels are shared by all schemas of a database. */
   channelOf (channel: string): string { return `${this.#schema}.${channel}` }
 

@@ -1,5 +1,6 @@
 import { StoreDatabaseError } from '../errors.js'
 import type { Connection, Session } from './connection.js'
+import { LINK_TABLES } from './replica-link.js'
 
 /** One step per version, only appended to, never changed once released. `$` is the schema. */
 export const STEPS: readonly string[] = [`
@@ -24,7 +25,7 @@ export const STEPS: readonly string[] = [`
   CREATE TABLE $.probe (id integer PRIMARY KEY, at bigint NOT NULL);
 `, `
   CREATE TABLE $.shared_value (name text PRIMARY KEY, value text NOT NULL);
-`]
+`, LINK_TABLES]
 
 /**
  * Creates or migrates the tables, once even where several replicas start together, and calls `rest` under the same

@@ -27,6 +27,7 @@ import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions 
 import { OutboxRows } from './outbox-rows.js'
 import { PushConfigs } from './push-configs.js'
 import { JobQueue } from './queue.js'
+import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
 import { sharedValues } from './shared-values.js'
@@ -67,6 +68,7 @@ export function postgresTaskStore (options: PostgresTaskStoreOptions): TaskStore
 }
 
 class PostgresTaskStore implements TaskStore {
+  readonly replicas: PostgresReplicaLink
   readonly #settings: PostgresSettings
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
@@ -75,7 +77,10 @@ class PostgresTaskStore implements TaskStore {
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
 
-  constructor (settings: PostgresSettings) { this.#settings = settings }
+  constructor (settings: PostgresSettings) {
+    this.#settings = settings
+    this.replicas = new PostgresReplicaLink(settings.log)
+  }
 
   open (): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
@@ -152,6 +157,7 @@ class PostgresTaskStore implements TaskStore {
       })
       // a reader may wait for another process: it keeps this one alive, as an open server does
       timers.add(setInterval(() => {}, 2 ** 31 - 1))
+      await this.replicas.open(connection, replica)
     } catch (error) {
       await queue?.close().catch(() => {})
       await connection.close()
@@ -190,7 +196,7 @@ class PostgresTaskStore implements TaskStore {
     for (const timer of timers) clearInterval(timer)
     this.#opened = undefined
     readers.ringAll()
-    await late(Promise.all([creates.close(), appends.close(), discards.close()]))
+    await late(Promise.all([creates.close(), appends.close(), discards.close(), this.replicas.close()]))
     await late(queue.close().then(async () => { await connection.close() }))
   }
 

@@ -1,0 +1,363 @@
+import { normaliseAnswer } from './answer.js'
+import { Deadline } from './deadline.js'
+import { hasAnswer, toChunk } from './interpreter-chunk.js'
+import { makeExtra, type OnDemand } from './interpreter-extra.js'
+import { interpreterFailure, reasonOf } from './interpreter-failure.js'
+import { isThenable, iteratorOf, leave, type Source } from './interpreter-source.js'
+import { cutText, isLargeText } from './json-pieces.js'
+import { holdText, KeptText } from './kept-text.js'
+import { PushedText } from './pushed-text.js'
+import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
+import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
+import { takeTurn } from './turns.js'
+import {
+  CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
+} from './errors.js'
+import type { Interpreter, InterpreterCallback } from './interpreter.js'
+import type { VacConfig } from './config-schema.js'
+import type { LinkedNode } from './linked-set.js'
+import type { Log } from './log.js'
+import type { ToolAccess } from './tools.js'
+import type { Answer, Chunk, Progress, VacCall } from './vac.js'
+
+/** Longest time in ms that ready chunks may block the event loop: an endless source must not hide a disconnect. */
+const MAX_BURST_MS = 5
+/** The clock is read once per this many chunks. */
+const CLOCK_EVERY = 16
+
+/** What all runs of an interpreter for one VAC share. */
+export interface Run extends ToolAccess {
+  readonly vac: string
+  readonly config: VacConfig
+  readonly interpreter: Interpreter
+  /** Default: those of `RUN_LIMITS`. */
+  readonly limits?: RunLimits | undefined
+  /** Called when the run begins; it refuses by throwing. It returns the function to call when the run is over. */
+  readonly admit?: ((owner: string | undefined) => () => void) | undefined
+}
+
+type Item = IteratorResult<Chunk, undefined>
+type Pulled = { readonly result: IteratorResult<unknown> } | { readonly err: unknown }
+
+/**
+ * A hand-written iterator: each generator between an interpreter and a socket costs a third of the speed. It merges the
+ * interpreter's items and its pushed text in the order in which they came; one reader waits at a time. What a short
+ * call does not use (signal, timer, pushed text, handlers) is created at first use.
+ */
+export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, GuardedCall {
+  readonly #run: Run
+  readonly #call: VacCall
+  #state: 'new' | 'running' | 'over' = 'new'
+  /** Whether the caller wants only the Answer. */
+  #whole = false
+  #source: Source | undefined
+  #onAbort: (() => void) | undefined
+  #deadline: Deadline | undefined
+  #release: (() => void) | undefined
+  #guarded: LinkedNode<GuardedCall> | undefined
+  #stop: AbortController | undefined
+  #pushed: PushedText | undefined
+  #aborted = false
+  /** Why the run was aborted, for a signal that is created after that. */
+  #reason: unknown
+  /** The failure that the reader has not received yet. */
+  #failure: { err: unknown } | undefined
+  /** The waiting reader. */
+  #resolve: ((item: Item) => void) | undefined
+  #reject: ((err: unknown) => void) | undefined
+  /** The item or the end of the source that came while no reader waited. */
+  #pulled: Pulled | undefined
+  #pulling = false
+  #onItem: ((result: IteratorResult<unknown>) => void) | undefined
+  #onError: ((err: unknown) => void) | undefined
+  readonly #kept = new KeptText()
+  /** The rest of a large chunk, which its reader gets in pieces, one in each turn of the event loop. */
+  #rest = ''
+  #isCutting = false
+  #outcome: unknown
+  #last: Answer | undefined
+  #count = 0
+  #burstStart = 0
+
+  constructor (run: Run, call: VacCall) {
+    this.#run = run
+    this.#call = call
+  }
+
+  [Symbol.asyncIterator] (): this { return this }
+
+  next (): Promise<Item> {
+    if (this.#state === 'new') this.#begin()
+    if (this.#last !== undefined && this.#rest === '') return Promise.resolve(this.#end(this.#last))
+    if (this.#state === 'over' && this.#failure === undefined) return Promise.resolve(DONE)
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#feed()
+    })
+  }
+
+  return (): Promise<Item> {
+    if (this.#state !== 'over') this.#abort(new CallAbortedError('the reader left'))
+    this.#failure = undefined
+    return Promise.resolve(DONE)
+  }
+
+  /** Returns only the Answer: it takes the chunks here, without a promise for each. */
+  answer (): Promise<Answer> {
+    this.#whole = true
+    this.#begin()
+    return new Promise((resolve, reject) => {
+      this.#resolve = ({ value }) => resolve(value as Answer)
+      this.#reject = reject
+      this.#feed()
+    })
+  }
+
+  get vac (): string {
+    return this.#run.vac
+  }
+
+  get log (): Log | undefined {
+    return this.#call.log
+  }
+
+  /** Ends the call with an error that its interpreter threw outside of it. */
+  fail (cause: unknown): void {
+    this.#abort(Object.assign(new VacInterpreterFailedError(JSON.stringify(this.vac)), { cause }))
+  }
+
+  get signal (): AbortSignal {
+    this.#stop ??= new AbortController()
+    if (this.#aborted && !this.#stop.signal.aborted) this.#stop.abort(this.#reason)
+    return this.#stop.signal
+  }
+
+  get callback (): InterpreterCallback {
+    if (this.#pushed === undefined) {
+      const { maxUnreadChars } = this.#limits
+      const overflow = (err: Error = new VacBufferFullError(JSON.stringify(this.#run.vac), maxUnreadChars)): void => this.#abort(err)
+      this.#pushed = new PushedText(maxUnreadChars, holdText(this.#call.principal?.owner), () => this.#feed(), overflow)
+      if (this.#state === 'over') this.#pushed.close()
+    }
+    return this.#pushed.callback
+  }
+
+  get #limits (): RunLimits {
+    return this.#run.limits ?? DEFAULT_LIMITS
+  }
+
+  #begin (): void {
+    this.#state = 'running'
+    this.#burstStart = performance.now()
+    try {
+      const { vac, admit, interpreter, config } = this.#run
+      const call = this.#call
+      this.#release = admit?.(call.principal?.owner)
+      this.#guarded = guardCall(this)
+      const { signal, timeoutMs } = call
+      if (signal !== undefined) {
+        this.#onAbort = () => this.#abort(reasonOf(signal.reason))
+        if (signal.aborted) return this.#onAbort()
+        signal.addEventListener('abort', this.#onAbort)
+      }
+      if (timeoutMs !== undefined) {
+        this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
+      }
+      const extra = makeExtra(call, config, this.#run, this)
+      const history = call.history === undefined ? [] : [...call.history]
+      this.#receive(inCall(this, () => interpreter(call.question, vac, history, extra)))
+    } catch (err) {
+      this.#hold({ err })
+    }
+  }
+
+  /** Takes the return value of the interpreter, or a promise of it: an iterator, or the result. */
+  #receive (returned: unknown): void {
+    const source = iteratorOf(returned)
+    if (source !== undefined) {
+      this.#source = source
+    } else if (isThenable(returned)) {
+      this.#pulling = true
+      returned.then(value => {
+        this.#pulling = false
+        this.#receive(value)
+        this.#feed()
+      }, this.#errorHandler)
+    } else {
+      this.#hold({ result: { done: true, value: returned } })
+    }
+  }
+
+  /** Serves the waiting reader, and pulls from the source when nothing is ready. */
+  #feed (): void {
+    while (this.#resolve !== undefined) {
+      if (++this.#count % CLOCK_EVERY === 0 && performance.now() - this.#burstStart > MAX_BURST_MS) return this.#breathe()
+      if (this.#failure !== undefined) return this.#fail(this.#failure.err)
+      if (this.#rest !== '') return this.#sendPiece()
+      const token = this.#pushed?.take()
+      if (token !== undefined) {
+        this.#give(token)
+      } else if (this.#pulled !== undefined) {
+        const pulled = this.#pulled
+        this.#pulled = undefined
+        if ('err' in pulled) return this.#fail(pulled.err)
+        this.#read(pulled.result)
+      } else if (this.#pulling) {
+        return
+      } else {
+        this.#pull()
+      }
+    }
+  }
+
+  /** Continues in the next turn of the event loop. */
+  #breathe (): void {
+    setImmediate(() => {
+      this.#burstStart = performance.now()
+      this.#feed()
+    })
+  }
+
+  #pull (): void {
+    try {
+      // without tracking no closure is made for the chunk
+      const result = isTracking() ? inCall(this, () => this.#source!.next()) : this.#source!.next()
+      if (!isThenable(result)) return this.#hold({ result })
+      this.#pulling = true
+      this.#onItem ??= result => {
+        this.#pulling = false
+        this.#hold({ result })
+        this.#feed()
+      }
+      result.then(this.#onItem, this.#errorHandler)
+    } catch (err) {
+      this.#hold({ err })
+    }
+  }
+
+  get #errorHandler (): (err: unknown) => void {
+    this.#onError ??= err => {
+      this.#pulling = false
+      this.#hold({ err })
+      this.#feed()
+    }
+    return this.#onError
+  }
+
+  /** Keeps an item for the reader. The timeout ends with the interpreter: its reader may be slow. */
+  #hold (pulled: Pulled): void {
+    this.#pulled = pulled
+    if ('err' in pulled || pulled.result.done === true) this.#deadline?.clear()
+  }
+
+  #read ({ done, value }: IteratorResult<unknown>): void {
+    try {
+      if (done === true) return this.#finish(value)
+      const chunk = toChunk(this.#run.vac, value)
+      if (typeof chunk === 'string' && chunk.length > this.#limits.maxAnswerChars) throw this.#longerThan('a chunk')
+      if (chunk === undefined) this.#outcome = value
+      else if (chunk !== '') this.#give(chunk)
+    } catch (err) {
+      this.#fail(err)
+    }
+  }
+
+  #give (chunk: Chunk): void {
+    if (typeof chunk === 'string') {
+      const { maxAnswerChars, maxStreamedChars } = this.#limits
+      this.#kept.add(chunk, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)
+    }
+    if (!this.#whole) this.#send(chunk)
+    else if (typeof chunk !== 'string') this.#call.onProgress?.(chunk as Progress)
+  }
+
+  /** Gives the reader a chunk, or the first piece of a large one. */
+  #send (chunk: Chunk): void {
+    if (typeof chunk === 'string' && isLargeText(chunk)) this.#rest = chunk
+    else this.#settle({ done: false, value: chunk })
+  }
+
+  #sendPiece (): void {
+    if (this.#isCutting) return
+    this.#isCutting = true
+    takeTurn().then(() => {
+      this.#isCutting = false
+      if (this.#resolve === undefined) return
+      const [piece, rest] = cutText(this.#rest)
+      this.#rest = rest
+      this.#settle({ done: false, value: piece })
+    })
+  }
+
+  #settle (item: Item): void {
+    const resolve = this.#resolve!
+    this.#resolve = this.#reject = undefined
+    resolve(item)
+  }
+
+  #finish (value: unknown): void {
+    const { vac } = this.#run
+    const outcome = value ?? this.#outcome ?? this.#pushed?.ended
+    if (typeof outcome === 'string' && outcome.length > this.#limits.maxAnswerChars) throw this.#longerThan('a text')
+    const truncated = this.#kept.isTruncated && !hasAnswer(outcome)
+    if (truncated && this.#whole) {
+      throw new VacInvalidResultError(JSON.stringify(vac), `more than ${this.#limits.maxAnswerChars} characters without an answer object`)
+    }
+    const answer = normaliseAnswer(vac, outcome, this.#kept.text, this.#limits.maxObjectChars)
+    if (truncated) answer.metadata = { ...answer.metadata, truncated: true }
+    // readers of text get an answer that was not streamed, too
+    if (this.#kept.seen === 0 && answer.answer !== '' && !this.#whole) {
+      this.#last = answer
+      this.#send(answer.answer)
+    } else {
+      this.#settle(this.#end(answer))
+    }
+  }
+
+  #longerThan (what: string): Error {
+    return new VacInvalidResultError(JSON.stringify(this.vac), `${what} of more than ${this.#limits.maxAnswerChars} characters`)
+  }
+
+  #end (answer: Answer): Item {
+    this.#last = undefined
+    this.#over()
+    return { done: false, value: answer }
+  }
+
+  #fail (err: unknown): void {
+    const isOwn = this.#failure !== undefined && err === this.#failure.err
+    const failure = isOwn ? err : interpreterFailure(this.#run.vac, err)
+    const reject = this.#reject
+    this.#resolve = this.#reject = undefined
+    // ends the interpreter, whose further output has no reader
+    this.#abort(failure)
+    this.#failure = undefined
+    reject?.(failure)
+  }
+
+  /** Ends the run with an error at once, releases its place and aborts the interpreter. The reader may be stalled. */
+  #abort (err: unknown): void {
+    if (this.#state === 'over') return
+    this.#aborted = true
+    this.#reason = err
+    this.#failure = { err }
+    this.#over()
+    this.#stop?.abort(err)
+    this.#feed()
+  }
+
+  #over (): void {
+    if (this.#state === 'over') return
+    this.#state = 'over'
+    this.#deadline?.clear()
+    if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
+    this.#pushed?.close()
+    if (this.#aborted) leave(this.#source)
+    this.#guarded?.remove()
+    this.#kept.release()
+    this.#release?.()
+  }
+}
+
+const DONE: Item = { done: true, value: undefined }

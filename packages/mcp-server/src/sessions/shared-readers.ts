@@ -1,0 +1,129 @@
+import { SseBody } from '@polyvac/core/plugin'
+import { features } from '@polyvac/mcp-protocol'
+import type { Following, LinkEntry } from '@polyvac/tasks'
+import type { FastifyReply } from 'fastify'
+import { whenOver } from '../http/message-stream.js'
+import { refusal, type Request, type RequestId } from '../protocol/rpc.js'
+import type { Session } from './session.js'
+import { END, STANDALONE, type SharedSession } from './shared-session.js'
+
+/** Interval in which a reader checks that the replica of its stream runs, in ms. */
+const CHECK_MS = 1_000
+
+const notKept = (): Error => refusal('Last-Event-ID names an event that is not kept; open a stream without it')
+
+/** Makes a response the reader of the standalone stream of a session. @param after its last event, if it resumes */
+export async function readStandalone (
+  reply: FastifyReply, session: Session, shared: SharedSession, after?: number
+): Promise<void> {
+  const body = new SseBody(reply)
+  const send = (entries: readonly LinkEntry[]): void => {
+    for (const { seq, text } of entries) body.event('message', text, `${STANDALONE}_${seq}`)
+    if (body.isFull) body.finish()
+  }
+  const following = await begin(body, async () => {
+    const following = await shared.follow(STANDALONE, after, send)
+    whenOver(reply, () => { following.stop() })
+    if (after !== undefined && hasGap(following.entries, after)) throw notKept()
+    const leave = await session.read(body)
+    whenOver(reply, leave)
+    return following
+  })
+  const isNew = after === undefined || after > following.seq
+  if (isNew && features[session.revision].primingEvents) body.prime(`${STANDALONE}_${following.seq}`)
+  else body.comment('open')
+  send(following.entries)
+}
+
+/**
+ * Resumes the stream of a call, after the event with number `after`.
+ * @param takeOver gets the requests without a response, and the progress that was sent, once their replica has ended
+ */
+export async function resumeStream (
+  reply: FastifyReply, shared: SharedSession, stream: string, after: number,
+  takeOver: (requests: readonly Request[], body: SseBody, progress: number) => void
+): Promise<void> {
+  const body = new SseBody(reply)
+  const reader = new StreamReader(body, stream, after)
+  const following = await begin(body, async () => {
+    const following = await shared.follow(stream, -1, entries => { reader.read(entries) })
+    whenOver(reply, () => { following.stop() })
+    const rest = following.entries.filter(({ seq }) => seq > after)
+    if (following.entries[0]?.seq !== 0 || hasGap(rest, after)) throw notKept()
+    // clients would come back for ever
+    if (rest[0]?.text === END) throw refusal('the stream has ended, and the client has all of it', 405)
+    return following
+  })
+  body.comment('open')
+  reader.read(following.entries)
+  const check = async (): Promise<void> => {
+    if (reader.hasEnded || await shared.isServed(stream)) return
+    following.stop()
+    // what the replica wrote last
+    const last = await shared.follow(stream, reader.seq, () => {})
+    last.stop()
+    reader.read(last.entries)
+    if (reader.hasEnded) return
+    reader.hasEnded = true
+    if (reader.open.length === 0) body.finish()
+    else takeOver(reader.open, body, reader.progress)
+  }
+  let timer: NodeJS.Timeout | undefined
+  const watch = (): void => {
+    check().catch(() => { /* the store is away: the next check */ }).finally(() => {
+      if (!reader.hasEnded && !reply.raw.destroyed) timer = setTimeout(watch, CHECK_MS).unref()
+    })
+  }
+  whenOver(reply, () => { clearTimeout(timer) })
+  watch()
+}
+
+/** Sends the entries of a call's stream to its reader. */
+class StreamReader {
+  readonly #body: SseBody
+  readonly #after: number
+  readonly #requests = new Map<RequestId, Request>()
+  seq = -1
+  /** The last progress that was sent. */
+  progress = -Infinity
+  hasEnded = false
+
+  constructor (body: SseBody, readonly stream: string, after: number) {
+    this.#body = body
+    this.#after = after
+  }
+
+  /** The requests without a response. */
+  get open (): Request[] { return [...this.#requests.values()] }
+
+  read (entries: readonly LinkEntry[]): void {
+    for (const { seq, text } of entries) {
+      this.seq = seq
+      if (seq === 0) for (const request of JSON.parse(text) as Request[]) this.#requests.set(request.id, request)
+      else if (text === END) {
+        this.hasEnded = true
+        this.#body.finish()
+      } else {
+        const { id, method, params } = JSON.parse(text) as Partial<Request>
+        if (method === 'notifications/progress') this.progress = Math.max(this.progress, Number(params?.progress))
+        if (id !== undefined && method === undefined) this.#requests.delete(id)
+        if (seq > this.#after) this.#body.event('message', text, `${this.stream}_${seq}`)
+      }
+    }
+  }
+}
+
+/** Whether entries after number `after` are deleted. */
+function hasGap ([first]: readonly LinkEntry[], after: number): boolean {
+  return first !== undefined && first.seq !== after + 1
+}
+
+/** Closes a body that could not begin. */
+async function begin (body: SseBody, open: () => Promise<Following>): Promise<Following> {
+  try {
+    return await open()
+  } catch (err) {
+    body.destroy()
+    throw err
+  }
+}

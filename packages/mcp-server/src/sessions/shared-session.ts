@@ -1,0 +1,131 @@
+import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
+import type { LogLevel } from '@polyvac/mcp-protocol'
+import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
+import type { Json, Notification, Request, RequestId, Response } from '../protocol/rpc.js'
+import type { EventLog } from './event-store.js'
+import { SESSION_ID_MS } from './session-ids.js'
+
+/** What happens to a session that all its replicas must know. */
+export type Change =
+  { readonly level: LogLevel } | { readonly subscribe: string } | { readonly unsubscribe: string } |
+  { readonly cancel: RequestId } | { readonly reader: string } | { readonly end: true } | { readonly post: Message }
+
+/** A message of a client over HTTP+SSE, whose POST reached another replica than its stream. */
+export type Message = Request | Notification | Response
+
+/** The id of the standalone stream. The store numbers its events, since all replicas send on it. */
+export const STANDALONE = '0'
+/** The text after the last event of a stream. */
+export const END = ''
+
+/** Time for which the events of a call, and answers to it, are kept after the last one, in ms. */
+const STREAM_MS = 30 * 60_000
+/** Bytes of an event that is not stored yet, besides its text. */
+const EVENT_BYTES = 300
+const ASKED = /^ask-([0-9a-z-]{1,40})-\d{1,10}$/
+
+/** The part of a session that all replicas have in common, in streams of their link. */
+export class SharedSession implements EventLog {
+  readonly #link: ReplicaLink
+  readonly #key: string
+  readonly #owner: string
+  readonly #onFailure: (err: unknown) => void
+  #log: Following | undefined
+  #answers: Promise<Following> | undefined
+  #isClosed = false
+
+  /** @param onFailure gets the error of a write that nothing waits for */
+  constructor (link: ReplicaLink, key: string, owner: string | undefined, onFailure: (err: unknown) => void) {
+    this.#link = link
+    this.#key = key
+    this.#owner = owner ?? ''
+    this.#onFailure = onFailure
+  }
+
+  get replica (): string { return this.#link.id }
+
+  /** Applies the changes so far, then later ones, until `close`. */
+  async open (apply: (change: Change) => void): Promise<void> {
+    const read = (entries: readonly LinkEntry[]): void => {
+      for (const { text } of entries) if (!this.#isClosed) apply(JSON.parse(text) as Change)
+    }
+    const log = this.#log = await this.follow('log', 0, read)
+    if (this.#isClosed) log.stop()
+    read(log.entries)
+  }
+
+  close (): void {
+    this.#isClosed = true
+    this.#log?.stop()
+    this.#answers?.then(({ stop }) => { stop() }, () => {})
+  }
+
+  async write (change: Change): Promise<void> {
+    await this.#append('log', JSON.stringify(change), 'post' in change ? STREAM_MS : SESSION_ID_MS)
+  }
+
+  /** Sends a message on the standalone stream. */
+  notify (text: string): void {
+    this.#append(STANDALONE, text, SESSION_ID_MS).catch(this.#onFailure)
+  }
+
+  /** The events of a stream. @param after default: the newest one */
+  async follow (stream: string, after: number | undefined, onEntries: (entries: readonly LinkEntry[]) => void): Promise<Following> {
+    return await this.#link.follow(`${this.#key}/${stream}`, after, onEntries)
+  }
+
+  /** Whether the replica that numbers a stream runs. */
+  async isServed (stream: string): Promise<boolean> {
+    return await this.#link.isAlive(stream.slice(0, stream.lastIndexOf('-')))
+  }
+
+  /** Begins the stream of a call with its requests; from when this resolves on another replica can take it over. */
+  async begin (stream: string, requests: string): Promise<void> {
+    await this.#append(stream, requests, STREAM_MS, -1)
+  }
+
+  /** Keeps an event of a call. It is written soon; one that the memory budget does not allow leaves a gap. */
+  add (stream: string, seq: number, json: Json, held: HeldBytes): void {
+    const text = String(json)
+    const bytes = text.length * BYTES_PER_CHAR + EVENT_BYTES
+    if (!held.tryGrow(bytes)) return
+    this.#append(stream, text, STREAM_MS, seq - 1).catch(this.#onFailure).finally(() => { held.shrink(bytes) })
+  }
+
+  end (stream: string, seq: number): void {
+    this.#append(stream, END, STREAM_MS, seq - 1).catch(this.#onFailure)
+  }
+
+  /** Passes on the responses to server requests of this replica that others get. */
+  listen (settle: (response: Response) => void): void {
+    const read = (entries: readonly LinkEntry[]): void => {
+      for (const { text } of entries) settle(JSON.parse(text) as Response)
+    }
+    if (this.#answers !== undefined) return
+    this.#answers = this.follow(`answers-${this.replica}`, 0, read)
+    this.#answers.then(({ entries, stop }) => {
+      read(entries)
+      if (this.#isClosed) stop()
+    }, err => {
+      this.#answers = undefined
+      this.#onFailure(err)
+    })
+  }
+
+  /** Passes a response to the replica that asked; undefined if its id names none. */
+  answer (response: Response): Promise<void> | undefined {
+    const replica = ASKED.exec(String(response.id))?.[1]
+    if (replica === undefined || replica === this.replica) return undefined
+    return this.#append(`answers-${replica}`, JSON.stringify(response), STREAM_MS)
+  }
+
+  async #append (stream: string, text: string, ttlMs: number, after?: number): Promise<void> {
+    await this.#link.append(`${this.#key}/${stream}`, [text], { owner: this.#owner, ttlMs, after })
+  }
+
+  /** Readers follow a shared stream. */
+  after (): undefined {}
+
+  /** The store deletes events by their age. */
+  drop (): void {}
+}

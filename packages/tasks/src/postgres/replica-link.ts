@@ -1,0 +1,231 @@
+import { isTaskError, StoreClosedError } from '../errors.js'
+import type { TaskLogger } from '../logger.js'
+import { OWNER_SHARE } from '../owner-share.js'
+import type { AppendOptions, Following, LinkEntry, ReplicaLink } from '../replica-link.js'
+import type { Connection } from './connection.js'
+import { WriteBatches } from './write-batches.js'
+
+/** Entries of one stream that are kept, and their text, in characters. */
+const MAX_ENTRIES = 500
+const MAX_CHARS = 4 * 1024 * 1024
+/** A stream is cut once it exceeds its bounds by this factor: not at every entry. */
+const SLACK = 1.25
+/** Text of all streams, in characters; past it the streams that end soonest are deleted. */
+const MAX_ALL_CHARS = 256 * 1024 * 1024
+/** What an entry counts besides its text. */
+const ENTRY_CHARS = 100
+/** Names of streams in one message, which has at most 8,000 bytes. */
+const STREAMS_AT_ONCE = 50
+const CHARS_AT_ONCE = 1024 * 1024
+/** Rows that one read gets, of all streams. */
+const ROWS_AT_ONCE = 2_000
+/** Interval in which followers look for entries whose message was lost, in ms. */
+const LOOK_MS = 5_000
+const PURGE_MS = 30_000
+const CHANNEL = 'streams'
+
+/** Tables of the link, for the migrations. */
+export const LINK_TABLES = `
+  CREATE TABLE $.stream (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL, seq bigint NOT NULL,
+    entries integer NOT NULL, chars bigint NOT NULL, followed boolean NOT NULL, expires_at timestamptz NOT NULL) WITH (fillfactor = 70);
+  CREATE INDEX stream_expiry ON $.stream (expires_at);
+  CREATE TABLE $.entry (stream bigint NOT NULL, seq bigint NOT NULL, data text NOT NULL, PRIMARY KEY (stream, seq));
+`
+
+interface Opened {
+  readonly connection: Connection
+  readonly id: string
+  readonly sql: ReturnType<typeof statements>
+  readonly timers: readonly NodeJS.Timeout[]
+}
+
+interface Append extends AppendOptions { readonly stream: string, readonly texts: readonly string[] }
+interface Follower { readonly stream: string, seq: number, readonly onEntries: (entries: readonly LinkEntry[]) => void }
+interface Row extends LinkEntry { readonly i: number }
+interface Head { readonly id: number, readonly name: string, readonly entries: number, readonly chars: number }
+
+/** Streams in two tables. An append is durable soon after it resolves, not at once: it does not wait for the disk. */
+export class PostgresReplicaLink implements ReplicaLink {
+  readonly #log: TaskLogger
+  readonly #writes: WriteBatches<Append, undefined>
+  readonly #followers = new Map<string, Set<Follower>>()
+  readonly #woken = new Set<string>()
+  #opened: Opened | undefined
+  #isReading = false
+
+  constructor (log: TaskLogger) {
+    this.#log = log
+    this.#writes = new WriteBatches({
+      keyOf: ({ stream }) => stream,
+      weightOf: ({ texts }) => Math.max(CHARS_AT_ONCE / STREAMS_AT_ONCE, charsOf(texts)),
+      capacity: CHARS_AT_ONCE,
+      inFlight: 1,
+      joins: (before, next) => next.after === (before.after === undefined ? undefined : before.after + before.texts.length)
+    }, async appends => {
+      await this.#write(appends)
+      return appends.map(() => ({ value: undefined }))
+    })
+  }
+
+  /** @param replica the number of this process in the table `replica` */
+  async open (connection: Connection, replica: number): Promise<void> {
+    const lookAgain = (): void => { this.#wake(this.#followers.keys()) }
+    await connection.listener.listen(CHANNEL, names => { this.#wake(names.split(' ')) })
+    connection.listener.onMissed(lookAgain)
+    const timers = [
+      setInterval(lookAgain, LOOK_MS).unref(),
+      setInterval(() => { this.purge().catch(this.#failed) }, PURGE_MS).unref()
+    ]
+    this.#opened = { connection, id: String(replica), sql: statements(connection), timers }
+  }
+
+  get id (): string { return this.#now.id }
+
+  async isAlive (replica: string): Promise<boolean> {
+    const { connection, sql } = this.#now
+    // without messages, replicas cannot notice each other's end
+    if (connection.listener.isDeaf || !/^\d{1,9}$/.test(replica)) return connection.listener.isDeaf
+    const [row] = await connection.run<{ lives: boolean }>(sql.lives, [replica])
+    return row?.lives === true
+  }
+
+  async append (stream: string, texts: readonly string[], options: AppendOptions): Promise<void> {
+    await this.#writes.add({ stream, texts, owner: options.owner, ttlMs: options.ttlMs, after: options.after })
+  }
+
+  async follow (stream: string, after: number | undefined, onEntries: (entries: readonly LinkEntry[]) => void): Promise<Following> {
+    const { connection, sql } = this.#now
+    // from the next statement on, every append to the stream sends a message
+    const [head] = await connection.run<{ id: number, seq: number }>(sql.follow, [stream])
+    const seq = head?.seq ?? 0
+    const entries = head === undefined || after === undefined ? [] : await connection.run<LinkEntry>(sql.read, [head.id, after])
+    const follower: Follower = { stream, seq: Math.max(seq, entries.at(-1)?.seq ?? 0), onEntries }
+    const before = this.#followers.get(stream)
+    if (before === undefined) this.#followers.set(stream, new Set([follower]))
+    else before.add(follower)
+    // what came since
+    this.#wake([stream])
+    return { entries, seq: follower.seq, stop: () => { this.#leave(follower) } }
+  }
+
+  /** Deletes streams by age, and beyond the bounds of an owner and of all. */
+  async purge (): Promise<void> {
+    const { connection, sql } = this.#now
+    await connection.transaction(async transaction => {
+      const gone = await transaction.run<{ id: number }>(sql.purge, [MAX_ALL_CHARS * OWNER_SHARE, MAX_ALL_CHARS])
+      // a statement that begins later sees what was appended before
+      if (gone.length > 0) await transaction.run(sql.purgeEntries, [gone.map(({ id }) => id)])
+    })
+  }
+
+  /** Writes what waits. */
+  async close (): Promise<void> {
+    for (const timer of this.#opened?.timers ?? []) clearInterval(timer)
+    await this.#writes.close()
+    this.#followers.clear()
+    this.#opened = undefined
+  }
+
+  get #now (): Opened {
+    if (this.#opened === undefined) throw new StoreClosedError()
+    return this.#opened
+  }
+
+  async #write (appends: readonly Append[]): Promise<void> {
+    const streams = new Map<string, Append & { readonly texts: string[] }>()
+    for (const append of appends) {
+      const before = streams.get(append.stream)
+      if (before === undefined) streams.set(append.stream, { ...append, texts: [...append.texts] })
+      else before.texts.push(...append.texts)
+    }
+    const all = [...streams.values()].sort((a, b) => a.stream < b.stream ? -1 : 1)
+    const { connection, sql } = this.#now
+    const heads = await connection.run<Head>(sql.append, [
+      all.map(({ stream }) => stream), all.map(({ owner }) => owner), all.map(({ after }) => after ?? null), all.map(({ texts }) => texts.length),
+      all.map(({ texts }) => charsOf(texts)), all.map(({ ttlMs }) => ttlMs),
+      all.flatMap(({ stream, texts }) => texts.map(() => stream)), all.flatMap(({ texts }) => texts.map((_text, i) => i + 1)),
+      all.flatMap(({ texts }) => texts)
+    ])
+    for (const { id, entries, chars } of heads) {
+      if (entries > MAX_ENTRIES * SLACK || chars > MAX_CHARS * SLACK) await connection.run(sql.trim, [id, MAX_ENTRIES, MAX_CHARS])
+    }
+  }
+
+  #wake (streams: Iterable<string>): void {
+    for (const stream of streams) if (this.#followers.has(stream)) this.#woken.add(stream)
+    if (this.#isReading || this.#woken.size === 0) return
+    this.#isReading = true
+    this.#read().catch(this.#failed).finally(() => { this.#isReading = false })
+  }
+
+  async #read (): Promise<void> {
+    while (this.#woken.size > 0) {
+      const streams = [...this.#woken].slice(0, ROWS_AT_ONCE)
+      for (const stream of streams) this.#woken.delete(stream)
+      const followers = streams.flatMap(stream => [...this.#followers.get(stream) ?? []])
+      const { connection, sql } = this.#now
+      const rows = await connection.run<Row>(sql.readAll,
+        [followers.map(({ stream }) => stream), followers.map(({ seq }) => seq), ROWS_AT_ONCE])
+      const found = new Map<Follower, LinkEntry[]>()
+      for (const { i, seq, text } of rows) {
+        const follower = followers[i - 1] as Follower
+        const entries = found.get(follower)
+        if (entries === undefined) found.set(follower, [{ seq, text }])
+        else entries.push({ seq, text })
+      }
+      for (const [follower, entries] of found) {
+        follower.seq = (entries.at(-1) as LinkEntry).seq
+        if (this.#followers.get(follower.stream)?.has(follower) === true) follower.onEntries(entries)
+        if (rows.length === ROWS_AT_ONCE) this.#woken.add(follower.stream)
+      }
+    }
+  }
+
+  #leave (follower: Follower): void {
+    const others = this.#followers.get(follower.stream)
+    others?.delete(follower)
+    if (others?.size === 0) this.#followers.delete(follower.stream)
+  }
+
+  /** The next look finds what was missed. */
+  readonly #failed = (error: unknown): void => {
+    if (!isTaskError(error, 'TASK_STORE_CLOSED')) this.#log.debug({ err: error }, 'streams of the replicas could not be read')
+  }
+}
+
+function charsOf (texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length + ENTRY_CHARS, 0)
+}
+
+function statements (connection: Connection) {
+  const [stream, entry] = [connection.table('stream'), connection.table('entry')]
+  return {
+    // replicas delete the row of one that has ended, with its tasks
+    lives: `SELECT EXISTS (SELECT FROM ${connection.table('replica')} WHERE id = $1) AS lives`,
+    append: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[]) i(name, owner, after, n, chars, ttl)),
+      head AS (INSERT INTO ${stream} AS s (name, owner, seq, entries, chars, followed, expires_at)
+        SELECT name, owner, coalesce(after, 0) + n, n, chars, after IS NULL, now() + ttl * interval '1 ms' FROM i ORDER BY name
+        ON CONFLICT (name) DO UPDATE SET seq = CASE WHEN excluded.followed THEN s.seq + excluded.entries WHEN NOT excluded.followed THEN excluded.seq END,
+          entries = s.entries + excluded.entries, chars = s.chars + excluded.chars, followed = s.followed OR excluded.followed,
+          expires_at = excluded.expires_at
+        RETURNING id, name, seq, entries, chars, followed),
+      added AS (INSERT INTO ${entry} (stream, seq, data) SELECT head.id, head.seq - i.n + e.number, e.data
+        FROM unnest($7::text[], $8::int[], $9::text[]) e(name, number, data) JOIN head USING (name) JOIN i USING (name) ON CONFLICT DO NOTHING),
+      sent AS (SELECT pg_notify('${connection.listener.channelOf(CHANNEL)}', string_agg(name, ' ')) FROM head WHERE followed HAVING count(*) > 0)
+      SELECT id, entries, chars, (SELECT count(*) FROM sent), set_config('synchronous_commit', 'off', true) FROM head`,
+    follow: `WITH marked AS (UPDATE ${stream} SET followed = true WHERE name = $1 AND NOT followed)
+      SELECT id, seq FROM ${stream} WHERE name = $1`,
+    read: `SELECT seq, data AS text FROM ${entry} WHERE stream = $1 AND seq > $2 ORDER BY seq`,
+    readAll: `SELECT f.i::int AS i, e.seq, e.data AS text FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY f(name, after, i)
+      JOIN ${stream} s USING (name) JOIN ${entry} e ON e.stream = s.id AND e.seq > f.after ORDER BY e.seq LIMIT $3`,
+    trim: `WITH sized AS (SELECT seq, row_number() OVER newest AS n, sum(length(data) + ${ENTRY_CHARS}) OVER newest AS chars FROM ${entry}
+        WHERE stream = $1 AND seq > 0 WINDOW newest AS (ORDER BY seq DESC)),
+      gone AS (DELETE FROM ${entry} WHERE stream = $1 AND seq IN (SELECT seq FROM sized WHERE n > $2 OR (chars > $3 AND n > 1)) RETURNING length(data) + ${ENTRY_CHARS} AS chars),
+      total AS (SELECT count(*) AS n, coalesce(sum(chars), 0) AS chars FROM gone)
+      UPDATE ${stream} SET entries = entries - total.n, chars = ${stream}.chars - total.chars FROM total WHERE id = $1`,
+    purge: `WITH kept AS (SELECT id, owner, expires_at, sum(chars) OVER (PARTITION BY owner ORDER BY expires_at DESC, id DESC) AS owned,
+        sum(chars) OVER (ORDER BY expires_at DESC, id DESC) AS whole FROM ${stream})
+      DELETE FROM ${stream} WHERE id IN (SELECT id FROM kept WHERE expires_at < now() OR (owned > $1 AND owner <> '') OR whole > $2) RETURNING id`,
+    purgeEntries: `DELETE FROM ${entry} WHERE stream = ANY($1)`
+  }
+}

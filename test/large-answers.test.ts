@@ -1,0 +1,122 @@
+import { test, type Test } from 'tap'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { a2aPlugin } from '@polyvac/a2a'
+import { createVacs } from '@polyvac/core'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { vacPlugin } from '@polyvac/vac'
+import { watchLoop } from './fixtures/loop-watch.js'
+
+const ANSWER_CHARS = 12_000_000
+const CHUNK_CHARS = 10_000_000
+/** An event of a task has at most 8 Mi characters. */
+const TASK_CHARS = 8_000_000
+const text = (chars: number): string => Buffer.alloc(chars, 'text ').toString()
+const TEXTS: Readonly<Record<string, string>> = { answer: text(ANSWER_CHARS), chunk: text(CHUNK_CHARS), task: text(TASK_CHARS) }
+
+async function * streamInterpreter (question: string): AsyncGenerator<string, string | undefined> {
+  if (question !== 'chunk') return TEXTS[question] ?? 'yes'
+  yield TEXTS.chunk as string
+  return undefined
+}
+
+async function serve (t: Test): Promise<number> {
+  const app: FastifyInstance = Fastify()
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  app.addHook('onClose', async () => { await tasks.close() })
+  await app.register(vacPlugin, { vacs })
+  await app.register(a2aPlugin, { vacs, tasks })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs)] })
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return (app.server.address() as AddressInfo).port
+}
+
+const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
+const tool = (name: string, query: string, meta: object): object =>
+  rpc('tools/call', { name, arguments: { query }, _meta: { progressToken: 'p', ...meta } })
+const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+const modernHeaders = (name: string): Record<string, string> =>
+  ({ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name })
+const LEGACY = { accept: 'application/json, text/event-stream' }
+
+/** The path, the body and the headers of a question, by protocol. */
+type Ask = (question: string) => readonly [path: string, body: object, headers?: Readonly<Record<string, string>> | undefined]
+
+const DIRECT: Readonly<Record<string, Ask>> = {
+  'a JSON answer': q => ['/vac/docs', { user_input: q }],
+  text: q => ['/vac/streaming/docs', { user_input: q }, { accept: 'text/plain' }],
+  NDJSON: q => ['/vac/streaming/docs', { user_input: q }, { accept: 'application/x-ndjson' }],
+  'server-sent events': q => ['/vac/streaming/docs/sse', { user_input: q }],
+  'an OpenAI answer': q => ['/openai/v1/chat/completions', { model: 'docs', messages: [{ role: 'user', content: q }] }],
+  'an OpenAI stream': q => ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: q }] }],
+  'a tool result': q => ['/mcp', tool('vac_query_docs', q, {}), LEGACY],
+  'a tool result as events': q => ['/mcp', tool('vac_stream_docs', q, {}), LEGACY],
+  'a tool result of 2026-07-28': q => ['/mcp', tool('vac_query_docs', q, MODERN), modernHeaders('vac_query_docs')],
+  'a tool result of 2026-07-28 as events': q => ['/mcp', tool('vac_stream_docs', q, MODERN), modernHeaders('vac_stream_docs')]
+}
+
+const user = (text: string): object => ({ kind: 'message', messageId: text, role: 'user', parts: [{ kind: 'text', text }] })
+const TASKS: Readonly<Record<string, Ask>> = {
+  'tasks/send': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q } })],
+  'message/send of 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true } })],
+  'message/stream of 0.3': q => ['/a2a', rpc('message/stream', { message: user(q) })]
+}
+
+/** Sends a request; returns the head of the response and the number of its bytes, which are not kept. */
+async function ask (port: number, [path, body, headers]: ReturnType<Ask>): Promise<{ response: IncomingMessage, bytes: number }> {
+  const sent = httpRequest({ port, host: '127.0.0.1', agent: false, method: 'POST', path, headers: { 'content-type': 'application/json', ...headers } })
+  sent.end(JSON.stringify(body))
+  const [response] = await once(sent, 'response') as [IncomingMessage]
+  let bytes = 0
+  response.on('data', (piece: Buffer) => { bytes += piece.length })
+  await once(response, 'end')
+  return { response, bytes }
+}
+
+/** The header that names a new session of MCP. */
+async function openSession (port: number): Promise<Record<string, string>> {
+  const hello = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } })
+  const { response: { headers } } = await ask(port, ['/mcp', hello, LEGACY])
+  return { 'mcp-session-id': String(headers['mcp-session-id']) }
+}
+
+for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk']], [TASKS, ['task']]] as const) {
+  for (const [name, request] of Object.entries(protocols)) {
+    test(`one large text as ${name} does not keep the event loop`, async t => {
+      const port = await serve(t)
+      const session = await openSession(port)
+      const send = (question: string): ReturnType<typeof ask> => {
+        const [path, body, headers] = request(question)
+        return ask(port, [path, body, headers === LEGACY ? { ...headers, ...session } : headers])
+      }
+      await send('warm up')
+      for (const question of questions) {
+        const { bytes } = await watchLoop(t, () => send(question), { what: `${question} as ${name}` })
+        t.ok(bytes >= (TEXTS[question] as string).length, `the ${question} is complete`)
+      }
+    })
+  }
+}
+
+test('the pieces of a large text are the text', async t => {
+  const odd = `${'x'.repeat(64 * 1024 - 1)}\u{1F600}${'\ud800"\\\n\u2028é'.repeat(100_000)}`
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter: async () => ({ answer: odd, metadata: { list: [odd, undefined, null, { at: new Date(0) }] } }) })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(vacPlugin, { vacs })
+  const post = async (url: string): Promise<string> => (await app.inject({ method: 'POST', url, payload: { user_input: 'q' } })).body
+  const answer = await vacs.get('docs').ask({ question: 'q' })
+  t.ok(answer.answer === odd)
+  t.ok(await post('/vac/docs') === JSON.stringify(answer), 'JSON')
+  const lines = (await post('/vac/streaming/docs/sse')).split('\n\n')
+  t.ok(lines.length > 5, 'several chunks')
+  const events = lines.slice(0, -2).map(line => JSON.parse(line.slice('data: '.length)) as { chunk?: string })
+  t.ok(events.map(({ chunk = '' }) => chunk).join('') === odd, 'chunks')
+  t.ok(lines.at(-3) === `data: ${JSON.stringify(answer)}`, 'the result object')
+})

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { root } from './fixtures/pages.js'
+import { readersEnvironment, run, startHost } from './fixtures/service.js'
+import { until } from './fixtures/until.js'
+
+/** Does 200 ms of reference work: in one turn, or with a turn for other work after each 10 ms. */
+const INTERPRETER = `import { setImmediate as nextTurn } from 'node:timers/promises'
+import { referenceCpuMs } from ${JSON.stringify(join(root, 'test/fixtures/reference-work.mjs'))}
+export async function stream_interpreter (question) {
+  for (let i = 0; i < 20; i++) {
+    referenceCpuMs(() => 0)
+    if (question === 'in turns') await nextTurn()
+  }
+  return 'done'
+}
+`
+
+test('the run of a test file whose route keeps the event loop fails', async t => {
+  const { code, stdout } = await run(root, process.execPath, ['scripts/test.mjs', 'test/fixtures/planted-block.test.ts'])
+  t.equal(code, 1)
+  t.match(stdout, /FAIL {2}\S*planted-block\.test\.ts: the test file kept its event loop for \d+ ms, at most 60; last request: GET \/planted\n\n1 passed, 1 failed/)
+})
+
+test('a host that keeps its event loop is reported, and one that works in turns is not', async t => {
+  const config = 'kind: vacConfig\nservice: { stream_interpreter: ./worker.mjs }\nvac: { worker: {} }\n'
+  const folder = t.testdir({ 'vac_config.yaml': config, 'worker.mjs': INTERPRETER, blocks: '' })
+  const blocks = join(folder, 'blocks')
+  const { POLYVAC_BLOCKS: before } = readersEnvironment
+  t.teardown(() => { readersEnvironment.POLYVAC_BLOCKS = before })
+  readersEnvironment.POLYVAC_BLOCKS = blocks
+  const host = await startHost(folder)
+  t.teardown(() => host.close())
+  const ask = async (question: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${host.url}/vac/worker`, { method: 'POST', headers, body: JSON.stringify({ user_input: question }) })).status
+  }
+  t.equal(await ask('in turns'), 200)
+  t.equal(readFileSync(blocks, 'utf8'), '')
+  t.equal(await ask('at once'), 200)
+  const found = await until(() => readFileSync(blocks, 'utf8'), 'the block is reported')
+  t.match(found, /loop-watchdog\.test\.ts: a server of it kept its event loop for \d+ ms, at most 60; last request: POST \/vac\/worker\n$/)
+})
