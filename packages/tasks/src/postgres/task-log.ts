@@ -172,6 +172,7 @@ export class TaskLog {
 
   /** Ends a task that has not ended. */
   async cancel (owner: string, id: string, body: EventBody & { state: 'canceled' }): Promise<Appended | undefined> {
+    if (!isName(id)) return undefined
     const text = JSON.stringify(body)
     const [row] = await this.#connection.run<TaskRow>(this.#sql.cancel, [owner, id, terminalStates, body.state, body.at, body.at, text, text.length])
     if (row !== undefined) this.#woke([row])
