@@ -97,7 +97,7 @@ export const limits = {
     ['Text of one delta of a streamed answer', `${tasks}/delta-writer.ts`, 'MAX_DELTA_CHARS', 'characters', 'A longer chunk is split.'],
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],
     ['Updates in one `emit`', `${tasks}/task-updates.ts`, 'MAX_UPDATES', 'updates', '`TASK_INVALID`.'],
-    ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/new-task.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
+    ['Length of an id, an owner, a skill or an idempotency key', `${tasks}/names.ts`, 'MAX_NAME', 'characters', '`TASK_INVALID`.'],
     ['Tasks that a worker executes at once', `${tasks}/store-options.ts`, 'TASKS_AT_ONCE', 'tasks', 'The others wait as `submitted`. Set it with `concurrency` of `work`.'],
     ['Time for one attempt', `${tasks}/store-options.ts`, 'ATTEMPT_MS', 'ms', 'Its signal aborts, and the task fails with `TASK_TIMEOUT`. Set it with `timeoutMs` of `work`.'],
     ['Lease of a task whose process sends no heartbeat', `${tasks}/sqlite/options.ts`, 'leaseMs', 'ms', 'Another process takes it over.'],

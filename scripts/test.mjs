@@ -19,7 +19,7 @@ const NODE_ARGS = ['--conditions=@polyvac/src', '--enable-source-maps', '--impor
 /** How many test files, or other checks, run at a time: some wait more than they compute. */
 const JOBS = 3
 /** A test fails after so long, unless it sets its own limit; a file whose event loop does not turn is killed. */
-const TIMEOUT_S = 180
+const TIMEOUT_S = 300
 const KILL_MS = 600_000
 
 const options = { grep: { type: 'string' }, watch: { type: 'boolean' } }

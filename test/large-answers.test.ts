@@ -64,6 +64,7 @@ const DIRECT: Readonly<Record<string, Ask>> = {
 const user = (text: string): object => ({ kind: 'message', messageId: text, role: 'user', parts: [{ kind: 'text', text }] })
 const TASKS: Readonly<Record<string, Ask>> = {
   'tasks/send': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q } })],
+  'tasks/sendSubscribe': q => ['/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: q } })],
   'message/send of 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true } })],
   'message/stream of 0.3': q => ['/a2a', rpc('message/stream', { message: user(q) })]
 }

@@ -8,7 +8,7 @@ import { jsonOf, post, rpc } from '../attack/client.mjs'
 import { CALLS, MESSAGES } from './protocols.mjs'
 
 /** A task that has not ended by then is given up; the checker finds it. */
-const MAX_TASK_MS = 60_000
+const MAX_TASK_MS = 150_000
 const MAX_WEBHOOKS_MS = 45_000
 /** A stream has a comment line every 7 s. */
 const MAX_SILENCE_MS = 10_000
@@ -22,7 +22,7 @@ const TERMINAL = ['completed', 'failed', 'canceled']
 const PASSING = [0, 429, 502, 503, 504]
 
 /** What the interpreter is asked, by the kind of task. */
-const QUESTIONS = { cancel: 'words 200 50', burst: 'words 1000 0', poison: 'poison' }
+const QUESTIONS = { cancel: 'words 200 50', burst: 'words 300 0', poison: 'poison' }
 const WORDS = 'words 8 50'
 /** What the clients do, in turn. */
 const MIX = ['stream', 'two readers', 'push', 'stream', 'cancel', 'two readers', 'ask', 'A2A 1.0', 'push', 'twice']
@@ -32,7 +32,7 @@ const digest = text => createHash('sha1').update(text).digest('base64')
 
 export class Load {
   history = []
-  /** `{ began, ended }` of each task, by performance.now(). */
+  /** `{ kind, began, ended }` of each task, by performance.now(). */
   times = []
   problems = []
   #url
@@ -69,7 +69,7 @@ export class Load {
     const n = this.#count++
     const began = performance.now()
     const running = this.#run(kind, `${this.#name}-${n}`, n).catch(err => this.#note(`${kind}: ${err.message}`))
-      .finally(() => { this.#running.delete(running); this.times.push({ began, ended: performance.now() }) })
+      .finally(() => { this.#running.delete(running); this.times.push({ kind, began, ended: performance.now() }) })
     this.#running.add(running)
     return running
   }
@@ -116,7 +116,11 @@ export class Load {
     const { result } = await this.#call('tasks/send', params, deadline, { 'idempotency-key': key })
     const task = result.taskId
     this.#created(task, key, false)
-    if (result.state !== 'input-required') throw new Error(`it is ${result.state} instead of input-required`)
+    // a replica that stops answers with the present state
+    for (let { state } = result; state !== 'input-required'; await delay(RETRY_MS)) {
+      if (TERMINAL.includes(state) || Date.now() > deadline) throw new Error(`it is ${state} instead of input-required`)
+      state = (await this.#call('tasks/get', { taskId: task }, deadline)).result.state
+    }
     // an answer that was cut may have arrived: the task does not wait any more
     await this.#call('tasks/send', { taskId: task, input: { query: 'the red one' } }, deadline, {}, 'A2A_TASK_NOT_WAITING')
     await this.#follow({ task, deadline, subscriber: `${key} a` })

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** A replica that answers no health check for so long gets no connections, and those that it has are closed. */
-const MAX_HEALTH_MS = 1_000
+const MAX_HEALTH_MS = 2_000
 const CHECK_MS = 300
 
 export class Relay {

@@ -30,7 +30,7 @@ export function polyvac (t: Teardown, args: readonly string[], cwd: string, env:
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
   child.stderr.setEncoding('utf8').on('data', (text: string) => { out.stderr += text })
   const ended = new Promise<number | null>(resolve => { child.on('close', resolve) })
-  const url = (): Promise<string> => until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address')
+  const url = (): Promise<string> => until(() => /http:\/\/127\.0\.0\.1:\d+/.exec(out.stdout)?.[0], 'the banner shows the address', { ms: 60_000 })
   return { child, out, ended, url }
 }
 

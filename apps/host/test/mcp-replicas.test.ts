@@ -99,9 +99,69 @@ async function connect (t: Test, url: string): Promise<Client> {
 const textOf = (result: unknown): string => (result as { content: Array<{ text?: string }> }).content.map(({ text }) => text ?? '').join()
 const ask = async (client: Client, query: string, kind = 'query'): Promise<string> => textOf(await client.callTool({ name: `vac_${kind}_agent`, arguments: { query } }))
 
-test('the client of the SDK works with two replicas, and a SIGKILL of one of them shows no error', async t => {
+/** A tool call of the inspector. */
+async function inspect (url: string): Promise<unknown> {
+  const inspector = fileURLToPath(new URL('index.js', import.meta.resolve('@modelcontextprotocol/inspector-cli')))
+  const call = ['--method', 'tools/call', '--tool-name', 'vac_query_agent', '--tool-arg', 'query=hello']
+  const { stdout } = await promisify(execFile)(process.execPath, [inspector, url, '--transport', 'http', ...call], { env: { ...process.env, NODE_OPTIONS: '' } })
+  return JSON.parse(stdout)
+}
+
+test('two replicas serve MCP behind a balancer without affinity, and a SIGKILL shows no error', async t => {
   const { url, backends, last } = await replicas(t)
+  const [a, b] = backends.map(({ service }) => `${service.url}/mcp`) as [string, string]
   const client = await connect(t, url)
+  await t.test('tasks, and state that a client holds, reach both replicas', async t => {
+    const send = async (url: string, method: string, params: Record<string, unknown>, extensions: object = {}): Promise<any> => {
+      const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, extensions } }
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': String(params.name ?? params.taskId)
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })
+      })
+      return (await response.json() as { result: unknown }).result
+    }
+    const tasks = { 'io.modelcontextprotocol/tasks': {} }
+    const call = (query: string): Record<string, unknown> => ({ name: 'vac_query_agent', arguments: { query } })
+    const { taskId } = await send(a, 'tools/call', call('hello'), tasks)
+    const done = await until(async () => {
+      const task = await send(b, 'tasks/get', { taskId }, tasks)
+      return task?.status === 'completed' && task
+    }, 'the other replica shows the result')
+    t.equal(textOf(done.result), 'hello')
+    const { requestState, inputRequests } = await send(a, 'tools/call', call('ask'))
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action: 'accept', content: { reply: 'the second' } }]))
+    t.equal(textOf(await send(b, 'tools/call', { ...call('ask'), requestState, inputResponses })), 'the second')
+  })
+  await t.test('a stream that breaks is resumed at the other replica', async t => {
+    const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const post = (url: string, message: object, signal?: AbortSignal): Promise<Response> =>
+      fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }), ...signal !== undefined && { signal } })
+    const opened = await post(a, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } })
+    headers['mcp-session-id'] = opened.headers.get('mcp-session-id') as string
+    const params = { name: 'vac_stream_agent', arguments: { query: '30 words, 20 ms' }, _meta: { progressToken: 'p' } }
+    const leave = new AbortController()
+    const broken = await read(await post(a, { id: 2, method: 'tools/call', params }, leave.signal), text => { if (text.includes('word7')) leave.abort() })
+    let last = broken.id
+    let text = broken.text
+    let result: string | undefined
+    // back and forth, three words at a time
+    for (let url = b, tries = 100; result === undefined && tries > 0; url = url === a ? b : a, tries--) {
+      const leave = new AbortController()
+      const response = await fetch(url, { headers: { ...headers, accept: 'text/event-stream', 'last-event-id': last }, signal: leave.signal })
+      const part = await read(response, text => { if (text.split(' ').length > 3) leave.abort() })
+      text += part.text
+      if (part.id !== '') last = part.id
+      result = part.result
+    }
+    t.equal(text, words(30))
+    t.match(result, words(30).trim())
+  })
+  await t.test('the inspector calls a tool', async t => {
+    t.match(await inspect(url), { content: [{ text: 'hello' }] })
+  })
   await t.test('requests alternate', async t => {
     for (const question of ['a', 'b', 'c', 'd']) t.equal(await ask(client, question), question)
     t.match((await client.listTools()).tools.map(({ name }) => name), ['list_available_vacs'])
@@ -126,46 +186,9 @@ test('the client of the SDK works with two replicas, and a SIGKILL of one of the
     for (const question of ['e', 'f', 'g']) t.equal(await ask(client, question), question)
     t.equal(await ask(client, 'ask'), 'the second')
   })
-})
-
-test('the inspector calls tools through two replicas, and through the one that is left', async t => {
-  const { url, backends } = await replicas(t)
-  const inspector = fileURLToPath(new URL('index.js', import.meta.resolve('@modelcontextprotocol/inspector-cli')))
-  const inspect = async (...args: string[]): Promise<unknown> =>
-    JSON.parse((await promisify(execFile)(process.execPath, [inspector, url, '--transport', 'http', '--method', ...args], { env: { ...process.env, NODE_OPTIONS: '' } })).stdout)
-  const call = ['tools/call', '--tool-name', 'vac_query_agent', '--tool-arg', 'query=hello']
-  t.match(await inspect(...call), { content: [{ text: 'hello' }] })
-  t.ok(backends.every(({ requests }) => requests > 0))
-  backends[0]!.service.kill('SIGKILL')
-  await backends[0]!.service.ended
-  t.match(await inspect(...call), { content: [{ text: 'hello' }] })
-})
-
-test('a stream that breaks is resumed at the other replica', async t => {
-  const { backends } = await replicas(t)
-  const [a, b] = backends.map(({ service }) => `${service.url}/mcp`) as [string, string]
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-  const post = (url: string, message: object, signal?: AbortSignal): Promise<Response> =>
-    fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }), ...signal !== undefined && { signal } })
-  const opened = await post(a, { id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } } })
-  headers['mcp-session-id'] = opened.headers.get('mcp-session-id') as string
-  const params = { name: 'vac_stream_agent', arguments: { query: '30 words, 20 ms' }, _meta: { progressToken: 'p' } }
-  const leave = new AbortController()
-  const broken = await read(await post(a, { id: 2, method: 'tools/call', params }, leave.signal), text => { if (text.includes('word7')) leave.abort() })
-  let last = broken.id
-  let text = broken.text
-  let result: string | undefined
-  // back and forth, three words at a time
-  for (let url = b; result === undefined; url = url === a ? b : a) {
-    const leave = new AbortController()
-    const response = await fetch(url, { headers: { ...headers, accept: 'text/event-stream', 'last-event-id': last }, signal: leave.signal })
-    const part = await read(response, text => { if (text.split(' ').length > 3) leave.abort() })
-    text += part.text
-    last = part.id
-    result = part.result
-  }
-  t.equal(text, words(30))
-  t.match(result, words(30).trim())
+  await t.test('the inspector after it', async t => {
+    t.match(await inspect(url), { content: [{ text: 'hello' }] })
+  })
 })
 
 /** What comes until the stream ends or breaks: the joined messages of progress, the last id, the text of the result. */

@@ -114,11 +114,12 @@ test('a stream of one replica goes on at the other without a gap, in the dialect
   const first = await events(one, 'SendStreamingMessage', { message }, undefined, 4)
   const { id } = first[0]!.result.task
   const later = await events(other, 'SubscribeToTask', { id }, first.at(-1)!.id)
-  const both = [...first, ...later]
+  // what one event of the log becomes has its number once, at the end: the whole answer comes with the last one
+  const both = [...first, ...later].filter(({ id }) => Number.isInteger(id))
   t.strictSame(both.map(({ id }) => id), upTo(both.length))
   t.match(later.at(-1)?.result, { statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } })
   const deltas = both.flatMap(({ result }) => result.artifactUpdate?.artifact.parts ?? []).map(({ text = '' }) => text)
-  t.match(deltas.join(''), words(40))
+  t.equal(deltas.join(''), words(40))
 })
 
 test('input for a task that asks is taken by any replica', async t => {

@@ -27,6 +27,11 @@ export function isLargeJson (value: unknown): boolean {
   return charsLeft(value, MAX_WHOLE_CHARS, 0) < 0
 }
 
+/** About the characters of a value's JSON, without making it. */
+export function countChars (value: unknown): number {
+  return Number.MAX_SAFE_INTEGER - charsLeft(value, Number.MAX_SAFE_INTEGER, 0)
+}
+
 function charsLeft (value: unknown, left: number, depth: number): number {
   left -= CHARS_PER_VALUE
   if (typeof value === 'string') return left - value.length

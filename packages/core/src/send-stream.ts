@@ -1,12 +1,17 @@
 import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isLargeJson, jsonPieces } from './json-pieces.js'
+import { countChars, isLargeJson, jsonPieces } from './json-pieces.js'
 import { takeTurn } from './turns.js'
 import type { AbortSignalLike } from './light-abort.js'
 
 /** Text, or its pieces where it is large: each of them is made and written in a turn of the event loop. */
-export type Text = string | Iterable<string>
+export type Text = string | TextPieces
+
+export interface TextPieces extends Iterable<string> {
+  /** About the characters of all pieces: what they are made of is held meanwhile. */
+  readonly length: number
+}
 
 /** How the items of a stream become text. */
 export interface Encoding<T> {
@@ -72,16 +77,19 @@ export function eventText ({ id, event, data }: { id?: string, event?: string, d
 
 /** The JSON of a value with what stands before and after it, in pieces where it is large. */
 export function jsonText (before: string, value: unknown, after: string): Text {
-  return isLargeJson(value) ? chain([before], jsonPieces(value), [after]) : `${before}${JSON.stringify(value)}${after}`
+  if (!isLargeJson(value)) return `${before}${JSON.stringify(value)}${after}`
+  return pieces(countChars(value), [before], jsonPieces(value), [after])
 }
 
 /** Texts in a row. */
 export function joinTexts (texts: readonly Text[]): Text {
-  return texts.every(text => typeof text === 'string') ? texts.join('') : chain(...texts.map(text => typeof text === 'string' ? [text] : text))
+  if (texts.every(text => typeof text === 'string')) return texts.join('')
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  return pieces(length, ...texts.map(text => typeof text === 'string' ? [text] : text))
 }
 
-function * chain (...parts: Array<Iterable<string>>): Generator<string, void> {
-  for (const part of parts) yield * part
+function pieces (length: number, ...parts: Array<Iterable<string>>): TextPieces {
+  return { length, * [Symbol.iterator] () { for (const part of parts) yield * part } }
 }
 
 /**

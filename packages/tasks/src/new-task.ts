@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { InvalidTaskError } from './errors.js'
+import { isName, MAX_NAME } from './names.js'
 import type { NewTask } from './task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson, type EventBody } from './task-updates.js'
 import type { TaskOrigin } from './fold-task.js'
 import { preparePush, type PreparedPush } from './push-configs.js'
 
-const MAX_NAME = 256
 /** Bytes that the rows and index entries of a task take beside its texts, about. */
 export const TASK_BYTES = 1_000
 
@@ -58,11 +58,8 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
   }
 }
 
-/** Databases compare names, and keep neither lone surrogates nor the text after a NUL. */
 function checkName (name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME || /[\0\ud800-\udfff]/u.test(value)) {
-    throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
-  }
+  if (!isName(value)) throw new InvalidTaskError(name, `give 1 to ${MAX_NAME} whole characters`)
 }
 
 /** The part of a message that is not in the input. */

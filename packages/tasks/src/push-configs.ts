@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { InvalidTaskError } from './errors.js'
+import { isName } from './names.js'
 import type { NewPushConfig, PushConfig } from './task-store.js'
 import { toJson } from './task-updates.js'
 
@@ -28,8 +29,8 @@ export interface PreparedPush {
 
 /** @throws TASK_INVALID, TASK_TOO_LARGE */
 export function preparePush ({ id = randomUUID(), url, settings = {}, secrets = {}, after }: NewPushConfig): PreparedPush {
-  if (typeof id !== 'string' || id === '' || id.length > 128) throw new InvalidTaskError('id', 'give 1 to 128 characters')
-  if (typeof url !== 'string' || url === '' || url.length > 2048) throw new InvalidTaskError('url', 'give 1 to 2,048 characters')
+  if (!isName(id, 128)) throw new InvalidTaskError('id', 'give 1 to 128 whole characters')
+  if (!isName(url, 2048)) throw new InvalidTaskError('url', 'give 1 to 2,048 whole characters')
   if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0)) throw new InvalidTaskError('after', 'give a number from 0')
   return { id, url, settings: toJson('settings', settings, MAX_CHARS), secrets: toJson('secrets', secrets, MAX_CHARS), after }
 }

@@ -82,6 +82,8 @@ export class Readers {
   wake (key: number, seq: number): void {
     const watched = this.#watched.get(key)
     if (watched === undefined) return
+    // the tail lacks these events: a reader that has not read all of it would wait behind its end
+    watched.tail = []
     watched.seq = seq
     for (const bell of watched.bells) bell.ring()
   }

@@ -1,4 +1,5 @@
 import { InvalidCursorError, InvalidTaskError } from './errors.js'
+import { isName } from './names.js'
 import { taskStates, type TaskState } from './task.js'
 import type { TaskQuery } from './task-store.js'
 
@@ -25,7 +26,7 @@ export function prepareQuery ({ contextId, cursor, limit = DEFAULT_LIMIT, states
   return {
     contextId,
     states: states ?? taskStates,
-    skills: skills ?? null,
+    skills: skills?.filter(skill => isName(skill)) ?? null,
     statusSince,
     before: cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] : decode(cursor),
     limit

@@ -83,6 +83,24 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await t.rejects(store.create('bob', { ...ASK, id: task.id }), { code: 'TASK_CONFLICT', statusCode: 409 })
   })
 
+  test('a name with a NUL or a lone surrogate is refused for a new task and config, and is that of no task', async t => {
+    const store = await open(t)
+    const { task } = await store.create('alice', { ...ASK, contextId: 'c' })
+    for (const name of ['a\0b', 'a\ud800b', '\0']) {
+      for (const bad of [{ id: name }, { contextId: name }, { skill: name }, { idempotencyKey: name }, { push: { url: name } }]) {
+        await t.rejects(store.create('alice', { ...ASK, ...bad }), { code: 'TASK_INVALID', statusCode: 400 })
+      }
+      await t.rejects(store.setPush('alice', task.id, { id: name, url: 'https://a.example' }), { code: 'TASK_INVALID' })
+      await t.rejects(collect(store.events('alice', name)), { code: 'TASK_NOT_FOUND' })
+      t.strictSame(await Promise.all([
+        store.get('alice', name), store.cancel('alice', name), store.provideInput('alice', name, { parts: [] }), store.listPush('alice', name),
+        store.getPush('alice', task.id, name), store.deletePush('alice', task.id, name)
+      ]), [null, { outcome: 'not-found', task: null }, { outcome: 'not-found', task: null }, [], null, false])
+      t.strictSame(await store.list('alice', { contextId: name, count: true }), { tasks: [], total: 0 })
+      t.strictSame(await store.list('alice', { skills: [name], count: true }), { tasks: [], total: 0 })
+    }
+  })
+
   test('20 concurrent creates with one key make one task and one execution; another body is a conflict, another owner gets another task', async t => {
     const store = await open(t)
     let runs = 0

@@ -1,51 +1,18 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '@polyvac/sqlite'
-import tap, { test, type Test } from 'tap'
-import { ANYONE, foldTask } from '../src/index.js'
+import { test } from 'tap'
+import { ANYONE } from '../src/index.js'
 import { until } from '../../../test/fixtures/until.js'
 import { collect } from './conformance.js'
-import { compileProcess } from './fixtures/compile.js'
+import { start } from './fixtures/processes.js'
 import { fileOf, openStore } from './fixtures/store.js'
+import { processCases } from './process-cases.js'
 
-const program = await compileProcess()
-tap.teardown(program.remove)
-
-type Message = Record<string, unknown>
-interface Process { readonly child: ChildProcess, readonly exited: Promise<unknown>, readonly messages: Message[], saw (key: string): Promise<Message>, kill (signal: NodeJS.Signals): Promise<void> }
-
-/** Starts a process that shares `path`, and ends it with the test. */
-function start (t: Test, path: string, mode: string): Process {
-  const child = fork(program.path, [path, mode], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const messages: Message[] = []
-  child.on('message', message => { messages.push(message as Message) })
-  const exited = once(child, 'exit')
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await exited
-  })
-  return {
-    child,
-    exited,
-    messages,
-    async saw (key) {
-      return await until(() => {
-        const found = messages.find(message => key in message)
-        if (found === undefined && (child.exitCode !== null || child.signalCode !== null)) {
-          throw new Error(`the process ended before it sent '${key}'`)
-        }
-        return found
-      }, `the process sends '${key}'`, { ms: 60_000 })
-    },
-    async kill (signal) {
-      child.kill(signal)
-      if (signal === 'SIGKILL' || signal === 'SIGTERM') await exited
-    }
-  }
-}
+test('processes that share a file', async t => {
+  processCases(t, 'file', { newPlace: fileOf, open: async (t, path, options) => await openStore(t, { path, ...options }), takeoverMs: 3_000 })
+})
 
 test('acknowledged tasks survive SIGKILL during writes, and are executed', async t => {
   const path = await fileOf(t)
@@ -66,136 +33,6 @@ test('acknowledged tasks survive SIGKILL during writes, and are executed', async
   store.work(() => {}, { concurrency: 64 })
   for (const id of acknowledged) await collect(store.events('alice', id))
   for (const id of acknowledged) if ((await store.get('alice', id))?.state !== 'completed') t.fail(`${id} is not executed`)
-})
-
-test('a killed executor is replaced: the next attempt starts from the beginning, and readers see no gap', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path })
-  const executor = start(t, path, 'work')
-  const { task } = await store.create('alice', { skill: 'talk', input: 1 })
-  const events = collect(store.events('alice', task.id))
-  await until(async () => ((await store.get('alice', task.id))?.seq ?? 0) >= 10, 'the executor has written')
-  await executor.kill('SIGKILL')
-  const killed = performance.now()
-  store.work(async (task, { attempt, emit }) => { await emit([{ delta: `attempt ${attempt}` }]) })
-  const seen = await events
-  const took = performance.now() - killed
-  t.ok(took < 3_000, `${Math.round(took)} ms`)
-  t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
-  t.ok(seen.filter(({ delta }) => delta?.startsWith('0:')).length > 3)
-  const ended = await store.get('alice', task.id)
-  t.match(ended, { state: 'completed', attempt: 1 })
-  t.strictSame(ended?.messages.map(({ parts }) => parts[0]?.text), ['attempt 1'])
-  t.strictSame(ended, foldTask(task, seen))
-})
-
-test('a task that kills every executor fails after its attempts', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path, retries: 2 })
-  const { task } = await store.create('alice', { skill: 'poison', input: 1 })
-  const attempts: unknown[] = []
-  for (let i = 0; i < 3; i++) {
-    const executor = start(t, path, 'work')
-    attempts.push((await executor.saw('started')).attempt)
-    await executor.exited
-  }
-  t.strictSame(attempts, [0, 1, 2])
-  let runs = 0
-  store.work(() => { runs++ })
-  await collect(store.events('alice', task.id))
-  t.match(await store.get('alice', task.id), { state: 'failed', error: { code: 'TASK_EXECUTOR_LOST' } })
-  t.equal(runs, 0)
-})
-
-test('a frozen executor that wakes after it was replaced cannot write, and its signal aborts', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path })
-  const frozen = start(t, path, 'work')
-  const { task } = await store.create('alice', { skill: 'talk', input: 'freeze' })
-  await frozen.saw('started')
-  let ended = false
-  const worker = store.work(async (task, { emit }) => {
-    await emit({ delta: 'mine' })
-    await frozen.kill('SIGCONT')
-    await frozen.saw('refused')
-    await emit({ delta: ' alone' })
-    ended = true
-  })
-  const events = await collect(store.events('alice', task.id))
-  t.ok(ended)
-  const taken = events.findIndex(({ retry }) => retry === 1)
-  t.strictSame(events.slice(taken + 1).map(({ delta, state }) => delta ?? state), ['mine', ' alone', 'completed'])
-  t.match(await frozen.saw('refused'), { refused: 'TASK_FENCED', aborted: true })
-  await worker.stop()
-})
-
-test('a cancel reaches the executor in another process within a second', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path })
-  const executor = start(t, path, 'work')
-  const { task } = await store.create('alice', { skill: 'silent', input: 1 })
-  await executor.saw('started')
-  const before = performance.now()
-  t.match(await store.cancel('alice', task.id), { outcome: 'canceled' })
-  t.match(await executor.saw('aborted'), { aborted: 'TASK_CANCELED' })
-  const took = performance.now() - before
-  t.ok(took < 1_000, `${Math.round(took)} ms`)
-  await delay(200)
-  t.match(await store.get('alice', task.id), { state: 'canceled', seq: 3 })
-})
-
-test('processes that open, create and execute in one new file at once do not fail on locks, and share keys and tasks', async t => {
-  const path = await fileOf(t)
-  const all = Array.from({ length: 3 }, () => start(t, path, 'create 500'))
-  for (const one of all) t.strictSame((await one.saw('errors')).errors, [])
-  const store = await openStore(t, { path })
-  // a page is by the time of the last status, so what is still executed would move between pages
-  const isDone = async (): Promise<boolean> =>
-    (await store.list('alice', { states: ['submitted', 'working'], limit: 1 })).tasks.length === 0
-  await until(isDone, 'all tasks are executed', { ms: 60_000 })
-  const tasks = new Map<string, string>()
-  for (let cursor: string | undefined, more = true; more;) {
-    const page = await store.list('alice', { limit: 100, cursor })
-    for (const { id, input } of page.tasks) tasks.set(id, String(input))
-    cursor = page.nextCursor
-    more = cursor !== undefined
-  }
-  t.equal(new Set(tasks.values()).size, 500)
-  t.equal(tasks.size, 500)
-  const executions = all.flatMap(({ messages }) => messages.flatMap(({ started, attempt }) => started === undefined ? [] : [`${String(started)} ${String(attempt)}`]))
-  // on a machine so busy that a lease runs out there is a second attempt, but never the same one twice
-  t.equal(new Set(executions).size, executions.length, 'no attempt twice')
-})
-
-test('an executor that gets SIGTERM releases its task at once', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path })
-  const executor = start(t, path, 'work')
-  const { task } = await store.create('alice', { skill: 'talk', input: 1 })
-  await executor.saw('started')
-  await executor.kill('SIGTERM')
-  t.equal(executor.child.exitCode, 0)
-  const before = performance.now()
-  store.work(() => {})
-  await collect(store.events('alice', task.id))
-  t.ok(performance.now() - before < 500, 'before a lease could have run out')
-  t.match(await store.get('alice', task.id), { state: 'completed', attempt: 1 })
-})
-
-test('a delivery whose process dies before its outcome is written is repeated with the same id', async t => {
-  const path = await fileOf(t)
-  const store = await openStore(t, { path })
-  await store.create('alice', { skill: 'x', input: 1, push: { id: 'p', url: 'https://a.example', after: 0 } })
-  const first = start(t, path, 'deliver')
-  const { delivery } = await first.saw('delivery')
-  await first.exited
-  const again = new Promise(resolve => {
-    store.deliver(async ({ id }) => {
-      resolve(id)
-      return 'delivered'
-    })
-  })
-  t.equal(await again, delivery)
 })
 
 test('with a full disk no write is acknowledged, the file stays intact, and work continues once there is space', async t => {

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { HIDDEN, errorHandler, eventText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -153,7 +153,7 @@ function stepEncoding (request: FastifyRequest): StepEncoding {
   return {
     encode: ({ task, event }, isSnapshot) => {
       const frame = toFrame(task, isSnapshot ? undefined : event)
-      return eventText({ id: String(event.seq), data: frame })
+      return jsonText(`id: ${event.seq}\ndata: `, frame, '\n\n')
     },
     onFailure: err => {
       const { error } = rpcFailure(err, request, idOf(request.body)).body

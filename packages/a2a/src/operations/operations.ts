@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, SKILLS, type ExposedVacs, type SkillKind } from '@polyvac/core/plugin'
+import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
@@ -215,8 +215,8 @@ function stepEncoding (dialect: Dialect, wrap: EventWrap, questionsFrom: number,
       const ends = step.task.completedAt !== null || isLast(step)
       const events = isSnapshot ? [dialect.toSnapshot(step.task, historyLength)] : dialect.toEvents(step, ends)
       const last = events.length - 1
-      return events.map((event, index) =>
-        eventText({ ...(index === last ? { id: String(seq) } : {}), data: wrap.event(event) })).join('')
+      return joinTexts(events.map((event, index) =>
+        jsonText(index === last ? `id: ${seq}\ndata: ` : 'data: ', wrap.event(event), '\n\n')))
     },
     onFailure: err => eventText({ data: wrap.failure(err) })
   }

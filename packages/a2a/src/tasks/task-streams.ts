@@ -1,5 +1,5 @@
 import {
-  LightAbort, memoryBudget, OWNER_SHARE, sendEvents, streamSettings, type EventEncoding, type OpenStreams
+  LightAbort, memoryBudget, OWNER_SHARE, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -113,7 +113,7 @@ export interface StepEncoding extends Pick<EventEncoding<TaskStep>, 'onFailure'>
    * The text of one step. `isSnapshot`: the reader has seen nothing yet, and gets the whole task instead of what is
    * new.
    */
-  readonly encode: (step: TaskStep, isSnapshot: boolean) => string
+  readonly encode: (step: TaskStep, isSnapshot: boolean) => Text
   /** Whether the stream ends with this step although the task goes on. */
   readonly isLast?: ((step: TaskStep) => boolean) | undefined
 }

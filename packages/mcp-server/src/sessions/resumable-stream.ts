@@ -69,7 +69,8 @@ export class ResumableStream implements MessageStream {
 
   /** Disconnects the reader for good: it resumes the stream through another replica. */
   abandon (): void {
-    if (!this.#ended) this.disconnect()
+    if (!this.#primes || this.#ended) return
+    this.disconnect()
     this.#leave()
   }
 

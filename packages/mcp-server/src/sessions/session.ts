@@ -117,11 +117,7 @@ export class Session {
     else if ('cancel' in change) this.#call(change.cancel)?.cancel(new CallAbortedError('its caller cancelled it'))
     else if ('reader' in change) this.#moveReader(change.reader)
     else if ('subscribe' in change) {
-      try {
-        this.subscribe(change.subscribe)
-      } catch {
-        // the replica that the client asked has checked it; this one has not enough memory
-      }
+      try { this.subscribe(change.subscribe) } catch { /* this replica has not enough memory */ }
     }
   }
 

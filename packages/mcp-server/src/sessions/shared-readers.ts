@@ -22,11 +22,11 @@ export async function readStandalone (
     if (body.isFull) body.finish()
   }
   const following = await begin(body, async () => {
+    const leave = await session.read(body)
+    whenOver(reply, leave)
     const following = await shared.follow(STANDALONE, after, send)
     whenOver(reply, () => { following.stop() })
     if (after !== undefined && hasGap(following.entries, after)) throw notKept()
-    const leave = await session.read(body)
-    whenOver(reply, leave)
     return following
   })
   const isNew = after === undefined || after > following.seq
@@ -63,7 +63,7 @@ export async function resumeStream (
     const last = await shared.follow(stream, reader.seq, () => {})
     last.stop()
     reader.read(last.entries)
-    if (reader.hasEnded) return
+    if (reader.hasEnded || reply.raw.destroyed) return
     reader.hasEnded = true
     if (reader.open.length === 0) body.finish()
     else takeOver(reader.open, body, reader.progress)

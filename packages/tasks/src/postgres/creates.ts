@@ -5,7 +5,8 @@ import type { Connection } from './connection.js'
 import type { PushConfigs } from './push-configs.js'
 import type { JobQueue } from './queue.js'
 import { WORK } from './store-context.js'
-import type { RecordRow, TaskLog } from './task-log.js'
+import type { TaskLog } from './task-log.js'
+import type { RecordRow } from './task-statements.js'
 import { WriteBatches, type Outcome } from './write-batches.js'
 
 /** Tasks in one transaction, and about how many bytes. */

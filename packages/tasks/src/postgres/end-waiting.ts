@@ -1,7 +1,7 @@
 import { TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
 import { waitingStates, type TaskState } from '../task.js'
 import type { StoreContext } from './store-context.js'
-import type { TaskRow } from './task-log.js'
+import type { TaskRow } from './task-statements.js'
 
 const BATCH = 64
 

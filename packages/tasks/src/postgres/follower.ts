@@ -4,7 +4,8 @@ import type { Readers } from '../readers.js'
 import type { TaskEvent } from '../task.js'
 import type { EventBody } from '../task-updates.js'
 import type { Connection } from './connection.js'
-import { shardOf, type TaskLog } from './task-log.js'
+import type { TaskLog } from './task-log.js'
+import { shardOf } from './task-statements.js'
 
 /** Tasks that are read together, and rows of each. */
 const TASKS = 256

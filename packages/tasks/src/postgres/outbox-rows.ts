@@ -5,7 +5,7 @@ import type { StoreContext } from './store-context.js'
 /** Owners that one check looks at. */
 const MAX_OWNERS = 256
 /** The lease is longer than the delivery by the time for writing its outcome. */
-const SETTLE_MS = 10_000
+const SETTLE_MS = 5_000
 
 /** The rows of push configs, as one outbox leases them. */
 export class OutboxRows implements OutboxStore {

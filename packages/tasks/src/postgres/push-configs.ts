@@ -1,5 +1,6 @@
 import { TooManyPushConfigsError } from '../errors.js'
 import { hostOf, MAX_CONFIGS, PUSH_ROW, toConfig, type PreparedPush, type PushRow } from '../push-configs.js'
+import { isName } from '../names.js'
 import type { PushConfig } from '../task-store.js'
 import type { Connection, Session } from './connection.js'
 
@@ -35,6 +36,7 @@ export class PushConfigs {
   }
 
   async delete (session: Session, task: OfTask, configId: string): Promise<boolean> {
+    if (!isName(configId)) return false
     const deleted = await session.run(this.#sql.delete, [task.key, configId])
     if (deleted.length > 0) await session.run(this.#sql.addCount, [-1, task.key])
     return deleted.length > 0

@@ -1,10 +1,14 @@
 import { cursorAfter, LIST_CHARS, type PreparedQuery } from '../task-query.js'
+import { isName } from '../names.js'
 import type { TaskPage } from '../task-store.js'
 import type { Connection } from './connection.js'
 import type { TaskLog } from './task-log.js'
 
 /** Two lookups, each with its own index. */
 const IN_CONTEXT = 'AND (context = $8 OR (context IS NULL AND id = $8))'
+
+/** A text that no task can have, and that the server does not take. */
+const isOfNone = ({ contextId }: PreparedQuery): boolean => contextId !== undefined && !isName(contextId)
 
 interface PageRow { readonly key: number, readonly status_at: number, readonly bytes: number }
 
@@ -20,6 +24,7 @@ export class TaskPages {
 
   async page (owner: string, query: PreparedQuery): Promise<TaskPage> {
     const { limit } = query
+    if (isOfNone(query)) return { tasks: [] }
     const rows = await this.#connection.run<PageRow>(`SELECT key, status_at, bytes ${this.#matching(query)}
       AND (status_at, key) < ($5, $6) ORDER BY status_at DESC, key DESC LIMIT $7`, this.#values(owner, query))
     let held = 0
@@ -39,6 +44,7 @@ export class TaskPages {
 
   /** The number of tasks on all pages. */
   async count (owner: string, query: PreparedQuery): Promise<number> {
+    if (isOfNone(query)) return 0
     // the values of a cursor and a limit, which a total ignores
     const [row] = await this.#connection.run<{ total: number }>(`SELECT count(*) AS total ${this.#matching(query)}
       AND ($5::bigint, $6::bigint, $7::int) IS NOT NULL`, this.#values(owner, query))

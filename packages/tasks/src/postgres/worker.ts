@@ -7,7 +7,8 @@ import type { EventBody } from '../task-updates.js'
 import type { Transaction } from './connection.js'
 import { endWaiting } from './end-waiting.js'
 import { WORK, type StoreContext } from './store-context.js'
-import type { Claim, Fence, RecordRow } from './task-log.js'
+import type { Claim, Fence } from './task-log.js'
+import type { RecordRow } from './task-statements.js'
 
 /** Tasks taken in one transaction. */
 const BATCH = 64

@@ -1,0 +1,91 @@
+import { test } from 'tap'
+import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
+import { until } from '../../../test/fixtures/until.js'
+import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
+import { collect } from './conformance.js'
+import { openPostgresStore } from './fixtures/postgres-store.js'
+
+test('five stores that open one empty database at once migrate it once, and share its tasks', async t => {
+  const url = await testDatabase(t)
+  const stores = await Promise.all(Array.from({ length: 5 }, async () => await openPostgresStore(t, { url, maxConnections: 2 })))
+  t.strictSame(await query(url, 'SELECT count(*)::int AS n FROM polyvac.version'), [{ n: 1 }])
+  const { task } = await stores[0]!.create('alice', { skill: 's', input: 1 })
+  stores[4]!.work(() => {})
+  await collect(stores[2]!.events('alice', task.id))
+  t.match(await stores[1]!.get('alice', task.id), { state: 'completed' })
+})
+
+test('a schema of a newer version is refused with both versions', async t => {
+  const url = await testDatabase(t)
+  await migratePostgres({ url, schema: 'other' })
+  await query(url, 'UPDATE other.version SET version = 99')
+  await t.rejects(openPostgresStore(t, { url, schema: 'other' }), { code: 'TASK_STORE_DATABASE', message: /'other'.*\(99, this one supports \d+\)/ })
+})
+
+test('a role without the right to create works in a database that was migrated ahead, and is refused in another', async t => {
+  const url = await testDatabase(t)
+  const role = `polyvac_${Math.random().toString(36).slice(2)}`
+  await query(url, `CREATE ROLE ${role} LOGIN PASSWORD 'canary-5521'`)
+  const database = new URL(url).pathname.slice(1)
+  t.teardown(async () => { await query(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`) })
+  await query(url, `REVOKE CREATE ON DATABASE ${database} FROM PUBLIC, ${role}; REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
+  const theirs = new URL(url)
+  Object.assign(theirs, { username: role, password: 'canary-5521' })
+  const refused: unknown = await openPostgresStore(t, { url: theirs.href }).catch((error: unknown) => error)
+  t.match(refused, { code: 'TASK_STORE_DATABASE', message: /polyvac migrate/ })
+  await migratePostgres({ url })
+  for (const schema of ['polyvac', 'polyvac_jobs']) {
+    await query(url, `GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`)
+  }
+  const store = await openPostgresStore(t, { url: theirs.href })
+  t.ok((await store.create('alice', { skill: 's', input: 1 })).created)
+})
+
+test('an address that cannot be used is refused with server, database and remedy, and without the password', async t => {
+  const url = new URL(await testDatabase(t))
+  url.password = 'canary-7813'
+  const { host, pathname } = url
+  const unknown = new URL(await testDatabase(t))
+  unknown.pathname = '/no-such-database'
+  const cases = [
+    [{ url: url.href }, { code: 'TASK_STORE_DATABASE', message: /check user name and password/ }],
+    [{ url: unknown.href }, { code: 'TASK_STORE_DATABASE', message: /CREATE DATABASE/ }],
+    [{ url: 'postgres://me:canary-7813@127.0.0.1:1/x' }, { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503, message: /127\.0\.0\.1:1 is not reachable \(ECONNREFUSED\)/ }],
+    [{ url: 'postgres://me:canary-7813@127.0.0.1:99999999/x' }, { code: 'TASK_STORE_OPTION' }],
+    [{ url: 'http://me:canary-7813@127.0.0.1/x' }, { code: 'TASK_STORE_OPTION' }],
+    [{ url: url.href, schema: 'a"; DROP' }, { code: 'TASK_STORE_OPTION', message: /'schema'/ }],
+    [{ url: url.href, schema: 'x'.repeat(41) }, { code: 'TASK_STORE_OPTION' }],
+    [{ url: url.href, maxConnections: 0 }, { code: 'TASK_STORE_OPTION', message: /from 2/ }],
+    [{}, { code: 'TASK_STORE_OPTION' }]
+  ] as const
+  t.ok(host.length > 0 && pathname.length > 1)
+  for (const [options, expected] of cases) {
+    const error: unknown = await (async () => { await postgresTaskStore(options).open() })().catch((error: unknown) => error)
+    t.match(error, expected)
+    t.notMatch(`${String((error as Error).message)} ${String((error as Error).stack)}`, 'canary')
+  }
+})
+
+test('while the server is away, calls are refused with 503; afterwards the same store goes on, and readers miss nothing', async t => {
+  const server = await postgresServer(t)
+  const store = await openPostgresStore(t, { url: server.url() })
+  let go = (): void => {}
+  const ready = new Promise<void>(resolve => { go = resolve })
+  store.work(async (_task, { emit }) => {
+    await emit({ delta: 'a' })
+    await ready
+    await emit({ delta: 'b' })
+  })
+  const { task } = await store.create('alice', { skill: 's', input: 1 })
+  const events = collect(store.events('alice', task.id))
+  await until(async () => (await store.get('alice', task.id))?.seq === 3, 'the handler has written')
+  await server.crash()
+  await t.rejects(store.create('alice', { skill: 's', input: 2 }), { code: 'TASK_STORE_UNAVAILABLE', statusCode: 503 })
+  t.match(await store.health(), { ok: false })
+  await server.start()
+  await until(async () => (await store.health()).ok, 'the store is back', { ms: 30_000 })
+  go()
+  const seen = await events
+  t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
+  t.match(await store.get('alice', task.id), { state: 'completed' })
+})
