@@ -1,5 +1,7 @@
-// The whole check of the repository: types, lint, imports, words, tap; ends with one line `N passed, N failed`.
-// Arguments are test files; without any, all of .taprc. With files or --grep, tap runs alone.
+// The whole check of the repository: types, lint, imports, words, tests; ends with one line `N passed, N failed`.
+// Arguments are test files; without any, all. With files or --grep, the tests run alone.
+// Test files are programs that use tap. `tap run` also loads a compiler, mocks and a recorder of coverage into each of
+// them and, through NODE_OPTIONS, into each process that a test starts: a second of CPU time for a test file.
 //   --grep <words>  runs the tests whose name contains the words, in upper or lower case
 //   --watch         runs again after each change of a source, a test or a page, until Ctrl-C
 import { spawn } from 'node:child_process'
@@ -13,57 +15,44 @@ import { parseArgs } from 'node:util'
 const WATCHED = ['packages', 'apps', 'test', 'scripts', 'docs']
 /** Editors write a file in several steps. */
 const SETTLE_MS = 200
+const NODE_ARGS = ['--conditions=@polyvac/src', '--enable-source-maps', '--import=./test/fixtures/typescript.mjs', '--import=./test/fixtures/loop-watchdog.mjs']
+/** How many test files, or other checks, run at a time: some wait more than they compute. */
+const JOBS = 3
+/** A test fails after so long, unless it sets its own limit; a file whose event loop does not turn is killed. */
+const TIMEOUT_S = 300
+const KILL_MS = 600_000
 
 const options = { grep: { type: 'string' }, watch: { type: 'boolean' } }
 const { values, positionals: files } = parseArgs({ options, allowPositionals: true })
 const { grep } = values
 if (values.watch) await runOnChanges()
 
-let failed = 0
-if (files.length === 0 && grep === undefined) {
-  for (const [what, ...command] of [
-    ['types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
-    ['lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],
-    ['imports', 'scripts/imports.mjs'],
-    ['words', 'scripts/words.mjs']
-  ]) {
-    process.stdout.write(`${what} … `)
-    const lines = []
-    const ok = await node(command, line => lines.push(line)) === 0
-    process.stdout.write(ok ? 'ok\n' : `failed\n${lines.join('\n')}\n`)
-    if (!ok) failed++
-  }
-}
-
+const chosen = grep === undefined ? (files.length > 0 ? files : testFiles()) : filesWith(grep)
+if (chosen.length === 0) endWithoutTests()
 let passed = 0
+let failed = 0
 let skipped = 0
-let depth = 0
-const trouble = []
-const tap = ['node_modules/tap/dist/esm/run.mjs', 'run', '--disable-coverage', '--reporter=tap']
-if (grep !== undefined) tap.push('--filter-quietly', `--grep=/${grep.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}/i`)
-const chosen = grep === undefined ? files : filesWith(grep)
-if (grep !== undefined && chosen.length === 0) endWithoutTests()
 // test/fixtures/loop-watchdog.mjs writes a line for each block of an event loop
 const folder = mkdtempSync(join(tmpdir(), 'polyvac-test-'))
 const blocks = process.env.POLYVAC_BLOCKS = join(folder, 'blocks')
 writeFileSync(blocks, '')
-const status = await node([...tap, ...chosen], line => {
-  // a leaf of the TAP stream is one sentence; its children are its steps
-  const match = /^(\s*)(not ok|ok) \d+(?: - (.*))?$/.exec(line)
-  if (match === null) {
-    if (/^\s+# (?!Subtest|time=|\{)/.test(line)) process.stdout.write(`${line}\n`)
-    if (trouble.length > 0 && depth > 0) { process.stdout.write(`${line}\n`); if (/^\s*\.\.\.$/.test(line)) depth = 0 }
-    return
-  }
-  const [, indent, result, text = ''] = match
-  const isTest = /# time=/.test(text)
-  if (/# skip/i.test(text)) { skipped++; process.stdout.write(`skipped: ${text}\n`) } else if (indent.length === 4 && isTest) {
-    if (result === 'ok') passed++; else failed++
-  }
-  if (indent.length === 0 && isTest) process.stdout.write(`${result === 'ok' ? '  ok' : 'FAIL'}  ${text.replace(/ # time=([\d.]+)ms.*/, (match, ms) => ` (${(ms / 1000).toFixed(1)} s)`)}\n`)
-  if (result === 'not ok') { trouble.push(text); depth = 1; process.stdout.write(`${line}\n`) }
-})
-if (status !== 0 && failed === 0) failed++
+process.env.TAP_TIMEOUT = String(TIMEOUT_S)
+if (grep !== undefined) {
+  process.env.TAP_FILTER_QUIETLY = '1'
+  process.env.TAP_GREP = `/${grep.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}/i`
+}
+const jobs = chosen.map(file => () => runTests(file))
+if (files.length === 0 && grep === undefined) {
+  jobs.unshift(
+    () => check('types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'),
+    () => check('lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'),
+    () => check('imports', 'scripts/imports.mjs'),
+    () => check('words', 'scripts/words.mjs')
+  )
+}
+await Promise.all(Array.from({ length: JOBS }, async () => {
+  for (let job; (job = jobs.shift()) !== undefined;) await job()
+}))
 for (const block of readFileSync(blocks, 'utf8').split('\n').slice(0, -1)) {
   failed++
   process.stdout.write(`FAIL  ${block}\n`)
@@ -72,6 +61,46 @@ rmSync(folder, { recursive: true, force: true })
 if (grep !== undefined && passed + failed + skipped === 0) endWithoutTests()
 process.stdout.write(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
 process.exitCode = failed === 0 ? 0 : 1
+
+async function check (what, ...command) {
+  const lines = []
+  const ok = await node(command, line => lines.push(line)) === 0
+  process.stdout.write(ok ? `  ok  ${what}\n` : `FAIL  ${what}\n${lines.join('\n')}\n`)
+  if (!ok) failed++
+}
+
+/** Runs one test file, and prints its failures and comments when it has ended. */
+async function runTests (file) {
+  const begun = performance.now()
+  const lines = []
+  const status = await node([...NODE_ARGS, file], line => lines.push(line), KILL_MS)
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+  let isDetail = false
+  let hasPlan = false
+  let failures = 0
+  for (const line of lines) {
+    // a line of the TAP stream without indent is one sentence; its children are its steps
+    const match = /^(\s*)(not ok|ok) \d+(?: - (.*))?$/.exec(line)
+    if (match === null) {
+      if (/^1\.\.\d/.test(line)) hasPlan = true
+      if (isDetail || /^\s*# (?!Subtest|time=|\{)/.test(line)) process.stdout.write(`${line}\n`)
+      if (/^\s*\.\.\.$/.test(line)) isDetail = false
+      continue
+    }
+    const [, indent, result, text = ''] = match
+    isDetail = result === 'not ok'
+    if (isDetail) process.stdout.write(`${line}\n`)
+    if (/# skip/i.test(text)) {
+      skipped++
+      process.stdout.write(`skipped: ${text}\n`)
+    } else if (indent === '' && /# time=/.test(text)) {
+      if (isDetail) failures++; else passed++
+    }
+  }
+  const ok = status === 0 && hasPlan && failures === 0
+  failed += ok ? 0 : Math.max(1, failures)
+  process.stdout.write(`${ok ? '  ok' : 'FAIL'}  ${file} (${seconds} s)${ok || failures > 0 ? '' : `: exit code ${status}`}\n`)
+}
 
 /** Test files that hold each of the words: a name may be put together from parts. */
 function filesWith (words) {
@@ -82,10 +111,10 @@ function filesWith (words) {
   })
 }
 
-/** The files that .taprc includes. */
+/** The longest are in `test` and in `apps`: they come first. */
 function testFiles () {
-  const folders = ['packages', 'apps'].flatMap(group => readdirSync(group).map(name => `${group}/${name}/test`))
-  return [...folders.filter(folder => existsSync(folder)), 'test'].flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`))
+  const folders = ['apps', 'packages'].flatMap(group => readdirSync(group).map(name => `${group}/${name}/test`))
+  return ['test', ...folders.filter(folder => existsSync(folder))].flatMap(folder => readdirSync(folder).map(name => `${folder}/${name}`))
     .filter(file => file.endsWith('.test.ts'))
 }
 
@@ -117,9 +146,9 @@ function nextChange () {
   })
 }
 
-function node (args, onLine) {
+function node (args, onLine, timeout = 0) {
   return new Promise(resolve => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout, killSignal: 'SIGKILL' })
     const lines = createInterface({ input: child.stdout })
     lines.on('line', onLine)
     child.on('close', code => resolve(code ?? 1))

@@ -42,6 +42,8 @@ interface Refuser {
 }
 
 const refusal = { statusCode: 401, error: 'Unauthorized', message: 'no' }
+/** A key for each request: its window has just begun, and `retry-after` is the whole window on a slow machine, too. */
+const noRequests = { max: 0, timeWindow: 60_000, keyGenerator: ({ id }: { id: string }) => id }
 const limited = { statusCode: 429, error: 'Slow down', waitSeconds: 60 }
 // the health check runs when the plugin is registered, the other limits with a timer
 const pressure = { healthCheck: async () => false, healthCheckInterval: 60_000 }
@@ -77,13 +79,13 @@ const REFUSERS: Readonly<Record<string, Refuser>> = {
     text: 'No Authorization was found in request.headers'
   },
   'rate-limit with errorResponseBuilder': {
-    register: app => app.register(rateLimit, { max: 0, timeWindow: 60_000, errorResponseBuilder: () => limited }),
+    register: app => app.register(rateLimit, { ...noRequests, errorResponseBuilder: () => limited }),
     status: 429,
     body: limited,
     headers: { 'retry-after': '60' }
   },
   'rate-limit': {
-    register: app => app.register(rateLimit, { max: 0, timeWindow: 60_000 }),
+    register: app => app.register(rateLimit, noRequests),
     status: 429,
     text: 'Rate limit exceeded',
     headers: { 'retry-after': '60' }
