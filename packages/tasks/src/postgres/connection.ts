@@ -4,6 +4,7 @@ import { InvalidStoreOptionError, StoreClosedError, StoreDatabaseError } from '.
 import type { TaskLogger } from '../logger.js'
 import { isBroken, openError, unavailable, type Target } from './errors.js'
 import { Listener } from './listener.js'
+import type { PostgresPool } from './options.js'
 
 /** A wait for a free connection of the pool, or for a new one. */
 const CONNECT_MS = 5_000
@@ -16,7 +17,7 @@ const INT8 = 20
 
 export interface ConnectionOptions {
   readonly url?: string | undefined
-  readonly pool?: pg.Pool | undefined
+  readonly pool?: PostgresPool | undefined
   readonly schema: string
   readonly maxConnections: number
   readonly log: TaskLogger
@@ -59,7 +60,7 @@ export class Connection implements Session {
     this.#log = log
     this.#ownsPool = pool === undefined
     const limits = { connectionTimeoutMillis: CONNECT_MS, query_timeout: QUERY_MS, keepAlive: true, application_name: 'polyvac' }
-    this.pool = pool ?? new driver.Pool({ connectionString: url, max, ...limits })
+    this.pool = pool as pg.Pool | undefined ?? new driver.Pool({ connectionString: url, max, ...limits })
     this.pool.on('error', this.#lost)
     // Pool and Client read the same options; those of a pool have the password as a hidden property
     const Client = (this.pool as unknown as { Client: typeof pg.Client }).Client ?? driver.Client

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger, type TaskLogger } from '../logger.js'
 import { readNumbers } from '../number-options.js'
@@ -10,12 +9,18 @@ export const POSTGRES_NUMBERS = {
   maxConnections: [10, 2]
 } as const
 
+/** A `Pool` of the package pg, whose types only applications that use it have. */
+export interface PostgresPool {
+  readonly options: object
+  connect (): Promise<unknown>
+}
+
 /** All durations in milliseconds. */
 export interface PostgresTaskStoreOptions extends StoreLimits {
   /** `postgres://user:password@host:port/database`. Or give a `pool`. */
   readonly url?: string | undefined
   /** A pool of pg that the store shares and does not end; it sets isolation and timeouts of its connections. */
-  readonly pool?: pg.Pool | undefined
+  readonly pool?: PostgresPool | undefined
   /** Schema of the tables, at most 40 characters; those of pg-boss are in `<schema>_jobs`. Default `polyvac`. */
   readonly schema?: string | undefined
   /** Most connections of the pool for `url`; one more listens for messages. Default 10, at least 2. */
