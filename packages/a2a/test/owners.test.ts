@@ -171,7 +171,7 @@ test('the log line of a failed request has its owner, and not its credential', a
   await served.rpc('tasks/get', { taskId: 'x' }, { headers })
   await rpc(served, 'GetTask', { id: 'x' }, { headers })
   await served.app.inject({ method: 'GET', url: '/a2a/v1/tasks/x', headers: { ...headers, 'a2a-version': '1.0' } })
-  const lines = served.logged().split('\n').filter(line => line.includes('"broken"')).map(line => JSON.parse(line) as { owner?: string })
+  const lines = served.logged().split('\n').filter(line => line.includes('"level":50')).map(line => JSON.parse(line) as { owner?: string })
   t.strictSame(lines.map(({ owner }) => owner), ['alice', 'alice', 'alice'])
   t.notMatch(served.logged(), /SECRET/)
 })

@@ -11,6 +11,9 @@ interface Place { readonly file: string, readonly line: number, readonly column:
 /** Most files that are searched for an error of syntax: the module and the relative imports below it. */
 const MAX_FILES = 100
 
+/** This package, also where it is not in node_modules: a place in it does not help. */
+const PACKAGE = new URL('.', import.meta.url).href
+
 /** Longest check of one file, in ms. */
 const CHECK_MS = 10_000
 
@@ -50,7 +53,7 @@ function placeInStack (stack: string, message: string): Place | undefined {
   for (const [, url, line, column] of stack.matchAll(/(file:[^\s()]+?)(?:\?[^\s():]*)?:(\d+):(\d+)/g)) {
     if (url!.includes('/node_modules/')) continue
     // the frames below are those of the caller of import()
-    return url === import.meta.url ? undefined : { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
+    return url!.startsWith(PACKAGE) ? undefined : { file: fileURLToPath(url!), line: Number(line), column: Number(column), message: message.split('\n')[0]! }
   }
   return undefined
 }

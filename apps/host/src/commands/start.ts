@@ -34,11 +34,14 @@ export async function start (args: Arguments): Promise<void> {
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)
   })
+  // before callers can reach the service: they may change the configuration at once
+  const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   let url: string
   try {
     warnOf(app, config)
     url = await listen(app, args)
   } catch (err) {
+    stopWatching()
     await app.close()
     throw err
   }
@@ -69,7 +72,6 @@ export async function start (args: Arguments): Promise<void> {
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
   }
-  const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   stopInTime(app, args.grace * 1000, config.service.on_stray_error, () => {
     stopWatching()
     bar.clear()
