@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isTaskError, TaskTooLargeError, WorkerStoppedError } from './errors.js'
+import { isTaskError, TaskCanceledError, TaskFencedError, TaskTooLargeError, WorkerStoppedError } from './errors.js'
 import type { TaskFold } from './fold-task.js'
 import type { TaskLogger } from './logger.js'
 import { TaskRun, type RunEnd } from './run-task.js'
-import type { TaskEvent, TaskUpdate } from './task.js'
+import type { TaskEvent, TaskState, TaskUpdate } from './task.js'
 import type { TaskHandler } from './task-store.js'
 import { prepareUpdates, type PreparedUpdates } from './task-updates.js'
 
@@ -125,6 +125,12 @@ export class Executor<Fence extends AttemptFence> {
 
   /** Aborts the attempt at a task, where it runs here. */
   abort (id: string, reason: Error): void { this.#running.get(id)?.run.abort(reason) }
+
+  /** Aborts an attempt that may not write any more. @param state of the task in the store */
+  abortLost ({ run }: Running<Fence>, state: TaskState | undefined): void {
+    const { id } = run.task
+    run.abort(state === 'canceled' ? new TaskCanceledError(id) : new TaskFencedError(id))
+  }
 
   async stop (drainMs: number): Promise<void> {
     const all = this.all

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { InvalidTaskError } from './errors.js'
+import { InvalidTaskError, TaskConflictError } from './errors.js'
 import { isName, MAX_NAME } from './names.js'
 import type { NewTask } from './task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson, type EventBody } from './task-updates.js'
@@ -56,6 +56,11 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
     bytes: TASK_BYTES + inputText.length + metadataText.length + firstText.length,
     push: push === undefined ? undefined : preparePush({ ...push, after: push.after ?? 1 })
   }
+}
+
+/** @param hasId whether the caller has set the id. @throws TASK_CONFLICT where the earlier task is another request */
+export function checkRepeated (before: { readonly id: string, readonly hash: string | null }, { hash, origin: { id } }: NewRow, hasId: boolean): void {
+  if (before.hash !== hash || (hasId && id !== before.id)) throw new TaskConflictError('this idempotency key was used for another request')
 }
 
 function checkName (name: string, value: unknown): void {

@@ -22,6 +22,12 @@ export interface DueRow extends PushRow {
   readonly tries: number
   readonly failing_since: number | null
 }
+/** Columns of a DueRow: `p` is the config, `t` its task. */
+export const DUE_ROW = `p.task, p.id, p.url, p.settings, p.secrets, p.created_at, p.cursor, p.disabled, p.tries, p.failing_since,
+  p.owner, p.host, t.id AS task_id, t.seq`
+/** Owners that one check of a store looks at. */
+export const MAX_OWNERS = 256
+
 export interface Leased { readonly row: DueRow, readonly event: TaskEvent }
 
 /** The events that are delivered where `deliver` names none. */

@@ -7,6 +7,12 @@ interface PlaceLimits {
   readonly hold: WorkOptions['hold']
 }
 
+/** The options of a worker, with their defaults. */
+export interface WorkerLimits extends PlaceLimits {
+  readonly timeoutMs: number
+  readonly inputMs: number | undefined
+}
+
 /** The running tasks and reserved places of each owner, and the memory of these tasks. */
 export class OwnerPlaces {
   readonly #limits: PlaceLimits

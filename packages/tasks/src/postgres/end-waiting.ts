@@ -1,4 +1,4 @@
-import { TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
+import { waitedBody } from '../event-bodies.js'
 import { waitingStates, type TaskState } from '../task.js'
 import type { StoreContext } from './store-context.js'
 import type { TaskRow } from './task-statements.js'
@@ -13,15 +13,12 @@ export async function endWaiting ({ connection, tasks, readers, discards }: Stor
   const states: readonly TaskState[] = queue === undefined ? ['submitted', ...waitingStates] : ['input-required']
   for (let rows: TaskRow[] = []; (rows = await tasks.waiting(states, before, queue, BATCH)).length > 0;) {
     let ended = 0
-    for (const { key, id, state, status_at: since, queue, job } of rows) {
-      const at = connection.now()
-      const WaitedError = state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
-      const { code, message } = new WaitedError(id, Math.round((at - since) / 1000))
-      const done = await tasks.endFree(key, [state], { at, state: 'failed', error: { code, message, timestamp: at } })
+    for (const row of rows) {
+      const done = await tasks.endFree(row.key, [row.state], waitedBody(row, connection.now()))
       if (done === undefined) continue
       ended++
-      readers.written(key, [done.event], 0)
-      discards.add(queue, job)
+      readers.written(row.key, [done.event], 0)
+      discards.add(row.queue, row.job)
     }
     // another replica ends the same ones
     if (ended === 0) return

@@ -1,43 +1,13 @@
 import { StoreFullError } from '../errors.js'
-import type { TaskStoreHealth } from '../task-store.js'
+import { Health } from '../health.js'
 import type { Connection } from './connection.js'
 import type { Room } from './room.js'
 
-const HEALTH_MS = 2_000
-
-/** Checks that the store can write, and that messages arrive. Those that ask during a check share it. */
-export class Health {
-  readonly #connection: Connection
-  readonly #room: Room
-  readonly #replica: number
-  #checking: Promise<TaskStoreHealth> | undefined
-
-  constructor (connection: Connection, room: Room, replica: number) {
-    this.#connection = connection
-    this.#room = room
-    this.#replica = replica
-  }
-
-  check (): Promise<TaskStoreHealth> {
-    this.#checking ??= this.#check().finally(() => { this.#checking = undefined })
-    return this.#checking
-  }
-
-  async #check (): Promise<TaskStoreHealth> {
-    let timer: NodeJS.Timeout | undefined
-    try {
-      const late = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => { reject(new Error(`no answer within ${HEALTH_MS} ms`)) }, HEALTH_MS)
-      })
-      await Promise.race([this.#connection.run(`INSERT INTO ${this.#connection.table('probe')} (id, at) VALUES ($1, $2)
-        ON CONFLICT (id) DO UPDATE SET at = excluded.at`, [this.#replica, this.#connection.now()]), late])
-      if (this.#room.isFull) throw new StoreFullError('the task store')
-      const { problem } = this.#connection.listener
-      return problem === undefined ? { ok: true } : { ok: false, detail: problem }
-    } catch (error) {
-      return { ok: false, detail: (error as Error).message }
-    } finally {
-      clearTimeout(timer)
-    }
-  }
+/** Checks that the database takes a row of this replica, and that messages arrive. */
+export function databaseHealth (connection: Connection, room: Room, replica: number): Health {
+  const probe = `INSERT INTO ${connection.table('probe')} (id, at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+  return new Health(async () => {
+    await connection.run(probe, [replica, connection.now()])
+    return room.isFull ? new StoreFullError('the task store').message : connection.listener.problem
+  })
 }

@@ -53,7 +53,7 @@ export async function migrate (connection: Connection, rest: () => Promise<void>
   })
 }
 
-/** The number of steps that were applied; 0 where there is no table. */
+/** The version of the schema: how many steps this database has. A schema without the table `version` has version 0. */
 async function versionOf (session: Session, schema: string): Promise<number> {
   const table = `"${schema}".version`
   const [found] = await session.run<{ found: string | null }>('SELECT to_regclass($1) AS found', [table])

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { DueRow, Leased, OutboxLimits, OutboxStore, Selection, Settlement } from '../outbox.js'
+import { DUE_ROW, MAX_OWNERS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
 import type { StoreContext } from './store-context.js'
 
-/** Owners that one check looks at. */
-const MAX_OWNERS = 256
 /** The lease is longer than the delivery by the time for writing its outcome. */
 const SETTLE_MS = 5_000
 
@@ -78,8 +76,7 @@ function statements ({ connection }: StoreContext) {
     due: `WITH RECURSIVE owners AS ((SELECT owner, 1 AS n FROM ${push} WHERE due IS NOT NULL AND owner > $1 ORDER BY owner LIMIT 1)
         UNION ALL SELECT next.owner, o.n + 1 FROM owners o, LATERAL (SELECT owner FROM ${push} p WHERE p.due IS NOT NULL AND p.owner > o.owner ORDER BY p.owner LIMIT 1) next
         WHERE o.n < ${MAX_OWNERS} AND ($1 <> '' OR next.owner <= $5 OR $5 = ''))
-      SELECT d.* FROM owners o, LATERAL (SELECT p.task, p.id, p.url, p.settings, p.secrets, p.created_at, p.cursor, p.disabled, p.tries, p.failing_since,
-        p.owner, p.host, t.id AS task_id, t.seq FROM ${push} p JOIN ${task} t ON t.key = p.task
+      SELECT d.* FROM owners o, LATERAL (SELECT ${DUE_ROW} FROM ${push} p JOIN ${task} t ON t.key = p.task
         WHERE p.owner = o.owner AND p.due <= $2 AND p.host <> ALL($3) ORDER BY p.due LIMIT $4) d ORDER BY o.n, d.created_at`,
     lease: `UPDATE ${push} p SET worker = $1, due = $2 FROM unnest($3::bigint[], $4::text[]) i(task, id)
       WHERE p.task = i.task AND p.id = i.id AND p.due <= $5 RETURNING p.task, p.id, p.cursor`,

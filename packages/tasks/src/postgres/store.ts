@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, StoreClosedError, TaskNotFoundError } from '../errors.js'
+import { canceledBody, inputBody } from '../event-bodies.js'
 import { checkSize } from '../executor.js'
 import { TaskFold } from '../fold-task.js'
+import type { Health } from '../health.js'
 import { prepareTask } from '../new-task.js'
 import { readNumbers } from '../number-options.js'
 import { isForWebhooks, Outbox } from '../outbox.js'
@@ -15,13 +17,12 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
-import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { Connection } from './connection.js'
 import { creates, type Created, type NewEntry } from './creates.js'
 import { Discards } from './discards.js'
 import { endWaiting } from './end-waiting.js'
 import { Follower } from './follower.js'
-import { Health } from './health.js'
+import { databaseHealth } from './health.js'
 import { migrate } from './migrations.js'
 import { postgresSettings, type PostgresSettings, type PostgresTaskStoreOptions } from './options.js'
 import { OutboxRows } from './outbox-rows.js'
@@ -130,7 +131,7 @@ class PostgresTaskStore implements TaskStore {
         }, async entries => await tasks.append(entries)),
         follower: new Follower(connection, tasks, readers, log),
         room,
-        health: new Health(connection, room, replica),
+        health: databaseHealth(connection, room, replica),
         checkSpace: owner => { room.checkSpace(owner) },
         grew: (owner, bytes) => { room.grew(owner, bytes) },
         nudge: queue => { this.#nudge(queue) },
@@ -259,9 +260,7 @@ class PostgresTaskStore implements TaskStore {
 
   async cancel (owner: string, id: string, reason?: string): ReturnType<TaskStore['cancel']> {
     const { tasks, connection, readers, discards } = this.#now
-    const at = connection.now()
-    const error = reason === undefined ? {} : { error: { code: 'TASK_CANCELED', message: reason, timestamp: at } }
-    const done = await tasks.cancel(owner, id, { at, state: 'canceled', ...error })
+    const done = await tasks.cancel(owner, id, canceledBody(reason, connection.now()))
     if (done !== undefined) {
       for (const worker of this.#workers) worker.canceled(id)
       readers.written(done.row.key, [done.event], 0)
@@ -274,9 +273,7 @@ class PostgresTaskStore implements TaskStore {
 
   async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
     const { connection, tasks, queue, readers, checkSpace, grew } = this.#now
-    const at = connection.now()
-    const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
-    const { length: chars } = toJson('message', body, MAX_EVENT_CHARS)
+    const { body, chars } = inputBody(message, connection.now())
     const done = await connection.transaction(async transaction => {
       const row = await tasks.lock(transaction, owner, id)
       if (row === undefined || !isWaiting(row.state)) return undefined

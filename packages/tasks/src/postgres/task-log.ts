@@ -1,9 +1,10 @@
 import { TaskConflictError, TaskFencedError } from '../errors.js'
 import type { AttemptFence } from '../executor.js'
-import { TaskFold, type FoldSnapshot } from '../fold-task.js'
+import type { TaskFold } from '../fold-task.js'
 import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
 import { isName } from '../names.js'
-import type { NewRow } from '../new-task.js'
+import { checkRepeated, type NewRow } from '../new-task.js'
+import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import type { Connection, Session } from './connection.js'
@@ -69,14 +70,7 @@ export class TaskLog {
 
   /** The fold of a task from its last snapshot and the events after it. */
   async fold (row: RecordRow): Promise<TaskFold> {
-    const fold = new TaskFold({
-      id: row.id,
-      owner: row.owner,
-      skill: row.skill,
-      input: JSON.parse(row.input),
-      contextId: row.context ?? undefined,
-      metadata: JSON.parse(row.metadata)
-    }, row.snapshot === null ? undefined : JSON.parse(row.snapshot) as FoldSnapshot)
+    const fold = foldAtSnapshot(row, row)
     for (const text of row.events) fold.apply(Object.assign({ seq: fold.seq + 1 }, JSON.parse(text) as EventBody))
     let next: number | undefined
     for (let more = row.events.length === RECORD_EVENTS; more;) {
@@ -111,10 +105,11 @@ export class TaskLog {
   }
 
   /** The task that a new one repeats. @throws TASK_CONFLICT where it is another request */
-  async findRepeated (session: Session, { owner, idem, hash, origin: { id } }: NewRow, hasId: boolean): Promise<RecordRow> {
+  async findRepeated (session: Session, row: NewRow, hasId: boolean): Promise<RecordRow> {
+    const { owner, idem, origin: { id } } = row
     const [before] = idem === null ? [] : await session.run<RecordRow>(`${this.#sql.record} WHERE t.owner = $1 AND t.idem = $2`, [owner, idem])
     if (before === undefined) throw new TaskConflictError(`the id '${id}' is taken`)
-    if (before.hash !== hash || (hasId && id !== before.id)) throw new TaskConflictError('this idempotency key was used for another request')
+    checkRepeated(before, row, hasId)
     return before
   }
 

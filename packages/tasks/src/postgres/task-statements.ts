@@ -1,4 +1,4 @@
-import type { TaskState } from '../task.js'
+import type { StoredTask, StoredTexts } from '../task-row.js'
 import type { Connection } from './connection.js'
 
 /** Events that one statement reads for one record. */
@@ -6,33 +6,14 @@ export const RECORD_EVENTS = 500
 /** Channels of events: a replica hears only of the tasks that share one with a task that it reads. */
 const SHARDS = 16
 
-export interface TaskRow {
-  readonly key: number
-  readonly id: string
-  readonly owner: string
-  readonly context: string | null
-  readonly skill: string
+export interface TaskRow extends StoredTask {
   readonly queue: string
-  readonly hash: string | null
-  readonly state: TaskState
-  readonly turn: number
-  readonly attempt: number
-  readonly losses: number
-  readonly seq: number
-  readonly status_at: number
   readonly replica: number | null
   readonly job: string
-  readonly bytes: number
-  readonly pushes: number
 }
 
 /** A row with what its record is built from. */
-export interface RecordRow extends TaskRow {
-  readonly input: string
-  readonly metadata: string
-  readonly snapshot: string | null
-  readonly events: readonly string[]
-}
+export interface RecordRow extends TaskRow, StoredTexts { readonly events: readonly string[] }
 
 const ROW = ['key', 'id', 'owner', 'context', 'skill', 'queue', 'hash', 'state', 'turn', 'attempt', 'losses', 'seq', 'status_at', 'replica', 'job', 'bytes', 'pushes']
   .map(name => `t.${name}`).join()

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isTaskError, TaskCanceledError, TaskFencedError } from '../errors.js'
+import { isTaskError, TaskCanceledError } from '../errors.js'
+import { attemptBody, lostBody } from '../event-bodies.js'
 import { Executor } from '../executor.js'
-import { nothing, OwnerPlaces } from '../owner-places.js'
-import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
-import type { EventBody } from '../task-updates.js'
+import { nothing, OwnerPlaces, type WorkerLimits } from '../owner-places.js'
+import type { TaskHandler, TaskWorker } from '../task-store.js'
 import type { Transaction } from './connection.js'
 import { endWaiting } from './end-waiting.js'
 import { WORK, type StoreContext } from './store-context.js'
@@ -14,14 +14,6 @@ import type { RecordRow } from './task-statements.js'
 const BATCH = 64
 /** Time for which the end of an attempt is written again while the database is away. */
 const SETTLE_MS = 10_000
-
-export interface WorkerLimits {
-  readonly concurrency: number
-  readonly timeoutMs: number
-  readonly inputMs: number | undefined
-  readonly ownerConcurrency: number | undefined
-  readonly hold: WorkOptions['hold']
-}
 
 interface Taken { readonly row: RecordRow, readonly claim: Claim, readonly release: () => void }
 
@@ -178,13 +170,9 @@ export class Worker implements TaskWorker {
     const at = this.#context.connection.now()
     // one that was released was not lost
     const lost = state === 'working' && replica !== null
-    if (lost && losses >= this.#context.settings.retries) {
-      const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${losses + 1} executors were lost`, timestamp: at }
-      return { key, attempt, losses, replica: null, body: { at, state: 'failed', error } }
-    }
+    if (lost && losses >= this.#context.settings.retries) return { key, attempt, losses, replica: null, body: lostBody(losses, at) }
     const next = attempt + 1
-    const body: EventBody & { state: 'working' } = next === 0 ? { at, state: 'working' } : { at, state: 'working', retry: next }
-    return { key, attempt: next, losses: losses + (lost ? 1 : 0), replica: this.#context.replica, body }
+    return { key, attempt: next, losses: losses + (lost ? 1 : 0), replica: this.#context.replica, body: attemptBody(next, at) }
   }
 
   async #claim (transaction: Transaction, claimed: readonly Taken[]): Promise<void> {
@@ -204,10 +192,9 @@ export class Worker implements TaskWorker {
       await queue.touch(this.queue, some.map(({ fence }) => fence.job))
       const held = await tasks.held(some.map(({ fence }) => fence))
       for (const running of some) {
-        const { fence: { key }, run } = running
+        const { fence: { key } } = running
         if (held.has(key) || !this.#executor.runs(running) || running.end !== undefined) continue
-        const row = await tasks.findKey(key)
-        run.abort(row?.state === 'canceled' ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
+        this.#executor.abortLost(running, (await tasks.findKey(key))?.state)
       }
     }
   }

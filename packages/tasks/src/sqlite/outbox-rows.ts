@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
+import { DUE_ROW, MAX_OWNERS, MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
 import type { StoreContext } from './store-context.js'
-
-/** Owners that one check looks at. */
-const MAX_OWNERS = 256
 
 /** The rows of push configs, as one outbox leases them. */
 export class OutboxRows implements OutboxStore {
@@ -90,8 +87,7 @@ export class OutboxRows implements OutboxStore {
 function prepareStatements (database: SqliteDatabase) {
   const MINE = 'WHERE task = ? AND id = ? AND worker = ?'
   return {
-    due: database.prepare(`SELECT p.task, p.id, p.url, p.settings, p.secrets, p.created_at, p.cursor, p.disabled, p.tries, p.failing_since,
-      p.owner, p.host, t.id AS task_id, t.seq FROM push p JOIN task t ON t.key = p.task
+    due: database.prepare(`SELECT ${DUE_ROW} FROM push p JOIN task t ON t.key = p.task
       WHERE p.owner = ? AND p.due <= ? AND p.host NOT IN (SELECT value FROM json_each(?)) ORDER BY p.due LIMIT ?`),
     nextOwner: database.prepare('SELECT owner FROM push WHERE due IS NOT NULL AND owner > ? ORDER BY owner LIMIT 1'),
     late: database.prepare('SELECT 1 FROM push WHERE due > ? LIMIT 1'),

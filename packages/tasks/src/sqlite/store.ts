@@ -6,14 +6,15 @@ import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from '../task-store.js'
+import { canceledBody, inputBody } from '../event-bodies.js'
 import { checkSize } from '../executor.js'
+import type { Health } from '../health.js'
 import { readNumbers } from '../number-options.js'
-import { MAX_EVENT_CHARS, messageAt, toJson } from '../task-updates.js'
 import { GroupCommit } from './group-commit.js'
 import { endWaiting } from './end-waiting.js'
-import { Health } from './health.js'
+import { fileHealth } from './health.js'
 import { KeyRanges } from './key-ranges.js'
-import { prepareTask, type NewRow } from '../new-task.js'
+import { checkRepeated, prepareTask, type NewRow } from '../new-task.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
 import { isForWebhooks, Outbox } from '../outbox.js'
@@ -114,7 +115,7 @@ class SqliteTaskStore implements TaskStore {
         ranges,
         checkSpace: owner => { purge.checkSpace(owner) },
         grew: (owner, bytes) => { purge.grew(owner, 0, bytes) },
-        health: new Health(database, commit, purge),
+        health: fileHealth(database, commit, purge),
         timers: []
       }
       const file = await FileWatch.begin(path)
@@ -180,7 +181,7 @@ class SqliteTaskStore implements TaskStore {
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
     const { commit, tasks, push, purge, usage } = this.#now
     const prepared = prepareTask(owner, task, Date.now())
-    const { idem, hash, bytes, origin: { id } } = prepared
+    const { idem, bytes, origin: { id } } = prepared
     const place = this.#reserve(prepared)
     let counted = false
     const fold = newFold(prepared, place?.claim)
@@ -191,9 +192,7 @@ class SqliteTaskStore implements TaskStore {
       const written = commit.write(() => {
         const before = idem === null ? undefined : tasks.findIdempotent(owner, idem)
         if (before !== undefined) {
-          if (before.hash !== hash || (task.id !== undefined && task.id !== before.id)) {
-            throw new TaskConflictError('this idempotency key was used for another request')
-          }
+          checkRepeated(before, prepared, task.id !== undefined)
           return before
         }
         if (task.id !== undefined && tasks.idTaken(id)) throw new TaskConflictError(`the id '${id}' is taken`)
@@ -290,8 +289,7 @@ class SqliteTaskStore implements TaskStore {
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || isTerminal(row.state)) return { row, event: undefined }
-      const error = reason === undefined ? {} : { error: { code: 'TASK_CANCELED', message: reason, timestamp: at } }
-      return { row, event: tasks.appendFree(row, { at, state: 'canceled', ...error }) }
+      return { row, event: tasks.appendFree(row, canceledBody(reason, at)) }
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     if (done.event !== undefined) {
@@ -305,9 +303,7 @@ class SqliteTaskStore implements TaskStore {
 
   async provideInput (owner: string, id: string, message: UserMessage): ReturnType<TaskStore['provideInput']> {
     const { commit, tasks, checkSpace, grew } = this.#now
-    const at = Date.now()
-    const body = { at, state: 'submitted', message: messageAt(Object.assign({ role: 'user' as const }, message), at) } as const
-    const { length: chars } = toJson('message', body, MAX_EVENT_CHARS)
+    const { body, chars } = inputBody(message, Date.now())
     const done = await commit.write(() => {
       const row = tasks.find(owner, id)
       if (row === undefined || !isWaiting(row.state)) return { row, event: undefined }

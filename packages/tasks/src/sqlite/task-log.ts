@@ -1,9 +1,11 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { TaskFencedError, TaskInputTimeoutError, TaskNotStartedError } from '../errors.js'
+import { TaskFencedError } from '../errors.js'
+import { attemptBody, lostBody, waitedBody } from '../event-bodies.js'
 import type { AttemptFence } from '../executor.js'
-import { TaskFold, type FoldSnapshot } from '../fold-task.js'
+import { TaskFold } from '../fold-task.js'
 import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
 import type { NewRow } from '../new-task.js'
+import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
@@ -33,15 +35,11 @@ export interface Taking {
 /** The worker of a task, and the end of its lease. */
 export interface Claim { readonly worker: string, readonly due: number }
 
-function started (at: number): EventBody {
-  return { at, state: 'working' }
-}
-
 /** A new task as `insert` writes it. */
 export function newFold ({ origin, first }: NewRow, claim: Claim | undefined): TaskFold {
   const fold = new TaskFold(origin)
   fold.apply({ seq: 1, ...first })
-  if (claim !== undefined) fold.apply({ seq: 2, ...started(first.at) })
+  if (claim !== undefined) fold.apply({ seq: 2, ...attemptBody(0, first.at) })
   return fold
 }
 
@@ -71,15 +69,9 @@ export class TaskLog {
   weighedFold (row: TaskRow): { fold: TaskFold, chars: number } {
     const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
-    const fold = new TaskFold({
-      id: row.id,
-      owner: row.owner,
-      skill: row.skill,
-      input: JSON.parse(origin?.input ?? 'null'),
-      contextId: row.context ?? undefined,
-      metadata: JSON.parse(origin?.metadata ?? '{}')
-    }, kept === undefined ? undefined : JSON.parse(kept.data) as FoldSnapshot)
-    let chars = (origin?.input.length ?? 0) + (origin?.metadata.length ?? 0) + (kept?.data.length ?? 0)
+    const { input = 'null', metadata = '{}' } = origin ?? {}
+    const fold = foldAtSnapshot(row, { input, metadata, snapshot: kept?.data ?? null })
+    let chars = input.length + metadata.length + (kept?.data.length ?? 0)
     for (let page = this.page(row.key, fold.seq); ; page = this.page(row.key, fold.seq, page.next)) {
       for (const event of page.events) fold.apply(event)
       chars += page.chars
@@ -95,7 +87,7 @@ export class TaskLog {
       : this.#sql.insertClaimed.run(...fields, claim.worker, claim.due)
     this.#sql.insertOrigin.run(key, inputText, metadataText)
     if (claim === undefined) this.#sql.insertEvent.run(key, 1, firstText)
-    else this.#sql.insertTwoEvents.run(key, firstText, key, JSON.stringify(started(first.at)))
+    else this.#sql.insertTwoEvents.run(key, firstText, key, JSON.stringify(attemptBody(0, first.at)))
     return key
   }
 
@@ -179,8 +171,7 @@ export class TaskLog {
     const ready = expired.length === limit ? [] : this.#ready({ ...taking, limit: limit - expired.length })
     return [...expired, ...ready].filter(row => (row.due !== 0 && row.losses >= retries) || admit(row)).map(row => {
       if (row.due === 0 || row.losses < retries) return this.#claim(row, worker, now, now + leaseMs)
-      const error = { code: 'TASK_EXECUTOR_LOST', message: `the task was given up after ${row.losses + 1} executors were lost`, timestamp: now }
-      return { row: { ...row, state: 'failed' }, event: this.appendFree(row, { at: now, state: 'failed', error }) }
+      return { row: { ...row, state: 'failed' }, event: this.appendFree(row, lostBody(row.losses, now)) }
     })
   }
 
@@ -194,18 +185,14 @@ export class TaskLog {
 
   /** Fails tasks that have waited too long. */
   endWaiting (rows: readonly TaskRow[], at: number): { row: TaskRow, event: TaskEvent }[] {
-    return rows.map(row => {
-      const WaitedError = row.state === 'submitted' ? TaskNotStartedError : TaskInputTimeoutError
-      const { code, message } = new WaitedError(row.id, Math.round((at - row.status_at) / 1000))
-      return { row, event: this.appendFree(row, { at, state: 'failed', error: { code, message, timestamp: at } }) }
-    })
+    return rows.map(row => ({ row, event: this.appendFree(row, waitedBody(row, at)) }))
   }
 
   #claim (row: TaskRow, worker: string, at: number, due: number): { row: TaskRow, event: TaskEvent } {
     const [attempt, seq] = [row.attempt + 1, row.seq + 1]
     // a lease of 0 was released, not lost
     const lost = row.due === 0 ? 0 : 1
-    const body: EventBody = attempt === 0 ? { at, state: 'working' } : { at, state: 'working', retry: attempt }
+    const body = attemptBody(attempt, at)
     this.#sql.claim.run(seq, attempt, lost, at, worker, due, row.key)
     this.#sql.insertEvent.run(row.key, seq, JSON.stringify(body))
     if (row.pushes > 0) this.#sql.wakePushes.run(row.key)

@@ -1,24 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import type { TaskState } from '../task.js'
+import type { StoredTask } from '../task-row.js'
 
-export interface TaskRow {
-  readonly key: number
-  readonly id: string
-  readonly owner: string
-  readonly context: string | null
-  readonly skill: string
-  readonly hash: string | null
-  readonly state: TaskState
-  readonly turn: number
-  readonly attempt: number
-  readonly losses: number
-  readonly seq: number
-  readonly status_at: number
-  readonly worker: string | null
-  readonly due: number | null
-  readonly bytes: number
-  readonly pushes: number
-}
+export interface TaskRow extends StoredTask { readonly worker: string | null, readonly due: number | null }
 
 export const ROW = 'key, id, owner, context, skill, hash, state, turn, attempt, losses, seq, status_at, worker, due, bytes, pushes'
 /** The fence. A task that has ended or waits for input is not `working`, so that one condition covers all of them. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isTaskError, TaskCanceledError, TaskFencedError } from '../errors.js'
+import { isTaskError, TaskCanceledError } from '../errors.js'
 import { Executor, type Running } from '../executor.js'
 import type { TaskFold } from '../fold-task.js'
-import { nothing, OwnerPlaces } from '../owner-places.js'
+import { nothing, OwnerPlaces, type WorkerLimits } from '../owner-places.js'
 import { isTerminal, type TaskRecord } from '../task.js'
-import type { TaskHandler, TaskWorker, WorkOptions } from '../task-store.js'
+import type { TaskHandler, TaskWorker } from '../task-store.js'
 import { endWaiting } from './end-waiting.js'
 import type { StoreContext } from './store-context.js'
 import type { Claim, Fence } from './task-log.js'
@@ -16,14 +16,6 @@ const BATCH = 64
 
 /** A place of a worker for a task that is being created. */
 export interface Place { readonly worker: Worker, readonly owner: string, readonly claim: Claim, readonly fence: Fence, readonly release: () => void }
-
-export interface WorkerLimits {
-  readonly concurrency: number
-  readonly timeoutMs: number
-  readonly inputMs: number | undefined
-  readonly ownerConcurrency: number | undefined
-  readonly hold: WorkOptions['hold']
-}
 
 /** Takes tasks of one queue under leases and runs them. */
 export class Worker implements TaskWorker {
@@ -210,9 +202,7 @@ export class Worker implements TaskWorker {
   #drop (lost: readonly Running<Fence>[]): void {
     for (const running of lost) {
       if (!this.#executor.runs(running)) continue
-      const { fence, run } = running
-      const canceled = this.#context.tasks.findKey(fence.key)?.state === 'canceled'
-      run.abort(canceled ? new TaskCanceledError(run.task.id) : new TaskFencedError(run.task.id))
+      this.#executor.abortLost(running, this.#context.tasks.findKey(running.fence.key)?.state)
     }
   }
 
