@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { until } from '../../../test/fixtures/until.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
@@ -686,9 +687,10 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     count()
     await delay(2)
     turns = 0
-    t.equal(await store.purge({ terminalOlderThanMs: 0 }), 1)
+    t.equal(await watchLoop(t, () => store.purge({ terminalOlderThanMs: 0 }), { what: 'the purge' }), 1)
     over = true
-    t.ok(turns > 20, `${turns} turns of the event loop`)
+    // PostgreSQL deletes in another process: how many turns this one has meanwhile depends on the load of the machine
+    if (kind !== 'postgres') t.ok(turns > 20, `${turns} turns of the event loop`)
     t.equal(await store.get(ANYONE, task.id), null)
     t.strictSame((await store.list(ANYONE)).tasks, [])
     t.ok((await store.create(ANYONE, { skill: 'small', input: null, idempotencyKey: 'k' })).created)
