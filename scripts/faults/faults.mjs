@@ -146,12 +146,22 @@ export const UNDER_LOAD = [
   }
 ]
 
-/** Ends of a few tasks over these replicas, as a history. */
-async function runTasks (replicas, receiver, count) {
+/** Starts replicas, and ends them after `work`. */
+async function withReplicas (options, work) {
+  const replicas = await Replicas.start(options)
+  try {
+    return await work(replicas)
+  } finally {
+    await replicas.close()
+  }
+}
+
+/** Ends of a few tasks over these replicas, as a history. `found` are problems from before. */
+async function runTasks (replicas, receiver, count, found) {
   const load = new Load(replicas.url, receiver)
   await atOnce(count, () => load.run('two readers'))
   const { problems, lost, duplicated } = checkHistory([...await load.finish(), ...replicas.executed()])
-  return { lost, duplicated, problems: [...load.problems, ...problems.map(({ guarantee, task, text }) => `${guarantee}: task ${task}: ${text}`)] }
+  return { lost, duplicated, problems: [...found, ...load.problems, ...problems.map(({ guarantee, task, text }) => `${guarantee}: task ${task}: ${text}`)] }
 }
 
 export const ALONE = [
@@ -160,8 +170,8 @@ export const ALONE = [
     what: `${CREATES} creates arrive at once at a replica with ${POOL} connections; all are acknowledged and end.`,
     maxSeconds: 30,
     async run ({ server, receiver }) {
-      const replicas = await Replicas.start({ count: 1, databaseUrl: await newDatabase(server), tasks: { ...ON_POSTGRES, pool: POOL } })
-      try {
+      const tasks = { ...ON_POSTGRES, pool: POOL }
+      return await withReplicas({ count: 1, databaseUrl: await newDatabase(server), tasks }, async replicas => {
         const began = performance.now()
         // without the load balancer: it would leave out a replica that is busy for two seconds
         const { url } = replicas.replicas[0].host
@@ -169,13 +179,10 @@ export const ALONE = [
         const seconds = (performance.now() - began) / 1000
         const bad = answers.filter(answer => jsonOf(answer)?.result?.state !== 'completed')
         const ids = new Set(answers.map(answer => jsonOf(answer)?.result?.taskId))
-        const seen = await runTasks(replicas, receiver, 10)
         const refused = bad.map(({ status, text }) => `a create is answered with ${status} ${text.slice(0, 200)}`)
         if (bad.length === 0 && ids.size < CREATES) refused.push(`${CREATES} creates made ${ids.size} tasks`)
-        return { seconds, ...seen, problems: [...refused, ...seen.problems] }
-      } finally {
-        await replicas.close()
-      }
+        return { seconds, ...await runTasks(replicas, receiver, 10, refused) }
+      })
     }
   },
   {
@@ -185,17 +192,13 @@ export const ALONE = [
     async run ({ server, receiver }) {
       const databaseUrl = await newDatabase(server)
       const began = performance.now()
-      const replicas = await Replicas.start({ count: 5, databaseUrl })
-      try {
+      return await withReplicas({ count: 5, databaseUrl }, async replicas => {
         const seconds = (performance.now() - began) / 1000
         const failed = replicas.replicas.filter(({ host }) => /"level":[56]0/.test(host.out.text)).map(({ host }) => `a replica logged an error: ${host.out.text.slice(-300)}`)
         const versions = await query(databaseUrl, 'SELECT count(*)::int AS count FROM polyvac.version')
         if (versions[0].count !== 1) failed.push(`the table of the version has ${versions[0].count} rows`)
-        const seen = await runTasks(replicas, receiver, 20)
-        return { seconds, ...seen, problems: [...failed, ...seen.problems] }
-      } finally {
-        await replicas.close()
-      }
+        return { seconds, ...await runTasks(replicas, receiver, 20, failed) }
+      })
     }
   },
   {
@@ -203,15 +206,12 @@ export const ALONE = [
     what: 'No notification arrives, as behind a pooler in transaction mode: the replicas warn, and poll.',
     maxSeconds: 30,
     async run ({ server, receiver }) {
-      const replicas = await Replicas.start({ count: 2, databaseUrl: await newDatabase(server), filter: withoutNotifications })
-      try {
-        const began = performance.now()
-        const seen = await runTasks(replicas, receiver, 20)
+      return await withReplicas({ count: 2, databaseUrl: await newDatabase(server), filter: withoutNotifications }, async replicas => {
         const silent = replicas.replicas.filter(({ host }) => !host.out.text.includes('pooler')).map(() => 'a replica does not warn that notifications do not arrive')
-        return { seconds: (performance.now() - began) / 1000, ...seen, problems: [...silent, ...seen.problems] }
-      } finally {
-        await replicas.close()
-      }
+        const began = performance.now()
+        const seen = await runTasks(replicas, receiver, 20, silent)
+        return { seconds: (performance.now() - began) / 1000, ...seen }
+      })
     }
   },
   {
@@ -236,8 +236,7 @@ export const ALONE = [
         const isReady = await until(async () => (await fetch(`${replicas.url}/ready`)).status === 200, 30_000)
         if (isReady === undefined) problems.push('it is not ready 30 s after the database')
         const seconds = (performance.now() - began) / 1000
-        const seen = await runTasks(replicas, receiver, 5)
-        return { seconds, ...seen, problems: [...problems, ...seen.problems] }
+        return { seconds, ...await runTasks(replicas, receiver, 5, problems) }
       } finally {
         if (isDown) await server.start()
         await replicas?.close()

@@ -7,7 +7,8 @@
 //   subscribed  task, subscriber, after: a reader of the log, over all its connections; `after` is its Last-Event-ID
 //   event       task, subscriber, seq, state, delta, retry, writers, body: `state` is that of the record after it,
 //               `retry` the number of an attempt that begins, `writers` the attempts that wrote `delta`
-//   read        task, state, text, body: the record; without a state, the answer was that there is no such task.
+//   read        task, state, text, body: the record that the service returned; without a state, the service answered
+//               that the task does not exist.
 //               `text` is the message that the agent streamed, undefined for a skill that does not stream
 //   canceled    task: a cancel that was acknowledged
 //   hooked      task, config: a webhook for all events of the task
