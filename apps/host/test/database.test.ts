@@ -91,11 +91,10 @@ test('SIGTERM ends a host at once that waits for a database, also for one that d
   const { port } = refusing.address() as AddressInfo
   refusing.close()
   for (const at of [port, (silent.address() as AddressInfo).port]) {
-    const { child, url, ended, out } = polyvac(t, ['start', '--grace', '30'], await workspace(t), { DATABASE_URL: `postgres://ann:${CANARY}@127.0.0.1:${at}/tasks` })
-    await url()
-    child.kill('SIGTERM')
+    const { child, ended, out } = polyvac(t, ['start', '--grace', '30'], await workspace(t), { DATABASE_URL: `postgres://ann:${CANARY}@127.0.0.1:${at}/tasks` })
+    child.stdout.on('data', () => { if (!child.killed && out.stdout.includes('http://127.0.0.1:')) child.kill('SIGTERM') })
     t.equal(await ended, 0)
-    t.equal(child.signalCode, null, 'it was not killed')
+    t.equal(child.signalCode, null, 'SIGTERM right after the banner does not kill it')
     t.notMatch(`${out.stdout}${out.stderr}`, CANARY)
   }
 })

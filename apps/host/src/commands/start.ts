@@ -36,6 +36,11 @@ export async function start (args: Arguments): Promise<void> {
   })
   // before callers can reach the service: they may change the configuration at once
   const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
+  // before the banner: its reader may end the service at once
+  stopInTime(app, args.grace * 1000, config.service.on_stray_error, () => {
+    stopWatching()
+    bar.clear()
+  })
   let url: string
   try {
     warnOf(app, config)
@@ -72,10 +77,6 @@ export async function start (args: Arguments): Promise<void> {
   if (process.stderr.isTTY && folders.some(folder => !folder.stats().ready)) {
     indexed.then(() => process.stderr.write(documentsLine(app)), () => {})
   }
-  stopInTime(app, args.grace * 1000, config.service.on_stray_error, () => {
-    stopWatching()
-    bar.clear()
-  })
   stopWithParent()
 }
 
