@@ -1,0 +1,27 @@
+import { test } from 'tap'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createHost } from '../src/index.js'
+import { emptyFolder, polyvac } from './command.js'
+
+test('createHost serves the playground where its switch is on, and the page knows which routes are there', async t => {
+  for (const [enable_playground, status] of [[true, 200], [false, 404], [undefined, 404]] as const) {
+    const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', enable_playground, server: { logger: false } })
+    t.teardown(() => app.close())
+    t.equal((await app.inject('/playground/')).statusCode, status, String(enable_playground))
+    const home = await app.inject({ url: '/', headers: { accept: 'text/html' } })
+    t.equal(home.body.includes('/playground/'), status === 200, 'the front page links to it')
+    if (status === 200) t.match((await app.inject('/playground/settings.json')).json(), { routes: { vac: '../vac', a2a: null, card: null, mcp: null, gateway: null } })
+  }
+})
+
+test('the command serves the playground on a loopback address, except in production', async t => {
+  const folder = await emptyFolder(t)
+  await mkdir(join(folder, 'docs'))
+  await writeFile(join(folder, 'docs/tea.md'), '# Tea\n\nGreen tea is brewed for two minutes.\n')
+  for (const [env, status] of [['', 200], ['production', 404]] as const) {
+    const { out, url } = polyvac(t, ['docs'], folder, { NODE_ENV: env })
+    t.equal((await fetch(`${await url()}/playground/`)).status, status, env)
+    t.equal(/ask +http:\S+\/playground\/ {2}playground/.test(out.stdout), status === 200, 'the banner names it')
+  }
+})
