@@ -86,7 +86,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     const question = toQuestion(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await meterAnswer(streams, request, reply, question, async (vac, signal) => {
-      const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.recordFailure(err), request).body)
+      const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.record.failed(err), request).body)
       const encoding = { encode: vac.countChunks(frames.chunk), end: frames.end, onFailure, signal, stallMs }
       if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
       await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })
