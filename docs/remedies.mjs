@@ -22,6 +22,7 @@ export const remedies = {
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound.', remedy: 'Send less, or raise `bodyLimit`.' },
   UNSUPPORTED_MEDIA_TYPE: { seen: 'caller', status: 415, means: 'The body is not of a type that the route takes, or is compressed with a `Content-Encoding`.', remedy: 'Send the `Content-Type` that the message names, in most cases `application/json`, and the body uncompressed.' },
+  METRICS_PACKAGE_MISSING: { seen: 'start', means: '`telemetry.prometheus` is on, and a package of OpenTelemetry that it uses is not installed.', remedy: 'Run `npm install @opentelemetry/exporter-prometheus @opentelemetry/sdk-metrics`, or switch it off.' },
   CALL_ABORTED: { seen: 'caller', means: 'The caller disconnected, or the program aborted the call.', remedy: 'Nothing to do if that was intended.' },
   VAC_INTERPRETER_FAILED: { seen: 'caller', means: 'The interpreter threw.', remedy: 'Look for `requestId` in the log; it has the stack.' },
   VAC_INVALID_RESULT: { seen: 'caller', means: 'The interpreter ended with something that is not an answer.', remedy: 'Return text, or an object with a string `answer`.' },

@@ -1,6 +1,6 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
-  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, packageVersion, readOptions, setRetryAfter, ShuttingDownError
+  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError
 } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
@@ -15,11 +15,13 @@ import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
+import { registerMetrics } from './metrics.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
+import { version } from './version.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -51,7 +53,7 @@ export interface PolyvacHost {
 /** Longest part of a path, in UTF-16 units: longer than any name of a VAC, so that unknown names get their error. */
 const MAX_PARAM_LENGTH = 512
 
-export const version = packageVersion(import.meta.url)
+export { version }
 
 /**
  * Creates the host: one Fastify app with the plugins of the switches, which does not listen yet. A program can register
@@ -140,6 +142,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
+    if (settings.switches.telemetry?.prometheus === true) await registerMetrics(app, { vacs, tasks: () => tasks?.store, gateway })
     await app.register(vacPlugin, { vacs, authenticate, stallMs })
     await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {

@@ -26,6 +26,8 @@ export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAI
 export const TasksSettingsError = createError<[string]>('TASKS_SETTINGS', 'service.tasks: %s', 500)
 export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
+export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
+  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics beside @polyvac/host', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',

@@ -1,4 +1,4 @@
-import { LogGate } from '@polyvac/core/plugin'
+import { LogGate, record } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
 import type { Dispatcher } from 'undici'
@@ -103,8 +103,11 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       const fields = { delivery: id, host: url.host, status, tries }
       if (outcome === 'delivered') log.debug(fields, 'a notification was answered')
       else warn(`refused ${url.host}`, fields, 'a notification was refused')
+      const name = typeof outcome === 'string' ? outcome : 'retryAt' in outcome ? 'retry' : 'disable'
+      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': name })
       return outcome
     } catch (error) {
+      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': 'retry' })
       warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }
     }

@@ -13,6 +13,7 @@ import { Readers } from '../readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
 import { isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import { prepareQuery } from '../task-query.js'
+import { MAX_COUNTED, type Backlog } from '../backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
@@ -215,6 +216,14 @@ class PostgresTaskStore implements TaskStore {
 
   health (): Promise<TaskStoreHealth> {
     return this.#opened?.health.check() ?? Promise.resolve({ ok: false, detail: new StoreClosedError().message })
+  }
+
+  async backlog (): Promise<readonly Backlog[]> {
+    const { connection } = this.#now
+    const task = connection.table('task')
+    return await connection.run<Backlog>(`SELECT state, count(*)::int AS tasks, min(status_at)::float8 AS since FROM (
+      (SELECT state, status_at FROM ${task} WHERE state IN ('submitted', 'input-required', 'auth-required') LIMIT $1) UNION ALL
+      (SELECT state, status_at FROM ${task} WHERE replica IS NOT NULL LIMIT $1)) AS live GROUP BY state`, [MAX_COUNTED])
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
