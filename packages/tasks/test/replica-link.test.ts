@@ -14,7 +14,7 @@ interface Replica { readonly link: PostgresReplicaLink, readonly connection: Con
 async function replica (t: Test, url: string, number: number): Promise<Replica> {
   const connection = await Connection.open({ url, schema: 'polyvac', maxConnections: 4, log })
   await migrate(connection, async () => {})
-  await connection.listener.start(number, async () => {
+  await connection.listener.start(number, 'test', async () => {
     await connection.run('INSERT INTO polyvac.replica (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING', [number])
   })
   const link = new PostgresReplicaLink(log)
