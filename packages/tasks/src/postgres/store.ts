@@ -152,6 +152,7 @@ class PostgresTaskStore implements TaskStore {
       this.#repeat(timers, BEAT_MS, async () => {
         opened.follower.lookAgain()
         await connection.synchronize()
+        await this.replicas.beat()
         for (const worker of this.#workers) await worker.beat()
       })
       this.#repeat(timers, LOOK_MS, async () => {
