@@ -101,16 +101,20 @@ export async function until (condition, ms = 20_000) {
 
 /**
  * A host that answers, with `measure()` for its memory after collection and `fds()` for its descriptors.
- * @param options `{ files, config, heapMb, env, cwd, script }`; `script` is a program that prints its address
+ * `blocks()` lists the turns of its event loop that used more than 50 ms of CPU time for one request.
+ * @param options `{ files, config, heapMb, env, cwd, maxBlockMs, script }`; `script` is a program that prints its address
  */
-export async function startHost ({ files = {}, config = configuration(), heapMb, env, cwd, script, args = [], limit, prepare } = {}) {
+export async function startHost ({ files = {}, config = configuration(), heapMb, env, cwd, maxBlockMs, script, args = [], limit, prepare } = {}) {
   const folder = cwd ?? folderOf({ 'vac_config.yaml': config, ...files })
   prepare?.(folder)
   const words = [...heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`], '--expose-gc', `--import=${probe}`,
     ...script === undefined ? [cli, 'start', '--port', '0', '--json', '--log-level', 'info'] : [script], ...args]
   // a shell that sets a limit of the system, and then becomes the host
   const command = limit === undefined ? [process.execPath, words] : ['/bin/sh', ['-c', `${limit}; exec "$0" "$@"`, process.execPath, ...words]]
-  const host = start(command[1], { cwd: folder, env, command: command[0] })
+  // test/fixtures/loop-watchdog.mjs, which the probe loads, writes a line for each block of the event loop
+  const blocks = join(folderOf({ blocks: '' }), 'blocks')
+  const watched = { POLYVAC_BLOCKS: blocks, POLYVAC_TEST_FILE: 'the host', ...maxBlockMs === undefined ? {} : { POLYVAC_MAX_BLOCK_MS: String(maxBlockMs) } }
+  const host = start(command[1], { cwd: folder, env: { ...watched, ...env }, command: command[0] })
   let url
   await until(() => {
     url = /http:\/\/127\.0\.0\.1:\d+/.exec(host.out.text)?.[0]
@@ -137,6 +141,7 @@ export async function startHost ({ files = {}, config = configuration(), heapMb,
     url,
     port: Number(new URL(url).port),
     measure,
+    blocks: () => readFileSync(blocks, 'utf8').split('\n').slice(0, -1),
     fds: () => readdirSync(`/proc/${host.pid}/fd`).length,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${host.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     /** SIGTERM, and SIGKILL 15 s later. */

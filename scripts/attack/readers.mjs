@@ -53,6 +53,7 @@ export const group = {
     return [
       {
         name: 'memory while all of them wait',
+        ms: STALLED_MS,
         busy: true,
         async attack () {
           const before = context.host.rss()

@@ -99,6 +99,7 @@ class Context {
   /** Whether heap and descriptors return to what they were. */
   async checkRest (maxHeapLeft = MAX_HEAP_LEFT) {
     const seen = { heap: 0, fds: 0, blockedMs: 0 }
+    const blocks = this.host.blocks()
     closeConnections()
     const back = await until(async () => {
       const { heap, blockedMs } = await this.host.measure()
@@ -107,7 +108,8 @@ class Context {
     }, 30_000)
     this.notes.push(`longest block ${seen.blockedMs} ms`, `heap ${mb(seen.heap)}, fds ${seen.fds} left`)
     const leaks = this.host.out.isLeaking ? ['the log shows a secret'] : []
-    return back !== undefined ? leaks : [...leaks, `${mb(seen.heap)} of heap and ${seen.fds} descriptors are left 30 s after the attacks`]
+    const problems = [...leaks, ...blocks]
+    return back !== undefined ? problems : [...problems, `${mb(seen.heap)} of heap and ${seen.fds} descriptors are left 30 s after the attacks`]
   }
 
   async end () {
