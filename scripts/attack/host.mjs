@@ -10,6 +10,7 @@ import { SECRET } from './secret.mjs'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cli = join(root, 'apps/host/dist/cli.js')
 export const probe = new URL('./probe.mjs', import.meta.url).href
+const watchdog = new URL('../../test/fixtures/loop-watchdog.mjs', import.meta.url).href
 const MAX_START_MS = 60_000
 const MAX_OUTPUT_CHARS = 64 * 1024
 const UPSTREAM = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url))
@@ -101,20 +102,18 @@ export async function until (condition, ms = 20_000) {
 
 /**
  * A host that answers, with `measure()` for its memory after collection and `fds()` for its descriptors.
- * `blocks()` lists the turns of its event loop that used more than 50 ms of CPU time for one request.
- * @param options `{ files, config, heapMb, env, cwd, maxBlockMs, script }`; `script` is a program that prints its address
+ * @param options `{ files, config, heapMb, env, cwd, script }`; `script` is a program that prints its address
  */
-export async function startHost ({ files = {}, config = configuration(), heapMb, env, cwd, maxBlockMs, script, args = [], limit, prepare } = {}) {
+export async function startHost ({ files = {}, config = configuration(), heapMb, env, cwd, script, args = [], limit, prepare } = {}) {
   const folder = cwd ?? folderOf({ 'vac_config.yaml': config, ...files })
   prepare?.(folder)
-  const words = [...heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`], '--expose-gc', `--import=${probe}`,
+  const words = [...heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`], '--expose-gc', `--import=${watchdog}`, `--import=${probe}`,
     ...script === undefined ? [cli, 'start', '--port', '0', '--json', '--log-level', 'info'] : [script], ...args]
   // a shell that sets a limit of the system, and then becomes the host
   const command = limit === undefined ? [process.execPath, words] : ['/bin/sh', ['-c', `${limit}; exec "$0" "$@"`, process.execPath, ...words]]
-  // test/fixtures/loop-watchdog.mjs, which the probe loads, writes a line for each block of the event loop
-  const blocks = join(folderOf({ blocks: '' }), 'blocks')
-  const watched = { POLYVAC_BLOCKS: blocks, POLYVAC_TEST_FILE: 'the host', ...maxBlockMs === undefined ? {} : { POLYVAC_MAX_BLOCK_MS: String(maxBlockMs) } }
-  const host = start(command[1], { cwd: folder, env: { ...watched, ...env }, command: command[0] })
+  const blocks = join(folderOf(), 'blocks')
+  writeFileSync(blocks, '')
+  const host = start(command[1], { cwd: folder, env: { POLYVAC_BLOCKS: blocks, POLYVAC_TEST_FILE: 'attack', ...env }, command: command[0] })
   let url
   await until(() => {
     url = /http:\/\/127\.0\.0\.1:\d+/.exec(host.out.text)?.[0]
@@ -141,7 +140,12 @@ export async function startHost ({ files = {}, config = configuration(), heapMb,
     url,
     port: Number(new URL(url).port),
     measure,
-    blocks: () => readFileSync(blocks, 'utf8').split('\n').slice(0, -1),
+    /** A line for each block of its event loop since the last call. */
+    takeBlocks () {
+      const lines = readFileSync(blocks, 'utf8').split('\n').slice(0, -1)
+      writeFileSync(blocks, '')
+      return lines
+    },
     fds: () => readdirSync(`/proc/${host.pid}/fd`).length,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${host.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     /** SIGTERM, and SIGKILL 15 s later. */

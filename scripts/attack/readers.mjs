@@ -53,8 +53,8 @@ export const group = {
     return [
       {
         name: 'memory while all of them wait',
-        ms: STALLED_MS,
         busy: true,
+        ms: STALLED_MS,
         async attack () {
           const before = context.host.rss()
           for (const [name, bytes] of Object.entries(all)) {
