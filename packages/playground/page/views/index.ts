@@ -1,0 +1,14 @@
+import type { FunctionComponent } from 'preact'
+import { Chat } from './chat.js'
+
+export interface View {
+  /** The first part of the address: `#/<id>/…`. */
+  readonly id: string
+  readonly title: string
+  readonly component: FunctionComponent
+}
+
+/** The views, in the order of the navigation. */
+export const VIEWS: readonly View[] = [
+  { id: 'chat', title: 'Chat', component: Chat }
+]
