@@ -226,7 +226,7 @@ class PostgresTaskStore implements TaskStore {
     const task = connection.table('task')
     return await connection.run<Backlog>(`SELECT state, count(*)::int AS tasks, min(status_at)::float8 AS since FROM (
       (SELECT state, status_at FROM ${task} WHERE state IN ('submitted', 'input-required', 'auth-required') LIMIT $1) UNION ALL
-      (SELECT state, status_at FROM ${task} WHERE replica IS NOT NULL LIMIT $1)) AS live GROUP BY state`, [MAX_COUNTED])
+      (SELECT state, status_at FROM ${task} WHERE replica IS NOT NULL AND state = 'working' LIMIT $1)) AS live GROUP BY state`, [MAX_COUNTED])
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
