@@ -41,6 +41,7 @@ const parts = {
   'options: mcpGatewayPlugin': () => interfaceTable('packages/mcp-gateway/src/plugin-options.ts', 'McpGatewayOptions'),
   'options: createGateway': () => interfaceTable('packages/mcp-gateway/src/options.ts', 'GatewayOptions'),
   'options: mcpServerPlugin': () => interfaceTable('packages/mcp-server/src/options.ts', 'McpServerOptions'),
+  'options: playgroundPlugin': () => interfaceTable('packages/playground/src/options.ts', 'PlaygroundOptions'),
   'options: createHost': () => interfaceTable('apps/host/src/host-options.ts', 'HostOptions'),
   'errors: index': errorIndex,
   'errors: callers': () => errorSections(({ seen }) => seen === 'caller'),
@@ -284,7 +285,8 @@ for (const [name, make] of Object.entries(parts)) made.set(name, await make())
 
 const pages = [
   ...readdirSync(new URL('docs/', root), { recursive: true }).filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
-  'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md'
+  'CONTRIBUTING.md', 'apps/host/README.md', 'packages/core/README.md', 'packages/vac/README.md', 'packages/mcp-gateway/README.md', 'packages/mcp-server/README.md', 'packages/mcp-protocol/README.md', 'packages/a2a/README.md',
+  'packages/playground/README.md'
 ]
 let stale = 0
 for (const page of pages) {

@@ -1,18 +1,100 @@
 import tap, { test } from 'tap'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
+import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
+
+const PROTOCOLS = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp']
 
 tap.teardown(closeBrowser)
 
-test('text appears before the answer ends', { skip: browserMissing }, async t => {
+async function ask (page: Page, protocol: string, question: string): Promise<void> {
+  await page.getByTestId('chat-protocol').selectOption(protocol)
+  await page.getByTestId('chat-question').fill(question)
+  await page.getByTestId('chat-question').press('Enter')
+}
+
+const answerIn = (page: Page, state: string): ReturnType<Page['locator']> =>
+  page.locator(`[data-testid=chat-answer][data-state=${state}]`).last()
+
+test('each protocol shows text before the answer ends, then its sources, and sends the history', { skip: browserMissing }, async t => {
   let release = (): void => {}
-  const gate = new Promise<void>(resolve => { release = resolve })
-  const { page: url } = await startApp(t, async function * () { yield 'first'; await gate; yield ' second' })
+  let turns = 0
+  const { page: url } = await startApp(t, async function * (question, _vac, history) {
+    const gate = new Promise<void>(resolve => { release = resolve })
+    turns = history.length
+    yield `**first** of ${question}`
+    await gate
+    yield ' and second'
+    return { answer: `**first** of ${question} and second`, source_documents: [{ page_content: 'The passage.', metadata: { source: 'notes.md', lines: '1-2' } }] }
+  })
   const page = await openPage(t, url)
-  await page.getByTestId('chat-question').fill('Hello')
-  await page.getByTestId('chat-send').click()
-  await page.getByText('first', { exact: true }).waitFor()
-  release()
-  await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
-  t.match(await page.getByTestId('chat-answer').textContent(), /first second/)
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    await ask(page, protocol, protocol)
+    await answerIn(page, 'asking').getByText(`first of ${protocol}`).waitFor()
+    t.notMatch(await answerIn(page, 'asking').textContent(), /second/, `${protocol}: text comes before the end`)
+    t.equal(turns, index * 2, `${protocol}: the history came along`)
+    release()
+    await answerIn(page, 'done').getByText(`first of ${protocol} and second`).waitFor()
+    await until(async () => await page.getByTestId('chat-source').count() === index + 1, `${protocol} shows the source`)
+    t.match(await page.getByTestId('chat-source').last().textContent(), /notes\.md:1-2.*The passage\./)
+  }
+})
+
+test('stop aborts the interpreter, over each protocol', { skip: browserMissing }, async t => {
+  let aborted = 0
+  const { page: url } = await startApp(t, async function * (_question, _vac, _history, { signal }) {
+    yield 'begun'
+    try {
+      await delay(60_000, undefined, { signal })
+    } finally {
+      aborted++
+    }
+  })
+  const page = await openPage(t, url)
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    await ask(page, protocol, 'wait')
+    await answerIn(page, 'asking').getByText('begun').waitFor()
+    await page.getByTestId('chat-stop').click()
+    await answerIn(page, 'stopped').waitFor()
+    await until(() => aborted === index + 1, `${protocol}: the signal of the interpreter is aborted`)
+  }
+})
+
+test('a question of the agent is answered in place, where the protocol can', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async function * (question, _vac, history) {
+    if (history.length === 0) return { answer: '', input_required: 'Which size?' }
+    return { answer: `One coat, ${question}.` }
+  })
+  for (const protocol of ['a2a', 'a2a-description', 'mcp']) {
+    const page = await openPage(t, url)
+    await ask(page, protocol, 'A coat')
+    await page.getByTestId('chat-reply').fill('large')
+    await page.getByTestId('chat-reply').press('Enter')
+    await answerIn(page, 'done').getByText('One coat, large.').waitFor()
+    t.equal(await page.getByTestId('chat-reply').count(), 0, `${protocol}: the question is answered`)
+    await page.close()
+  }
+})
+
+test('an answer of a task continues after a reload', { skip: browserMissing }, async t => {
+  let release = (): void => {}
+  const { page: url } = await startApp(t, async function * () {
+    const gate = new Promise<void>(resolve => { release = resolve })
+    yield 'before'
+    await gate
+    yield ' and after'
+  })
+  for (const protocol of ['a2a', 'a2a-description']) {
+    const page = await openPage(t, url)
+    await ask(page, protocol, 'x')
+    await answerIn(page, 'asking').getByText('before').waitFor()
+    await page.reload()
+    await answerIn(page, 'asking').getByText('before').waitFor()
+    release()
+    await answerIn(page, 'done').getByText('before and after').waitFor()
+    t.pass(protocol)
+    await page.close()
+  }
 })

@@ -1,42 +1,112 @@
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { send } from '../exchange.js'
-import { failureText, settings, vacs } from '../settings.js'
+import { useEffect } from 'preact/hooks'
+import { answers, ask, resume, stop, type Answer } from '../conversation.js'
+import type { Protocol } from '../exchange.js'
+import { Markdown } from '../markdown.js'
+import { PROTOCOLS, type Source } from '../protocols.js'
+import { addressOf, replaceAddress, route } from '../router.js'
+import { settings, vacs } from '../settings.js'
+import { duration } from '../ui.js'
 
-const answer = signal('')
-const state = signal<'idle' | 'asking' | 'done' | 'failed'>('idle')
-
-async function ask (vac: string, question: string): Promise<void> {
-  answer.value = ''
-  state.value = 'asking'
-  try {
-    const sent = await send({
-      protocol: 'direct', label: `ask ${vac}`, path: `${settings.value.routes.vac}/streaming/${encodeURIComponent(vac)}/sse`, body: { user_input: question }, as: 'sse'
-    })
-    if (sent.exchange.status !== 200) throw new Error(failureText(await sent.json(), sent.exchange.status))
-    for await (const { text } of sent.frames()) {
-      const data = /^data: (\{.*)$/m.exec(text)?.[1]
-      if (data !== undefined) answer.value += (JSON.parse(data) as { chunk?: string }).chunk ?? ''
-    }
-    state.value = 'done'
-  } catch (err) {
-    answer.value = (err as Error).message
-    state.value = 'failed'
-  }
-}
+const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
 export function Chat (): JSX.Element {
+  const offered = PROTOCOLS.filter(protocol => settings.value.routes[protocol.route] !== null)
+  const vac = vacs.value.find(({ name }) => name === route.value.path[0])?.name ?? vacs.value[0]?.name ?? ''
+  const protocol = offered.find(({ id }) => id === route.value.query.get('protocol'))?.id ?? offered[0]?.id ?? 'direct'
+  const isAsking = answers.value.at(-1)?.state === 'asking'
+  const choose = (vac: string, protocol: string): void => { replaceAddress(addressOf('chat', [vac], { protocol })) }
+  const hasSettings = vacs.value.length > 0
+  useEffect(() => { if (hasSettings) resume() }, [hasSettings])
+  const submit = (form: HTMLFormElement): void => {
+    const question = fieldOf(form, 'question').value.trim()
+    if (question === '' || isAsking) return
+    fieldOf(form, 'question').value = ''
+    ask(vac, protocol, question)
+  }
   return (
-    <form onSubmit={event => {
-      event.preventDefault()
-      const field = (name: string): string => (event.currentTarget.elements.namedItem(name) as HTMLInputElement).value
-      ask(field('vac'), field('question'))
-    }}
+    <>
+      <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
+        {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} />)}
+      </ol>
+      <form class='ask' onSubmit={event => { event.preventDefault(); submit(event.currentTarget) }}>
+        <div class='row'>
+          <label>VAC
+            <select name='vac' data-testid='chat-vac' value={vac} onChange={event => { choose(event.currentTarget.value, protocol) }}>
+              {vacs.value.map(({ name, display_name: title }) => <option key={name} value={name}>{title ?? name}</option>)}
+            </select>
+          </label>
+          <label>Protocol
+            <select name='protocol' data-testid='chat-protocol' value={protocol} onChange={event => { choose(vac, event.currentTarget.value) }}>
+              {offered.map(({ id, title }) => <option key={id} value={id}>{title}</option>)}
+            </select>
+          </label>
+          <button type='button' data-testid='chat-clear' disabled={isAsking} onClick={() => { answers.value = [] }}>New conversation</button>
+        </div>
+        <label>Question
+          <textarea
+            name='question' rows={2} required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
+            onKeyDown={event => {
+              if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+              event.preventDefault()
+              event.currentTarget.form?.requestSubmit()
+            }}
+          />
+        </label>
+        <div class='row'>
+          <button class='main' data-testid='chat-send' disabled={isAsking || vac === ''}>Send</button>
+          <button type='button' data-testid='chat-stop' disabled={!isAsking} onClick={() => { stop() }}>Stop</button>
+        </div>
+      </form>
+    </>
+  )
+}
+
+function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
+  const { question, vac, protocol, text, state, sources, progress, problem, input, firstByteMs, totalMs, frames } = answer
+  return (
+    <li>
+      <p class='question'>{question}</p>
+      <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
+        <Markdown text={text} />
+        {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
+        {input !== undefined && <Reply answer={answer} protocol={protocol} />}
+      </div>
+      {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
+      <p class='soft' data-testid='chat-figures'>
+        {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
+        total {duration(totalMs)}, {frames ?? 0} frames
+      </p>
+    </li>
+  )
+}
+
+/** The field for what the agent asks. */
+function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: Protocol }): JSX.Element {
+  return (
+    <form
+      class='row' data-testid='chat-input-required' onSubmit={event => {
+        event.preventDefault()
+        ask(vac, protocol, fieldOf(event.currentTarget, 'reply').value, input)
+      }}
     >
-      <label>VAC <select name='vac' data-testid='chat-vac'>{vacs.value.map(({ name }) => <option key={name}>{name}</option>)}</select></label>
-      <label>Question <textarea name='question' data-testid='chat-question' /></label>
-      <button data-testid='chat-send'>Send</button>
-      <p data-testid='chat-answer' data-state={state}>{answer}</p>
+      <label>{input!.text} <input name='reply' required data-testid='chat-reply' /></label>
+      <button data-testid='chat-reply-send'>Reply</button>
     </form>
+  )
+}
+
+function SourceCard ({ source: { page_content: passage, metadata = {} } }: { source: Source }): JSX.Element {
+  const { source, heading, lines, score } = metadata
+  return (
+    <li data-testid='chat-source'>
+      <details>
+        <summary>
+          {String(source ?? 'source')}{lines === undefined ? '' : `:${String(lines)}`} {heading === undefined ? '' : String(heading)}
+          {typeof score === 'number' && <span class='soft'> {score.toFixed(2)}</span>}
+        </summary>
+        <p class='passage'>{passage}</p>
+      </details>
+    </li>
   )
 }

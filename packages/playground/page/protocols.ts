@@ -1,0 +1,237 @@
+import { send, type Protocol, type Sent, type SendRequest } from './exchange.js'
+import { failureText, settings, type RouteName } from './settings.js'
+
+export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
+export interface Source { readonly page_content?: string, readonly metadata?: Record<string, unknown> }
+
+/** A question of the agent, and what its protocol needs for the reply. */
+export interface InputRequest { readonly text: string, readonly task?: string, readonly mcp?: { readonly id: string, readonly field: string, readonly state: string } }
+
+/** What one frame changes in an answer. */
+export interface Update {
+  readonly delta?: string | undefined
+  /** The whole text until now. */
+  readonly text?: string | undefined
+  readonly sources?: readonly Source[] | undefined
+  readonly progress?: number | undefined
+  readonly task?: string | undefined
+  readonly input?: InputRequest | undefined
+  /** The answer is complete. */
+  readonly done?: boolean | undefined
+}
+
+export interface Question {
+  readonly vac: string
+  readonly text: string
+  readonly history: readonly Turn[]
+  readonly signal: AbortSignal
+  /** The request that `text` replies to. */
+  readonly reply?: InputRequest | undefined
+  /** A task to follow again instead of asking. */
+  readonly task?: string | undefined
+  /** Called with the exchange when the request is sent. */
+  readonly onSent?: ((sent: Sent) => void) | undefined
+}
+
+export interface ChatProtocol {
+  readonly id: Protocol
+  readonly title: string
+  readonly route: RouteName
+  readonly ask: (question: Question) => AsyncGenerator<Update>
+  /** Cancels the task of an answer; absent where closing the connection stops the interpreter. */
+  readonly cancel?: (task: string) => Promise<unknown>
+}
+
+type Fields = Record<string, any>
+
+/** The protocols of the chat, in the order of the list. */
+export const PROTOCOLS: readonly ChatProtocol[] = [
+  { id: 'direct', title: 'Direct (SSE)', route: 'vac', ask: askDirect },
+  { id: 'openai', title: 'OpenAI', route: 'openai', ask: askOpenAi },
+  { id: 'a2a', title: 'A2A 1.0', route: 'a2a', ask: askA2a, cancel: id => rpcA2a('CancelTask', { id }) },
+  {
+    id: 'a2a-description',
+    title: 'A2A tasks/sendSubscribe',
+    route: 'a2a',
+    ask: askDescription,
+    cancel: async taskId => await (await send(descriptionRequest('tasks/cancel', { taskId }, 'json'))).json()
+  },
+  { id: 'mcp', title: 'MCP', route: 'mcp', ask: askMcp }
+]
+
+/** The JSON values of the events of a response. @throws Error with the service's text where it refuses */
+async function * events (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<Fields> {
+  const sent = await send(request)
+  onSent?.(sent)
+  const { status, headers } = sent.exchange
+  if (status !== 200 || headers?.['content-type']?.startsWith('text/event-stream') !== true) {
+    const body = await sent.json() as Fields | undefined
+    if (status !== 200 || body?.error !== undefined) throw new Error(failureText(body, status))
+    if (body !== undefined) yield body
+    return
+  }
+  for await (const { text } of sent.frames()) {
+    const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
+    if (data === '' || data === '[DONE]') continue
+    const value = JSON.parse(data) as Fields
+    if (value.error != null) throw new Error(failureText(value, status))
+    yield value
+  }
+}
+
+const path = (route: RouteName, rest = ''): string => `${settings.value.routes[route]}${rest}`
+
+async function * askDirect ({ vac, text, history, signal, onSent }: Question): AsyncGenerator<Update> {
+  const request = {
+    protocol: 'direct',
+    label: `ask ${vac}`,
+    path: path('vac', `/streaming/${encodeURIComponent(vac)}/sse`),
+    body: { user_input: text, chat_history: history },
+    signal,
+    as: 'sse'
+  } as const
+  for await (const { chunk, answer, source_documents: sources, progress, input_required: input } of events(request, onSent)) {
+    yield {
+      delta: chunk,
+      progress,
+      sources,
+      text: answer,
+      done: answer !== undefined,
+      input: input === undefined ? undefined : { text: String(input) }
+    }
+  }
+}
+
+async function * askOpenAi ({ vac, text, history, signal, onSent }: Question): AsyncGenerator<Update> {
+  const body = { model: vac, stream: true, messages: [...history, { role: 'user', content: text }] }
+  const request = { protocol: 'openai', label: `chat/completions ${vac}`, path: path('openai', '/chat/completions'), body, signal, as: 'sse' } as const
+  for await (const { choices, source_documents: sources } of events(request, onSent)) {
+    yield { delta: choices?.[0]?.delta?.content, sources, done: choices?.[0]?.finish_reason != null }
+  }
+}
+
+function a2aRequest (method: string, params: object, as: 'json' | 'sse', signal?: AbortSignal): SendRequest {
+  return {
+    protocol: 'a2a',
+    label: method,
+    path: path('a2a'),
+    headers: { 'a2a-version': '1.0' },
+    as,
+    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method, params },
+    ...signal === undefined ? {} : { signal }
+  }
+}
+
+async function rpcA2a (method: string, params: object): Promise<unknown> {
+  return await (await send(a2aRequest(method, params, 'json'))).json()
+}
+
+async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Question): AsyncGenerator<Update> {
+  const parts = reply?.task === undefined
+    ? [{ data: { skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history } } }]
+    : [{ text }]
+  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, ...reply?.task === undefined ? {} : { taskId: reply.task } }
+  const request = task === undefined
+    ? a2aRequest('SendStreamingMessage', { message }, 'sse', signal)
+    : a2aRequest('SubscribeToTask', { id: task }, 'sse', signal)
+  for await (const { result } of events(request, onSent)) {
+    const { task: record, artifactUpdate, statusUpdate } = result as Fields
+    const id: string | undefined = record?.id ?? artifactUpdate?.taskId ?? statusUpdate?.taskId
+    const status: Fields | undefined = record?.status ?? statusUpdate?.status
+    if (status?.state === 'TASK_STATE_FAILED') throw new Error(textOf(status.message?.parts) || 'the task failed')
+    const artifact: Fields | undefined = artifactUpdate?.artifact ?? record?.artifacts?.[0]
+    const written = textOf(artifact?.parts)
+    const sources = (artifact?.parts as Fields[] | undefined)?.find(part => part.data?.source_documents)?.data.source_documents as Source[] | undefined
+    yield {
+      task: id,
+      ...artifactUpdate?.append === true ? { delta: written } : artifact === undefined ? {} : { text: written },
+      sources,
+      progress: record?.metadata?.progress ?? statusUpdate?.metadata?.progress,
+      input: status?.state === 'TASK_STATE_INPUT_REQUIRED' ? { text: textOf(status.message?.parts), task: id! } : undefined,
+      done: status?.state === 'TASK_STATE_COMPLETED' || status?.state === 'TASK_STATE_CANCELED'
+    }
+  }
+}
+
+const textOf = (parts: readonly Fields[] | undefined): string => parts?.map(part => part.text ?? '').join('') ?? ''
+
+function descriptionRequest (method: string, params: object, as: 'json' | 'sse', signal?: AbortSignal): SendRequest {
+  return {
+    protocol: 'a2a-description',
+    label: method,
+    path: path('a2a', `/${method}`),
+    as,
+    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method, params },
+    ...signal === undefined ? {} : { signal }
+  }
+}
+
+async function * askDescription ({ vac, text, history, signal, reply, task, onSent }: Question): AsyncGenerator<Update> {
+  const request = task !== undefined
+    ? descriptionRequest('tasks/resubscribe', { taskId: task }, 'sse', signal)
+    : descriptionRequest('tasks/sendSubscribe', {
+      skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history }, ...reply?.task === undefined ? {} : { taskId: reply.task }
+    }, 'sse', signal)
+  for await (const { taskId, data } of events(request, onSent)) {
+    const { state, messages, artifacts, progress, error } = data as Fields
+    if (state === 'failed') throw new Error(error?.message ?? 'the task failed')
+    const content = artifacts?.at(-1)?.content as Fields | undefined
+    // the text since the last message of the caller
+    const last = (messages as Fields[]).findLastIndex(({ role }) => role === 'user')
+    const written = (messages as Fields[]).slice(last + 1).map(({ parts }) => textOf(parts))
+    const input = state === 'input-required' ? { text: written.pop() ?? '', task: taskId as string } : undefined
+    yield {
+      task: taskId,
+      text: content?.final_answer ?? written.join(''),
+      sources: content?.source_documents,
+      progress,
+      input,
+      done: state === 'completed' || state === 'canceled'
+    }
+    // the stream waits for the reply, which opens another one
+    if (input !== undefined) return
+  }
+}
+
+const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } } }
+
+async function * askMcp ({ vac, text, history, signal, reply, onSent }: Question): AsyncGenerator<Update> {
+  const name = `vac_stream_${vac}`
+  // the server compares the arguments with those of the call that asked
+  const { query, turns } = reply?.mcp === undefined ? { query: text, turns: history } : JSON.parse(reply.mcp.state.split('\n')[1]!) as Fields
+  const params = {
+    name,
+    arguments: { query, chat_history: turns },
+    ...reply?.mcp === undefined
+      ? {}
+      : { requestState: reply.mcp.state.split('\n')[0], inputResponses: { [reply.mcp.id]: { action: 'accept', content: { [reply.mcp.field]: text } } } },
+    _meta: { progressToken: crypto.randomUUID(), ...META }
+  }
+  const request = {
+    protocol: 'mcp',
+    label: `tools/call ${name}`,
+    path: path('mcp'),
+    as: 'sse',
+    signal,
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': /^[\x20-\x7e]*$/.test(name) ? name : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(name)))}?=`
+    },
+    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method: 'tools/call', params }
+  } as const
+  for await (const { method, params, result } of events(request, onSent)) {
+    if (method === 'notifications/progress') yield { delta: params.message }
+    if (result === undefined) continue
+    if (result.isError === true) throw new Error(textOf(result.content))
+    const [id, asked] = Object.entries(result.inputRequests as Fields ?? {})[0] ?? []
+    const { final_answer: answer, source_documents: sources } = (result.structuredContent ?? {}) as Fields
+    if (id === undefined) {
+      yield { text: answer ?? textOf(result.content), sources, done: true }
+      continue
+    }
+    const field = Object.keys(asked.params?.requestedSchema?.properties ?? {})[0] ?? 'reply'
+    yield { input: { text: asked.params?.message ?? '', mcp: { id, field, state: `${result.requestState}\n${JSON.stringify({ query, turns })}` } } }
+  }
+}

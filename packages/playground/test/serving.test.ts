@@ -1,0 +1,115 @@
+import tap, { test } from 'tap'
+import basicAuth from '@fastify/basic-auth'
+import axe from 'axe-core'
+import Fastify from 'fastify'
+import { readdirSync, readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
+import { playgroundPlugin } from '../src/index.js'
+import { startApp } from './fixtures/app.js'
+
+/** Most bytes of the page's compressed files together. */
+const MAX_PAGE_BYTES = 45_000
+
+tap.teardown(closeBrowser)
+
+const echo = async (question: string): Promise<string> => question
+
+test('each file has a strong ETag for each coding, and is not sent again', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(playgroundPlugin, { prefix: '/a' })
+  await app.register(playgroundPlugin, { prefix: '/b', readOnly: true, routes: { mcp: null } })
+  let size = 0
+  for (const path of ['', 'page.js', 'style.css']) {
+    const url = `/a/playground/${path}`
+    const tags = new Set<unknown>()
+    for (const [accept, coding] of [['br, gzip', 'br'], ['gzip', 'gzip'], ['identity', undefined]]) {
+      const response = await app.inject({ url, headers: { 'accept-encoding': accept } })
+      t.equal(response.headers['content-encoding'], coding)
+      t.equal(response.headers.vary, 'accept-encoding')
+      t.equal(response.headers['x-content-type-options'], 'nosniff')
+      t.match(response.headers['content-security-policy'], /^default-src 'none'.*frame-ancestors 'none'/)
+      t.match(response.headers.etag, /^"/)
+      tags.add(response.headers.etag)
+      const again = await app.inject({ url, headers: { 'accept-encoding': accept, 'if-none-match': String(response.headers.etag) } })
+      t.same([again.statusCode, again.body], [304, ''])
+      if (coding !== 'gzip') continue
+      size += response.rawPayload.length
+      t.ok(gunzipSync(response.rawPayload).length > response.rawPayload.length)
+    }
+    t.equal(tags.size, 3)
+    t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 200)
+    const refused = await app.inject({ method: 'POST', url: '/a/playground/page.js' })
+    t.same([refused.statusCode, refused.headers.allow], [405, 'GET, HEAD'])
+  }
+  t.ok(size <= MAX_PAGE_BYTES, `the page has ${size} bytes gzipped; it may have ${MAX_PAGE_BYTES}`)
+  t.match((await app.inject('/a/playground/settings.json')).json(), { readOnly: false, routes: { mcp: '../mcp' } })
+  t.match((await app.inject('/b/playground/settings.json')).json(), { readOnly: true, routes: { mcp: null } })
+  t.match((await app.inject('/a/playground')).headers, { location: 'playground/' })
+})
+
+test('an option that the plugin does not have is refused', async t => {
+  for (const options of [{ titel: 'x' }, { readOnly: 'yes' }, { routes: { vacs: '/vac' } }]) {
+    const app = Fastify()
+    await t.rejects(async () => await app.register(playgroundPlugin, options as object), { code: 'PLAYGROUND_OPTIONS' })
+  }
+})
+
+test('the page works under a prefix and behind the authentication of its scope', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, echo, {
+    prefix: '/agents/one',
+    async before (scope) {
+      await scope.register(basicAuth, { validate: async (name, password) => { if (name !== 'ada' || password !== 'pass') throw new Error('no') }, authenticate: true })
+      scope.addHook('onRequest', scope.basicAuth)
+    }
+  })
+  t.equal((await fetch(url)).status, 401)
+  const page = await openPage(t, url, { httpCredentials: { username: 'ada', password: 'pass' } })
+  await page.getByTestId('chat-question').fill('Hello')
+  await page.getByTestId('chat-send').click()
+  await page.locator('[data-testid=chat-answer][data-state=done]').getByText('Hello').waitFor()
+})
+
+test('a bearer token is kept for the tab alone', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, echo, {
+    before: scope => {
+      scope.addHook('onRequest', async (request, reply) => {
+        if (request.url.startsWith('/vac') && request.headers.authorization !== 'Bearer sesame') return await reply.code(401).send({ error: 'no token' })
+      })
+    }
+  })
+  const page = await openPage(t, url, { allow: [/401/] })
+  await page.getByTestId('problem').waitFor()
+  await page.getByTestId('access').locator('summary').click()
+  await page.getByTestId('token').fill('sesame')
+  await page.getByTestId('token-save').click()
+  await page.getByTestId('problem').waitFor({ state: 'detached' })
+  t.equal(await page.evaluate('localStorage.length'), 0)
+  await page.reload()
+  await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
+})
+
+test('axe-core finds no violation, and 360 px suffice, in both themes', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async () => ({ answer: '# Title\n\n- **one**\n\n```\ncode\n```', source_documents: [{ page_content: 'text', metadata: { source: 'a.md' } }] }))
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await openPage(t, url, { colorScheme, viewport: { width: 360, height: 700 }, bypassCSP: true })
+    await page.getByTestId('chat-question').fill('Hello')
+    await page.getByTestId('chat-question').press('Enter')
+    await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
+    await page.evaluate(axe.source)
+    const violations = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))')
+    t.same(violations, [], colorScheme)
+    t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, `${colorScheme}: nothing is wider than the screen`)
+    await page.close()
+  }
+})
+
+test('the README names each test id', async t => {
+  const folder = new URL('../page/', import.meta.url)
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.tsx'))) {
+    const source = readFileSync(new URL(name, folder), 'utf8')
+    for (const [, id] of source.matchAll(/(?:data-testid|testId)='([^']+)'/g)) t.match(readme, `\`${id}\``, `${name}: ${id}`)
+  }
+})
