@@ -7,7 +7,7 @@ import tap, { test } from 'tap'
 import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs, type Interpreter } from '@polyvac/core'
 import { createGateway, mcpGatewayPlugin } from '@polyvac/mcp-gateway'
-import { mcpServerPlugin } from '@polyvac/mcp-server'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
@@ -36,14 +36,14 @@ async function start (t: { teardown (run: () => unknown): unknown }, plugin: Pla
   await tasks.open()
   const gateway = createGateway({ servers: { odd: { command: process.execPath, args: [BAD_SERVER] } }, restartDelayMs: 50 })
   const app = Fastify({ forceCloseConnections: true })
+  t.teardown(() => app.close())
   app.addHook('preClose', async () => { release(); await gateway.close() })
   app.addHook('onClose', () => tasks.close())
   await app.register(vacPlugin, { vacs })
   await app.register(a2aPlugin, { vacs, tasks })
-  await app.register(mcpServerPlugin, { vacs, sources: [gateway.toolSource()] })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs), gateway.toolSource()] })
   await app.register(mcpGatewayPlugin, { gateway })
   await app.register(playgroundPlugin, plugin)
-  t.teardown(() => app.close())
   gateway.start()
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   await until(() => gateway.get('odd').status().state === 'ready', 'the MCP server is ready')
