@@ -78,12 +78,14 @@ async function fromMcp (method: string, params: Record<string, unknown> = {}): P
   const sent = await send({ protocol: 'mcp', label: `${method} ${String(params.name ?? params.uri ?? '')}`.trim(), ...mcpRequest(method, params), as: 'sse' })
   const isStream = sent.exchange.headers?.['content-type']?.startsWith('text/event-stream') === true
   let reply: unknown = isStream ? undefined : await sent.json().catch(() => undefined)
-  if (isStream) for await (const { text } of sent.frames()) {
-    const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5)).join('\n')
-    try {
-      const message = JSON.parse(data) as Record<string, unknown>
-      if ('result' in message || 'error' in message) reply = message
-    } catch { /* a comment, or a part without data */ }
+  if (isStream) {
+    for await (const { text } of sent.frames()) {
+      const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5)).join('\n')
+      try {
+        const message = JSON.parse(data) as Record<string, unknown>
+        if ('result' in message || 'error' in message) reply = message
+      } catch { /* a comment, or a part without data */ }
+    }
   }
   if ([404, 405, 501].includes(sent.exchange.status ?? 0) && !(isObject(reply) && 'jsonrpc' in reply)) return undefined
   if (!isObject(reply) || !isObject(reply.result)) throw new Error(failureText(reply, sent.exchange.status))
