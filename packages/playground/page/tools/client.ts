@@ -76,13 +76,16 @@ function mcpRequest (method: string, params: Record<string, unknown>): McpReques
 async function fromMcp (method: string, params: Record<string, unknown> = {}): Promise<Record<string, unknown> | undefined> {
   if (settings.value.routes.mcp === null) return undefined
   const sent = await send({ protocol: 'mcp', label: `${method} ${String(params.name ?? params.uri ?? '')}`.trim(), ...mcpRequest(method, params), as: 'sse' })
-  let reply: unknown
-  for await (const { text } of sent.frames()) {
-    const data = text.startsWith('{') ? text : text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5)).join('\n')
-    try {
-      const message = JSON.parse(data) as Record<string, unknown>
-      if ('result' in message || 'error' in message) reply = message
-    } catch { /* a comment, or a part without data */ }
+  const isStream = sent.exchange.headers?.['content-type']?.startsWith('text/event-stream') === true
+  let reply: unknown = isStream ? undefined : await sent.json().catch(() => undefined)
+  if (isStream) {
+    for await (const { text } of sent.frames()) {
+      const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5)).join('\n')
+      try {
+        const message = JSON.parse(data) as Record<string, unknown>
+        if ('result' in message || 'error' in message) reply = message
+      } catch { /* a comment, or a part without data */ }
+    }
   }
   if ([404, 405, 501].includes(sent.exchange.status ?? 0) && !(isObject(reply) && 'jsonrpc' in reply)) return undefined
   if (!isObject(reply) || !isObject(reply.result)) throw new Error(failureText(reply, sent.exchange.status))

@@ -26,7 +26,7 @@ export function Questions ({ waiting, onOutcome }: { readonly waiting: PendingCa
   }
   return (
     <form class='card' data-testid='question' data-state={state} onSubmit={event => { event.preventDefault(); answer('accept') }}>
-      <h3>{call.tool} of {call.server} asks</h3>
+      <h2>{call.tool} of {call.server} asks</h2>
       {Object.entries(questions).map(([key, { method, params }]) => (
         <div key={key}>
           <p>{typeof params.message === 'string' ? params.message : method}</p>

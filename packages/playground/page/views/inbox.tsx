@@ -103,7 +103,7 @@ function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, rea
         else answer(written.value, 'Answered')
       }}
     >
-      <h3><a href={addressOf('timeline', [id])}>Task {id}</a> <span class='badge'>{shortState(state)}</span></h3>
+      <h2><a href={addressOf('timeline', [id])}>Task {id}</a> <span class='badge'>{shortState(state)}</span></h2>
       <p data-testid='task-question'>{textOf(message?.parts) || 'It waits for input.'}</p>
       {!readOnly && (
         <>
