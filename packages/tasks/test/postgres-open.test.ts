@@ -4,6 +4,7 @@ import { postgresServer, query, testDatabase } from '../../../test/fixtures/post
 import { until } from '../../../test/fixtures/until.js'
 import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
 import { STEPS } from '../src/postgres/migrations.js'
+import type { TaskEvent } from '../src/index.js'
 import { collect } from './conformance.js'
 import { openPostgresStore } from './fixtures/postgres-store.js'
 
@@ -58,6 +59,31 @@ test('stores on one given pool use its connections and leave it open', async t =
   for (const store of stores) await store.close()
   t.strictSame((await pool.query('SELECT 1 AS one')).rows, [{ one: 1 }], 'the pool belongs to the caller')
   await pool.end()
+})
+
+test('a reader on another replica gets events of every size and text in their order', async t => {
+  const url = await testDatabase(t)
+  const [writer, follower] = [await openPostgresStore(t, { url }), await openPostgresStore(t, { url })]
+  const texts = ['a', 'two\nlines, "quoted": 1:2:3', 'ä€😀\u0000', 'x'.repeat(900), 'y'.repeat(1_100), '€'.repeat(400), 'z'.repeat(7_990), 'w'.repeat(100_000)]
+  let follow = (): void => {}
+  const followed = new Promise<void>(resolve => { follow = resolve })
+  writer.work(async (_task, { emit }) => {
+    await emit({ progress: 0.1 })
+    await followed
+    for (const delta of texts) await emit({ delta })
+    // several in one statement, and one behind the other
+    await emit(texts.map(delta => ({ delta })))
+    await Promise.all(texts.map(async delta => { await emit({ delta }) }))
+  })
+  const { task } = await writer.create('alice', { skill: 's', input: 1 })
+  const seen: TaskEvent[] = []
+  for await (const event of follower.events('alice', task.id)) {
+    seen.push(event)
+    if (event.progress !== undefined) follow()
+  }
+  t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
+  t.strictSame(seen.flatMap(({ delta }) => delta ?? []), [...texts, ...texts, ...texts])
+  t.strictSame(seen, await collect(writer.events('alice', task.id)))
 })
 
 test('a role without the right to create works in a database that was migrated ahead, and is refused in another', async t => {

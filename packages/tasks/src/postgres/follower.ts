@@ -32,7 +32,7 @@ export class Follower {
   /** Resolves once no later event of the task is missed. */
   readonly follow = async (key: number): Promise<void> => { await this.#connection.listener.listen(shardOf(key), this.#hear) }
 
-  /** A line for each event, as `key:seq:data`, or for each task, as `key:seq`, where its events are too large for a message. */
+  /** A line `key:seq:data` for each event, or `key:seq` for each task where its events are too large for a message. */
   readonly #hear = (payload: string): void => {
     for (const line of payload.split('\n')) {
       const [, first = '', second = '', data] = /^(\d+):(\d+)(?::(.*))?$/.exec(line) ?? []

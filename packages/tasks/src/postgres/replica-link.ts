@@ -55,7 +55,7 @@ export class PostgresReplicaLink implements ReplicaLink {
   readonly #woken = new Set<string>()
   #opened: Opened | undefined
   #isReading = false
-  /** When this replica wrote its last heartbeat, and since when without a gap: those of all replicas age while the database is away. */
+  /** The last heartbeat of this replica, and the first before it without a gap: all age while the database is away. */
   #beat = -Infinity
   #beatsSince = Infinity
 

@@ -31,8 +31,8 @@ export function statements (connection: Connection) {
   const channel = connection.listener.channelOf('events ')
   const follow = (added: string): string => `added AS (${added} RETURNING task AS key, seq, data),
     woken AS (UPDATE ${push} p SET due = coalesce(p.due, 0) FROM change c WHERE c.pushes > 0 AND p.task = c.key AND p.disabled IS NULL),
-    sent AS (SELECT pg_notify('${channel}' || shard, CASE WHEN bytes <= ${MESSAGE_BYTES} THEN events
-        ELSE (SELECT string_agg(key || ':' || seq, E'\\n') FROM change WHERE key % ${SHARDS} = shard) END)
+    sent AS (SELECT pg_notify('${channel}' || shard, coalesce(CASE WHEN bytes <= ${MESSAGE_BYTES} THEN events END,
+        (SELECT string_agg(key || ':' || seq, E'\\n') FROM change WHERE key % ${SHARDS} = shard)))
       FROM (SELECT key % ${SHARDS} AS shard, sum(octet_length(data)) AS bytes,
         string_agg(key || ':' || seq || ':' || data, E'\\n' ORDER BY seq) FILTER (WHERE octet_length(data) <= ${MESSAGE_BYTES}) AS events
         FROM added GROUP BY 1) s)
