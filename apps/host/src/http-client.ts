@@ -40,14 +40,16 @@ export interface WholeReply {
 export class HttpClient {
   readonly base: URL
   readonly #headers: Readonly<Record<string, string>>
+  readonly #maxMs: number
 
   /** @throws USAGE for an address that is not http(s) */
-  constructor (address: string, headers: readonly string[] = []) {
+  constructor (address: string, headers: readonly string[] = [], maxMs = MAX_REPLY_MS) {
     if (!/^https?:\/\/./.test(address) || !URL.canParse(address)) throw new UsageError(`${address} is not an http(s) URL`)
     this.base = new URL(address)
     this.base.search = this.base.hash = ''
     if (!this.base.pathname.endsWith('/')) this.base.pathname += '/'
     this.#headers = readHeaders(headers)
+    this.#maxMs = maxMs
   }
 
   /** The address of a path below the service, or of an absolute address. */
@@ -56,7 +58,7 @@ export class HttpClient {
   }
 
   /** Sends a request; the caller reads the pieces, and the request ends when it stops reading. */
-  async open (path: string, { method, headers, body, signal, maxMs = MAX_REPLY_MS }: HttpRequest = {}): Promise<HttpReply> {
+  async open (path: string, { method, headers, body, signal, maxMs = this.#maxMs }: HttpRequest = {}): Promise<HttpReply> {
     const stop = new AbortController()
     const until = AbortSignal.any([stop.signal, AbortSignal.timeout(maxMs), ...signal === undefined ? [] : [signal]])
     const url = this.address(path)

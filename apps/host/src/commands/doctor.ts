@@ -45,7 +45,8 @@ async function examine (client: HttpClient, json: boolean): Promise<void> {
   if (count('problem') > 0) process.exitCode = 1
 }
 
-async function * findingsOf (client: HttpClient): AsyncGenerator<Finding> {
+/** All findings about a service. A service that cannot be reached has one. */
+export async function * findingsOf (client: HttpClient): AsyncGenerator<Finding> {
   const reachable = await checkReachable(client)
   yield reachable
   if (reachable.level === 'problem') return
