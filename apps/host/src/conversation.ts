@@ -30,7 +30,7 @@ export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json:
 }
 
 /**
- * Answers each line of standard input until its end, or `exit`. SIGINT stops the answer in progress; a second one, or
+ * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in progress; a second one, or
  * one without an answer in progress, ends the conversation. On a terminal a failed answer is shown and the
  * conversation goes on; from a pipe it sets the exit code 1 as well.
  */
@@ -50,7 +50,7 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
     if (isTerminal) lines.prompt()
     for await (const line of lines) {
       const question = line.trim()
-      if (question === 'exit') return
+      if (question === 'exit' || (isTerminal && question === '')) return
       if (question !== '') {
         answering = new AbortController()
         const { signal } = answering
