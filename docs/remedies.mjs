@@ -33,6 +33,7 @@ export const remedies = {
   MCP_SERVER_NOT_FOUND: { seen: 'caller', means: 'No MCP server has that name.', remedy: 'Use the near match in `error`, or a name from `GET /mcp/servers`.' },
   MCP_TOOL_NOT_FOUND: { seen: 'caller', means: 'The MCP server has no such tool, or `allow` and `deny` exclude it.', remedy: 'Use the near match in `error`, or a name from `GET /mcp/tools`.' },
   MCP_TOOL_HELD_BACK: { seen: 'caller', means: 'The entry of the MCP server has `pin`, and the tool is new or changed.', remedy: 'The operator reads the tool, and accepts the list with the fingerprint that `error` names.' },
+  MCP_RESTART_REFUSED: { seen: 'caller', means: 'A caller without the rights of an administrator wants to restart an MCP server.', remedy: 'Send the request with the scope `admin`, or from this machine where the service has no `authenticate`.' },
   MCP_PROMPT_NOT_FOUND: { seen: 'caller', means: 'The MCP server has no such prompt.', remedy: 'Use the near match in `error`, or a name from `GET /mcp/prompts`.' },
   MCP_RESOURCE_NOT_FOUND: { seen: 'caller', means: 'The MCP server does not know the resource.', remedy: 'Use a URI from `GET /mcp/resources`, or expand one of `GET /mcp/resources/templates`.' },
   MCP_INVALID_ARGUMENTS: { seen: 'caller', means: 'The arguments do not fit the `inputSchema` of the tool. `error` names every problem by its path.', remedy: 'Correct the named arguments.' },

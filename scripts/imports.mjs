@@ -16,10 +16,11 @@ const ARROWS = {
   tasks: ['sqlite'],
   documents: ['core', 'sqlite'],
   vac: ['core'],
+  playground: ['core'],
   a2a: ['core', 'tasks'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
-  host: ['core', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway']
+  host: ['core', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground']
 }
 
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */

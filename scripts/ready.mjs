@@ -27,6 +27,7 @@ if (!existsSync(installed) || !existsSync(stamp) || readFileSync(stamp, 'utf8') 
 note('building')
 const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 run(process.execPath, [tsc, '-b', 'tsconfig.build.json'])
+run(process.execPath, [fileURLToPath(new URL('../packages/playground/build.mjs', import.meta.url))])
 
 function run (command, args) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' && command === 'npm' })

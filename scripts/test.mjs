@@ -45,6 +45,7 @@ const jobs = chosen.map(file => () => runTests(file))
 if (files.length === 0 && grep === undefined) {
   jobs.unshift(
     () => check('types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'),
+    () => check('types of the page', 'node_modules/typescript/bin/tsc', '-p', 'packages/playground/page/tsconfig.json'),
     () => check('lint', 'node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'),
     () => check('imports', 'scripts/imports.mjs'),
     () => check('words', 'scripts/words.mjs')

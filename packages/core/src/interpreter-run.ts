@@ -211,9 +211,9 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     }
   }
 
-  /** Continues in the next turn of the event loop. */
+  /** Continues in a turn of the event loop that no other long run has. */
   #breathe (): void {
-    setImmediate(() => {
+    takeTurn().then(() => {
       this.#burstStart = performance.now()
       this.#feed()
     })

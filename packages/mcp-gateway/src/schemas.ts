@@ -7,7 +7,8 @@ export const McpTool = Type.Object({
   name: Type.String(),
   description: Type.String(),
   inputSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the arguments' }),
-  server: Type.String({ description: 'the server that provides it' })
+  server: Type.String({ description: 'the server that provides it' }),
+  annotations: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'hints of the server: readOnlyHint, destructiveHint and others' }))
 }, { title: 'McpTool' })
 export type McpTool = Static<typeof McpTool>
 
@@ -120,6 +121,9 @@ export const McpServerStatus = Type.Object({
   toolChanges: Type.Optional(Type.Array(Type.Object({ tool: Type.String(), change: Type.String({ description: 'added, changed or removed' }), at: Type.String() }), { description: 'the last changes of its tools, the newest first' })),
   stderr: Type.Array(Type.String(), { description: 'the last lines, for administrators' })
 }, { title: 'McpServerStatus' })
+
+/** No fields: that it is JSON keeps out the forms of web pages. */
+export const RestartBody = Type.Object({}, { title: 'McpRestart', additionalProperties: false })
 
 export const ServerList = Type.Object({ servers: Type.Array(McpServerStatus) })
 

@@ -231,6 +231,16 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     })
   })
 
+  test('the record of a task keeps the usage that its last run reported', async t => {
+    const store = await open(t)
+    const usage = { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 }
+    store.work(async (_task, { emit }) => { await emit({ state: 'completed', usage }) })
+    const { task } = await store.create('alice', { skill: 'x', input: null })
+    const events = await collect(store.events('alice', task.id))
+    t.strictSame(events.at(-1)?.usage, usage)
+    t.strictSame((await store.get('alice', task.id))?.usage, usage)
+  })
+
   test('a handler that never ends and ignores its signal fails in time and frees its place', async t => {
     const store = await open(t)
     let signal: AbortSignal | undefined

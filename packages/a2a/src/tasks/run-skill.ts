@@ -1,7 +1,7 @@
 import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
 import {
   askedBack, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
-  streamSettings, takeTurn, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  streamSettings, takeTurn, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
@@ -139,26 +139,27 @@ async function searchInMemory ({ skill, task, context }: Run, { timeoutMs }: Ski
 async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
   const { answer: text, rejected, as_message: isMessage } = answer
+  const usage = usageOf(answer)
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    await context.emit({ state, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
+    await context.emit({ state, usage, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
     return state
   }
   if (rejected === true) {
     const message = text === '' ? 'the VAC declined' : text
-    await context.emit({ state: 'rejected', error: { code: 'VAC_REJECTED', message } })
+    await context.emit({ state: 'rejected', usage, error: { code: 'VAC_REJECTED', message } })
     return 'rejected'
   }
   if (isMessage === true) {
-    await context.emit({ state: 'completed', ...(text === streamed ? {} : { message: agentMessage(text) }) })
+    await context.emit({ state: 'completed', usage, ...(text === streamed ? {} : { message: agentMessage(text) }) })
     return 'completed'
   }
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || artifacts.length === 0
   const last = hasText ? artifact : artifacts.pop()
   if (isLargeJson(last)) await takeTurn()
-  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last }])
+  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last, usage }])
   return 'completed'
 }
 

@@ -1,8 +1,9 @@
 import { isAnswer, type Answer, type ChatTurn, type Progress, type VacCall } from '@polyvac/core'
 import {
-  askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings,
+  askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, usageOf,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
+import { USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult as Result } from '../tool-source.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
@@ -90,6 +91,7 @@ const NEXT_STEP = {
 function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
   const asked = askedBack(answer)
   const lines = sourceLines(answer)
+  const usage = usageOf(answer)
   const text = [
     asked !== undefined && answer.answer !== asked.text ? `${answer.answer}\n\n${asked.text}` : answer.answer,
     ...asked === undefined ? [] : [NEXT_STEP[asked.kind]],
@@ -97,6 +99,7 @@ function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
   ].join('\n\n')
   return {
     content: [{ type: 'text', text }, ...sourceLinks(vac, answer.source_documents)],
+    ...usage === undefined ? {} : { _meta: { [USAGE]: usage } },
     structuredContent: kind === 'stream' ? streamResult(answer) : queryResult(answer)
   }
 }

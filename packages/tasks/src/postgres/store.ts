@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, StoreClosedError, TaskNotFoundError } from '../errors.js'
 import { canceledBody, inputBody } from '../event-bodies.js'
@@ -102,7 +103,8 @@ class PostgresTaskStore implements TaskStore {
       if (queue === undefined) throw new StoreClosedError()
       const [row] = await connection.run<{ id: number }>("SELECT nextval(pg_get_serial_sequence($1, 'id'))::int AS id", [connection.table('replica')])
       const replica = row?.id ?? 0
-      await connection.listener.start(replica, async () => {
+      const channels = await sharedValues(() => connection).putIfAbsent('channels', randomUUID())
+      await connection.listener.start(replica, channels, async () => {
         await connection.run(`INSERT INTO ${connection.table('replica')} (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING`, [replica])
       })
       const tasks = new TaskLog(connection, () => { this.#fillOutboxes() })
@@ -150,6 +152,7 @@ class PostgresTaskStore implements TaskStore {
       this.#repeat(timers, BEAT_MS, async () => {
         opened.follower.lookAgain()
         await connection.synchronize()
+        await this.replicas.beat()
         for (const worker of this.#workers) await worker.beat()
       })
       this.#repeat(timers, LOOK_MS, async () => {

@@ -1,0 +1,55 @@
+import { signal } from '@preact/signals'
+import { send } from './exchange.js'
+
+export type RouteName = 'vac' | 'openai' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
+
+export interface Settings {
+  readonly title: string
+  /** The page asks, and changes nothing. */
+  readonly readOnly: boolean
+  /** Addresses relative to the page; null where the service does not have them. */
+  readonly routes: Readonly<Record<RouteName, string | null>>
+}
+
+export interface VacInfo {
+  readonly name: string
+  readonly display_name?: string
+  readonly description?: string
+  readonly model?: string
+  readonly agent?: string
+  readonly memory?: boolean
+}
+
+export const settings = signal<Settings>({
+  title: 'Playground',
+  readOnly: true,
+  routes: { vac: null, openai: null, a2a: null, card: null, mcp: null, gateway: null, ready: null, openapi: null }
+})
+export const vacs = signal<readonly VacInfo[]>([])
+/** Why the page cannot ask, for people. */
+export const problem = signal('')
+
+/** Reads the settings of the page and the VACs. */
+export async function loadSettings (): Promise<void> {
+  problem.value = ''
+  try {
+    settings.value = await (await send({ protocol: 'http', label: 'settings', path: 'settings.json', as: 'json' })).json() as Settings
+    document.title = settings.value.title
+    const { vac } = settings.value.routes
+    if (vac === null) return
+    const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
+    const body = await sent.json() as { vacs?: VacInfo[] } | undefined
+    if (sent.exchange.status === 200) vacs.value = body?.vacs ?? []
+    else problem.value = sent.exchange.status === 401 ? 'The service wants a token: enter it under Access.' : failureText(body, sent.exchange.status)
+  } catch (err) {
+    problem.value = `The service does not answer: ${(err as Error).message}`
+  }
+}
+
+/** The text of an error body of any protocol. */
+export function failureText (body: unknown, status: number | undefined): string {
+  const { error, message, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  if (typeof error === 'string') return error
+  const text = (error as { message?: unknown } | undefined)?.message ?? message ?? detail
+  return typeof text === 'string' ? text : `the service answered ${status ?? 'nothing'}`
+}

@@ -1,0 +1,11 @@
+import { effect, signal } from '@preact/signals'
+
+const KEY = 'polyvac.token'
+
+/** The bearer token of the caller, for this tab alone. It is sent with each request and kept in no exchange. */
+export const token = signal(sessionStorage.getItem(KEY) ?? '')
+
+effect(() => {
+  if (token.value === '') sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, token.value)
+})

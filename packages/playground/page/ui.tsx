@@ -1,0 +1,76 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** Copies a text; the button shows for a moment that it did. */
+export function CopyButton ({ text, label, testId }: { text: () => string, label: string, testId: string }): JSX.Element {
+  const state = useSignal('ready')
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text())
+      state.value = 'copied'
+    } catch {
+      state.value = 'failed'
+    }
+    setTimeout(() => { state.value = 'ready' }, 1500)
+  }
+  return (
+    <button type='button' data-testid={testId} data-state={state} onClick={() => { copy() }}>
+      {state.value === 'ready' ? label : state.value === 'copied' ? 'Copied' : 'Not allowed'}
+    </button>
+  )
+}
+
+/** A value as JSON that a keyboard can scroll. */
+export function Json ({ value, testId, label }: { value: unknown, testId: string, label: string }): JSX.Element {
+  return <pre class='json' data-testid={testId} tabIndex={0} role='region' aria-label={label}>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+}
+
+export function Notice ({ kind, testId, children }: { kind: 'error' | 'warning' | 'ok' | 'info', testId: string, children: ComponentChildren }): JSX.Element {
+  return <p class={`notice ${kind}`} data-testid={testId} data-state={kind} role={kind === 'error' ? 'alert' : undefined}>{children}</p>
+}
+
+export interface VirtualListProps<T> {
+  readonly items: readonly T[]
+  /** Height of a row in px; all rows have it. */
+  readonly rowHeight: number
+  readonly height: number
+  readonly label: string
+  readonly testId: string
+  readonly row: (item: T, index: number) => ComponentChildren
+}
+
+/** A list that renders the rows in sight alone. */
+export function VirtualList<T> ({ items, rowHeight, height, label, testId, row }: VirtualListProps<T>): JSX.Element {
+  const top = useSignal(0)
+  const box = useRef<HTMLDivElement>(null)
+  const inner = useRef<HTMLDivElement>(null)
+  const first = Math.max(0, Math.floor(top.value / rowHeight) - 5)
+  const visible = items.slice(first, first + Math.ceil(height / rowHeight) + 10)
+  // set through the DOM: the policy of the page refuses style attributes in markup, not properties
+  useEffect(() => {
+    if (box.current !== null) box.current.style.maxHeight = `${height}px`
+    if (inner.current !== null) {
+      inner.current.style.height = `${(items.length - first) * rowHeight}px`
+      inner.current.style.paddingTop = `${first * rowHeight}px`
+    }
+  })
+  return (
+    <div
+      class='virtual' ref={box} tabIndex={0} role='region' aria-label={label} data-testid={testId}
+      onScroll={event => { top.value = event.currentTarget.scrollTop }}
+    >
+      <div ref={inner}>{visible.map((item, index) => row(item, first + index))}</div>
+    </div>
+  )
+}
+
+/** `1.2 s`, `34 ms`; `–` where a time is not known. */
+export function duration (ms: number | undefined): string {
+  return ms === undefined ? '–' : ms >= 1000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms)} ms`
+}
+
+/** `1.2 kB`, `34 B`. */
+export function bytes (count: number): string {
+  return count >= 1000 ? `${(count / 1000).toFixed(1)} kB` : `${count} B`
+}

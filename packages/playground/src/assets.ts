@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { PageMissingError } from './errors.js'
+
+/** A file of the page, with its compressed copies. */
+export interface Asset {
+  readonly path: string
+  readonly type: string
+  /** Bodies by content coding. */
+  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Buffer>>
+  readonly etags: Readonly<Record<'br' | 'gzip' | 'identity', string>>
+}
+
+/** The files of the page: path below the playground, name in the package, type. */
+const FILES = [
+  ['', 'index.html', 'text/html; charset=utf-8'],
+  ['page.js', 'page.js', 'text/javascript; charset=utf-8'],
+  ['style.css', 'style.css', 'text/css; charset=utf-8']
+] as const
+
+let assets: readonly Asset[] | undefined
+
+/** Reads the page from the package once. @throws PLAYGROUND_PAGE_MISSING */
+export function readAssets (): readonly Asset[] {
+  assets ??= FILES.map(([path, name, type]) => {
+    const file = fileURLToPath(new URL(`../dist/page/${name}`, import.meta.url))
+    if (!existsSync(`${file}.br`)) throw new PageMissingError(file)
+    const bodies = { br: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`), identity: readFileSync(file) }
+    const hash = createHash('sha256').update(bodies.identity).digest('base64url').slice(0, 22)
+    // a strong tag names one representation, so each coding has another (RFC 9110, section 8.8.3)
+    return { path, type, bodies, etags: { br: `"${hash}-br"`, gzip: `"${hash}-gz"`, identity: `"${hash}"` } }
+  })
+  return assets
+}

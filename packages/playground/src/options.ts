@@ -1,0 +1,52 @@
+import { flag, isRecord, optional, type OptionRules } from '@polyvac/core/plugin'
+
+/** Addresses of the public routes, relative to the page; null where a service does not have them. */
+export interface PlaygroundRoutes {
+  /** The direct routes. Default `../vac`. */
+  readonly vac?: string | null | undefined
+  /** The OpenAI-compatible routes. Default `../openai/v1`. */
+  readonly openai?: string | null | undefined
+  /** The JSON-RPC route of A2A; the routes of its description dialect are below it. Default `../a2a`. */
+  readonly a2a?: string | null | undefined
+  /** The agent card; the other discovery documents are beside it. Default `../.well-known/agent-card.json`. */
+  readonly card?: string | null | undefined
+  /** The MCP server. Default `../mcp`. */
+  readonly mcp?: string | null | undefined
+  /** The REST routes of the MCP gateway are below it. Default `../mcp`. */
+  readonly gateway?: string | null | undefined
+  /** Readiness with reasons. Default `../ready`. */
+  readonly ready?: string | null | undefined
+  /** The OpenAPI document. Default `../openapi.json`. */
+  readonly openapi?: string | null | undefined
+}
+
+export interface PlaygroundOptions {
+  /** The heading of the page. Default `Polyvac playground`. */
+  readonly title?: string | undefined
+  /**
+   * For production: the page hides tool calls, restarts and answers in the inbox, and asks VACs alone. It does not
+   * restrict callers of the routes themselves. Default false.
+   */
+  readonly readOnly?: boolean | undefined
+  /** Where the routes are, relative to the page, and null for those that the page must not look for. */
+  readonly routes?: PlaygroundRoutes | undefined
+}
+
+/** Types and defaults of the options. */
+export const OPTIONS = {
+  title: optional('a text', value => typeof value === 'string', 'Polyvac playground'),
+  readOnly: flag(false),
+  routes: optional('an object of addresses or null', isRecord)
+} satisfies OptionRules<PlaygroundOptions>
+
+/** The addresses that hold where `routes` does not name one. */
+export const ROUTES = {
+  vac: '../vac',
+  openai: '../openai/v1',
+  a2a: '../a2a',
+  card: '../.well-known/agent-card.json',
+  mcp: '../mcp',
+  gateway: '../mcp',
+  ready: '../ready',
+  openapi: '../openapi.json'
+} satisfies Record<keyof PlaygroundRoutes, string>

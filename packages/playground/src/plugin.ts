@@ -1,0 +1,68 @@
+import { negotiate } from '@fastify/accept-negotiator'
+import { errorHandler, failureOf, HIDDEN, logFailure, matchesEtag, readOptions, refuseOtherMethods } from '@polyvac/core/plugin'
+import fp from 'fastify-plugin'
+import { createHash } from 'node:crypto'
+import { readAssets, type Asset } from './assets.js'
+import { InvalidOptionsError } from './errors.js'
+import { OPTIONS, ROUTES, type PlaygroundOptions } from './options.js'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+/** The page loads its own files and calls its own origin. */
+const POLICY = [
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'",
+  "form-action 'none'", "frame-ancestors 'none'"
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  // kept, and asked for again at each use
+  'cache-control': 'no-cache'
+}
+
+/** Strictest first: the smallest body that the caller takes. */
+const CODINGS = ['br', 'gzip', 'identity'] as const
+
+const routes: FastifyPluginAsync<PlaygroundOptions> = async (app, options) => {
+  const { title, readOnly, routes = {} } = readOptions(OPTIONS, options, InvalidOptionsError, 'the playground plugin')
+  const unknown = Object.keys(routes).find(name => !(name in ROUTES))
+  if (unknown !== undefined) throw new InvalidOptionsError(`routes.${unknown} is not a route of the page; it has ${Object.keys(ROUTES).join(', ')}`)
+  const given = Object.entries(routes).filter(([, address]) => address !== undefined)
+  const settings = JSON.stringify({ title, readOnly, routes: { ...ROUTES, ...Object.fromEntries(given) } })
+  const settingsTag = `"${createHash('sha256').update(settings).digest('base64url').slice(0, 22)}"`
+
+  app.setErrorHandler(errorHandler((err, request, reply) => {
+    const failure = failureOf(err, request)
+    logFailure(err, request, failure)
+    reply.code(failure.status).send(failure.body)
+  }))
+  const refuseOthers = refuseOtherMethods(app)
+  // relative, since a proxy may hide a part of the path
+  app.get('/playground', { schema: HIDDEN }, async (_request, reply) => await reply.redirect('playground/', 308))
+  for (const asset of readAssets()) {
+    app.get(`/playground/${asset.path}`, { schema: HIDDEN }, async (request, reply) => sendAsset(request, reply, asset))
+  }
+  app.get('/playground/settings.json', { schema: HIDDEN }, async (request, reply) => {
+    reply.headers({ ...HEADERS, etag: settingsTag })
+    if (matchesEtag(request.headers['if-none-match'], settingsTag)) return await reply.code(304).send()
+    return await reply.type('application/json; charset=utf-8').send(settings)
+  })
+  refuseOthers()
+}
+
+async function sendAsset ({ headers }: FastifyRequest, reply: FastifyReply, { type, bodies, etags }: Asset): Promise<FastifyReply> {
+  const accepted = headers['accept-encoding']
+  const coding = accepted === undefined ? 'identity' : (negotiate(accepted, [...CODINGS]) ?? 'identity') as keyof Asset['bodies']
+  reply.headers({ ...HEADERS, etag: etags[coding], vary: 'accept-encoding' })
+  if (matchesEtag(headers['if-none-match'], etags[coding])) return await reply.code(304).send()
+  if (coding !== 'identity') reply.header('content-encoding', coding)
+  return await reply.type(type).send(bodies[coding])
+}
+
+/**
+ * The plugin. It serves a page at `<prefix>/playground/` that uses the public routes of the service around it: chat,
+ * comparison of protocols, discovery documents, raw frames. Hooks of the scope, such as authentication, apply.
+ * @example await app.register(playgroundPlugin, { title: 'My agents', readOnly: true })
+ */
+export const playgroundPlugin = fp(routes, { name: '@polyvac/playground', fastify: '5.x', encapsulate: true })
