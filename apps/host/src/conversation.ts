@@ -30,9 +30,9 @@ export async function writeAnswer (chunks: AsyncIterable<string | Answer>, json:
 }
 
 /**
- * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in progress; a second one, or
- * one without an answer in progress, ends the conversation. On a terminal a failed answer is shown and the
- * conversation goes on; from a pipe it sets the exit code 1 as well.
+ * Answers each line of standard input until its end, `exit`, or an empty line on a terminal. SIGINT stops the answer in
+ * progress; a second one, or one without an answer in progress, ends the conversation. After a failed answer the
+ * conversation goes on; from a pipe the exit code becomes 1.
  */
 export async function converse (name: string, speak: Speaker, { json }: { readonly json: boolean }): Promise<void> {
   const isTerminal = process.stdin.isTTY === true
