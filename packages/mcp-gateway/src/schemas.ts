@@ -7,8 +7,7 @@ export const McpTool = Type.Object({
   name: Type.String(),
   description: Type.String(),
   inputSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the arguments' }),
-  server: Type.String({ description: 'the server that provides it' }),
-  annotations: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'hints of the server: readOnlyHint, destructiveHint and others' }))
+  server: Type.String({ description: 'the server that provides it' })
 }, { title: 'McpTool' })
 export type McpTool = Static<typeof McpTool>
 

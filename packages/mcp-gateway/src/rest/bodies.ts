@@ -21,8 +21,7 @@ export function listedTool ({ server, item }: ServerItem): ListedTool {
 
 /** The entries of the lists of the service description. Missing texts are empty, never absent. */
 const ENTRY: { readonly [K in ListKind]: (entry: ServerItem) => object } = {
-  // people confirm a call of a tool that may destroy something
-  tools: entry => ({ ...listedTool(entry), ...isRecord(entry.item.annotations) && { annotations: entry.item.annotations } }),
+  tools: listedTool,
   resources: ({ server, item }) => ({ uri: item.uri, name: text(item.name) || text(item.title) || item.uri, description: text(item.description), mimeType: text(item.mimeType), server }),
   templates: ({ server, item }) => ({ uriTemplate: item.uriTemplate, name: text(item.name), description: text(item.description), mimeType: text(item.mimeType), server }),
   prompts: ({ server, item }) => ({

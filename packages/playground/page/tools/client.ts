@@ -123,10 +123,12 @@ export async function loadLists (): Promise<Lists> {
     listed(allPages<Tool>('tools/list', 'tools')), listed(allPages<Resource>('resources/list', 'resources')), listed(allPages<Prompt>('prompts/list', 'prompts'))
   ])
   const upstreams = new Set(tools.map(({ server, name }) => `${server}__${name}`))
+  // the list of the gateway has no annotations
+  const annotated = new Map(ownTools.map(tool => [tool.name, tool]))
   const known = new Set(resources.map(({ uri }) => uri))
   const asked = new Set(prompts.map(({ server, name }) => `${server}__${name}`))
   return {
-    tools: [...ownTools.filter(({ name }) => !upstreams.has(name)), ...tools],
+    tools: [...ownTools.filter(({ name }) => !upstreams.has(name)), ...tools.map(tool => ({ ...annotated.get(`${tool.server}__${tool.name}`), ...tool }))],
     resources: [...ownResources.filter(({ uri }) => !known.has(uri)), ...resources, ...templates],
     prompts: [...ownPrompts.filter(({ name }) => !asked.has(name)), ...prompts],
     problems: [...new Set(problems)]
