@@ -53,3 +53,6 @@ export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'
+export { loadOpenTelemetry } from './telemetry/load-open-telemetry.js'
+export { hasSpan, startSpan, traceParent, withSpan, type OpenSpan, type SpanOptions } from './telemetry/spans.js'
+export * as telemetryNames from './telemetry/names.js'
