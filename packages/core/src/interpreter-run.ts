@@ -167,7 +167,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       if (timeoutMs !== undefined) {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
-      const extra = makeExtra(call, config, this.#run, this)
+      const extra = makeExtra(call, config, this.#observed?.toolsOf(this.#run) ?? this.#run, this)
       const history = call.history === undefined ? [] : [...call.history]
       this.#receive(this.#step(() => interpreter(call.question, vac, history, extra)))
     } catch (err) {

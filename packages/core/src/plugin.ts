@@ -54,5 +54,9 @@ export {
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'
 export { loadOpenTelemetry } from './telemetry/load-open-telemetry.js'
-export { hasSpan, startSpan, traceParent, withSpan, type OpenSpan, type SpanOptions } from './telemetry/spans.js'
+export { traceTool } from './telemetry/trace-tool.js'
+export { traceLinks, traceTask } from './telemetry/trace-task.js'
+export { fieldsOf as traceFields } from './telemetry/trace-parent.js'
+export { traceRequests } from './telemetry/trace-requests.js'
+export { safeName, startSpan, traceParent, withSpan, type OpenSpan, type SpanOptions } from './telemetry/spans.js'
 export * as telemetryNames from './telemetry/names.js'

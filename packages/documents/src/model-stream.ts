@@ -1,4 +1,5 @@
 import { ModelSdkMissingError } from './errors.js'
+import { traceParent } from '@polyvac/core/plugin'
 import type { ModelServer } from './model-server.js'
 
 export interface ModelMessage {
@@ -41,7 +42,8 @@ AsyncGenerator<string, { finishReason: string }> {
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: server.baseUrl,
-    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey })
+    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
+    headers: { ...traceParent() }
   })
   const stop = new AbortController()
   const silence = (): void => { stop.abort(new ModelStreamError(`no text within ${timeoutMs / 1_000} s`)) }

@@ -1,7 +1,7 @@
 import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
 import {
   askedBack, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
-  streamSettings, takeTurn, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  streamSettings, takeTurn, traceTask, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
@@ -53,9 +53,10 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
   const { vacs, idLabel } = options
-  return async (task, context) => {
+  return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
+      failed(problem)
       await context.emit({ state: 'failed', error: problem })
       return
     }
@@ -69,6 +70,7 @@ export function skillRunner (options: SkillOptions): TaskHandler {
     } catch (err) {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
+      failed(err)
       outcome = await fail(err, skill, task, context, log)
     } finally {
       const ms = Math.round(performance.now() - started)
@@ -76,7 +78,7 @@ export function skillRunner (options: SkillOptions): TaskHandler {
       const { attempt } = context
       log.info({ vac: vac.name, protocol: 'a2a', skill: kind, attempt, ms, outcome }, 'task run')
     }
-  }
+  })
 }
 
 interface Run {

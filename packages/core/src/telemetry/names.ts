@@ -11,6 +11,7 @@ export const ERROR_TYPE = 'error.type'
 export const HTTP_METHOD = 'http.request.method'
 export const HTTP_ROUTE = 'http.route'
 export const HTTP_STATUS = 'http.response.status_code'
+export const SERVER_ADDRESS = 'server.address'
 export const URL_PATH = 'url.path'
 export const URL_SCHEME = 'url.scheme'
 

@@ -1,8 +1,10 @@
 import type { Run } from '../interpreter-run.js'
+import type { ToolAccess } from '../tools.js'
 import type { Answer, VacCall } from '../vac.js'
 import { AGENT_NAME, INVOKE_AGENT, OPERATION, PROTOCOL } from './names.js'
 import { openTelemetry } from './open-telemetry.js'
 import { startSpan, type OpenSpan } from './spans.js'
+import { traceTool } from './trace-tool.js'
 
 /** Observes one run of an interpreter, for every protocol. */
 export class ObservedCall {
@@ -15,6 +17,15 @@ export class ObservedCall {
   /** Executes a step of the interpreter: what it starts belongs to the call. */
   run<T> (step: () => T): T {
     return this.#span === undefined ? step() : this.#span.run(step)
+  }
+
+  /** The tools for the interpreter. A worker thread calls them outside of the steps of its call. */
+  toolsOf ({ callTool, listTools }: ToolAccess): ToolAccess {
+    if (callTool === undefined) return { callTool, listTools }
+    return {
+      callTool: (server, tool, args, options) => this.run(() => traceTool(tool, args, () => callTool(server, tool, args, options))),
+      listTools
+    }
   }
 
   /** The reader gets a chunk. */

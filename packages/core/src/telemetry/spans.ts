@@ -68,7 +68,6 @@ export function hasSpan (): boolean {
   return api?.trace.getSpanContext(api.context.active())?.isRemote === false
 }
 
-/** Ends the span of a request: its status is an error from 500 on, as the conventions require of servers. */
 class TracedStep implements OpenSpan {
   readonly #api: OpenTelemetry
   readonly #span: Span
@@ -110,6 +109,7 @@ export function errorType (err: unknown): string {
   }
 }
 
-function safeName (name: string): string {
-  return /^[\w.-]{1,64}$/.test(name) ? name : '_OTHER'
+/** A name that a caller or a module may have chosen: anything that is not an identifier could be content. */
+export function safeName (name: string): string {
+  return /^[\w./-]{1,128}$/.test(name) ? name : '_OTHER'
 }

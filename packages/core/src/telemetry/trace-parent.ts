@@ -11,6 +11,13 @@ export interface TraceParent {
 const MAX_TRACE_STATE_CHARS = 512
 const TRACE_PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x20-\x7e]{0,200})?$/
 
+/** The fields of a caller if they are well formed: nothing that is invalid is kept. */
+export function fieldsOf (fields: unknown): TraceParent | undefined {
+  const { traceparent, tracestate } = (fields ?? {}) as { traceparent?: unknown, tracestate?: unknown }
+  if (typeof traceparent !== 'string' || !TRACE_PARENT.test(traceparent)) return undefined
+  return typeof tracestate === 'string' && tracestate.length <= MAX_TRACE_STATE_CHARS ? { traceparent, tracestate } : { traceparent }
+}
+
 /** The context of the caller, without its baggage: undefined where the fields are absent or malformed. */
 export function readTraceParent (api: OpenTelemetry, fields: unknown): Context | undefined {
   const { traceparent, tracestate } = (fields ?? {}) as { traceparent?: unknown, tracestate?: unknown }
