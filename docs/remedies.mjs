@@ -107,6 +107,7 @@ export const remedies = {
   MEMORY_MODULE: { seen: 'start', means: 'A memory module is missing, fails to load, or returns an object without `search()`.', remedy: 'Export `createMemory(entry, { folder, log })` whose result has `search()`.' },
   VAC_WITHOUT_MEMORY: { seen: 'start', means: 'A VAC answers from documents and has none.', remedy: 'Add a `memory` entry, or name another `interpreter`.' },
   WORKER_OPTIONS: { seen: 'start', means: 'An option of `workerInterpreter` has the wrong type or is out of its range. `message` names it.', remedy: 'Correct the named option.' },
+  TELEMETRY_SDK_MISSING: { seen: 'start', means: 'A variable such as `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and the SDK of OpenTelemetry is not installed.', remedy: 'Run `npm install @opentelemetry/api @opentelemetry/sdk-node`, or set `OTEL_SDK_DISABLED=true`.' },
   HOST_OPTIONS: { seen: 'start', means: 'An option of `createHost` is unknown, has the wrong type or is out of its range.', remedy: 'Correct the option that `message` names.' },
   WORKER_FUNCTION: { seen: 'start', means: '`async_stream: false` was set with an interpreter given as a function. A function cannot be sent to a worker thread.', remedy: 'Give `stream_interpreter` as a module path.' },
   UNKNOWN_A2A_VAC: { seen: 'start', means: '`a2a_vac_names` names a VAC that is not configured.', remedy: 'Use a name from the list in the message.' },

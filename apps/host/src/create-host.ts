@@ -1,6 +1,6 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
-  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError
+  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
@@ -128,6 +128,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
         while (vacs.running > 0 && Date.now() < end) await delay(20)
       }
     } satisfies PolyvacHost)
+    // for the routes of the host; those of the plugins continue its spans
+    await traceRequests(app)
     // after the body is read, so that each protocol refuses in its format
     app.addHook('preValidation', async (request, reply) => {
       if (!draining || request.method !== 'POST') return

@@ -57,3 +57,10 @@ export {
   VacNotFoundError, VacTimeoutError, VacInterpreterFailedError, VacInvalidResultError, CallAbortedError, ShuttingDownError,
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'
+export { loadOpenTelemetry } from './telemetry/load-open-telemetry.js'
+export { traceTool } from './telemetry/trace-tool.js'
+export { traceLinks, traceTask } from './telemetry/trace-task.js'
+export { fieldsOf as traceFields } from './telemetry/trace-parent.js'
+export { traceRequests } from './telemetry/trace-requests.js'
+export { safeName, startSpan, traceParent, withSpan, type OpenSpan, type SpanOptions } from './telemetry/spans.js'
+export * as telemetryNames from './telemetry/names.js'

@@ -1,4 +1,4 @@
-import { readUsage, type TokenUsage } from '@polyvac/core/plugin'
+import { readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
 import { ModelSdkMissingError } from './errors.js'
 import type { ModelServer } from './model-server.js'
 
@@ -49,7 +49,8 @@ AsyncGenerator<string, ModelEnd> {
     name: 'openai-compatible',
     baseURL: server.baseUrl,
     includeUsage: true,
-    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey })
+    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
+    headers: { ...traceParent() }
   })
   const stop = new AbortController()
   const silence = (): void => { stop.abort(new ModelStreamError(`no text within ${timeoutMs / 1_000} s`)) }

@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
   authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
-  schemaValidator
+  schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
@@ -41,6 +41,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
+  await traceRequests(app)
   boundMemory(app)
   if (!openapi) hideRoutes(app)
   // Fastify would read a text, which then fails as a body that is not an object

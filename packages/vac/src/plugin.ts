@@ -2,7 +2,7 @@ import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
   authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
-  sendText, streamRoute, vacInfo
+  sendText, streamRoute, traceRequests, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -23,6 +23,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
   const streams = new OpenStreams()
 
+  await traceRequests(app)
   await registerStreams(app)
   const table = new RouteTable(app)
   boundMemory(app, stallMs)

@@ -11,6 +11,7 @@ import { BUILT_IN } from '../host-options.js'
 import { checkAddress, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
+import { startTelemetry } from '../open-telemetry.js'
 import { GRPC_HOST } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { stopInTime } from '../stop-in-time.js'
@@ -26,6 +27,7 @@ export async function start (args: Arguments): Promise<void> {
   checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
   checkAddress(config.service.a2a?.grpc?.host ?? GRPC_HOST, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+  const stopTelemetry = await startTelemetry()
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
     config,
@@ -34,6 +36,7 @@ export async function start (args: Arguments): Promise<void> {
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)
   })
+  app.addHook('onClose', stopTelemetry)
   // before callers can reach the service: they may change the configuration at once
   const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   // before the banner: its reader may end the service at once

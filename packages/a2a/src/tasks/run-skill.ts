@@ -1,7 +1,8 @@
 import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
-  streamSettings, takeTurn, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
+  streamResult, streamSettings, takeTurn, traceTask, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
+  type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
@@ -53,9 +54,10 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
   const { vacs, idLabel } = options
-  return async (task, context) => {
+  return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
+      failed(problem)
       await context.emit({ state: 'failed', error: problem })
       return
     }
@@ -70,11 +72,12 @@ export function skillRunner (options: SkillOptions): TaskHandler {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
       record.failed(err)
+      failed(err)
       await fail(err, skill, task, context, log)
     } finally {
       record.end('task run')
     }
-  }
+  })
 }
 
 interface Run {
