@@ -1,6 +1,6 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
-  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
+  boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
@@ -15,7 +15,7 @@ import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
-import { registerMetrics } from './metrics.js'
+import { measure, serveMetrics } from './metrics.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
@@ -144,7 +144,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
-    if (settings.switches.telemetry?.prometheus === true) await registerMetrics(app, { vacs, tasks: () => tasks?.store, gateway })
+    const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
+    captureContent(capture)
+    if (prometheus === true) await serveMetrics(app)
+    measure(app, { vacs, tasks: () => tasks?.store, gateway })
     await app.register(vacPlugin, { vacs, authenticate, stallMs })
     await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {

@@ -1,4 +1,4 @@
-import { memoryBudget, observeMetrics, OpenStreams, record, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -22,21 +22,11 @@ export interface Measured {
   readonly gateway: Gateway | undefined
 }
 
-/**
- * GET /metrics: all metrics in the text format of Prometheus, from a separate meter provider, so that one that the
- * application or OTLP registered works beside it. Who may read it: as for /ready.
- * @throws METRICS_PACKAGE_MISSING
- */
-export async function registerMetrics (app: FastifyInstance, measured: Measured): Promise<void> {
-  const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await loadExporter()
-  const reader = new PrometheusExporter({ preventServerStart: true })
-  const serializer = new PrometheusSerializer('', false, undefined, true, true)
-  const provider = new MeterProvider({ readers: [reader] })
-  const stops = [useMeter(provider.getMeter('polyvac', version)), observe(measured)]
-  app.addHook('onClose', async () => {
-    for (const stop of stops) stop()
-    await provider.shutdown()
-  })
+/** Measures requests and what the process holds, where a meter is in use: of OTLP, or of GET /metrics. */
+export function measure (app: FastifyInstance, measured: Measured): void {
+  if (!isMetered()) return
+  const stop = observe(measured)
+  app.addHook('onClose', async () => { stop() })
   app.addHook('onResponse', async (request, reply) => {
     const { url: route = 'unmatched' } = request.routeOptions
     record('http.server.request.duration', reply.elapsedTime / 1000, {
@@ -45,6 +35,23 @@ export async function registerMetrics (app: FastifyInstance, measured: Measured)
       'polyvac.status_class': `${Math.floor(reply.statusCode / 100)}xx`,
       'polyvac.protocol': PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
     })
+  })
+}
+
+/**
+ * GET /metrics: all metrics in the text format of Prometheus, from a separate meter provider, so that one that the
+ * application or OTLP registered works beside it. Who may read it: as for /ready.
+ * @throws METRICS_PACKAGE_MISSING
+ */
+export async function serveMetrics (app: FastifyInstance): Promise<void> {
+  const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await loadExporter()
+  const reader = new PrometheusExporter({ preventServerStart: true })
+  const serializer = new PrometheusSerializer('', false, undefined, true, true)
+  const provider = new MeterProvider({ readers: [reader] })
+  const stop = useMeter(provider.getMeter('polyvac', version))
+  app.addHook('onClose', async () => {
+    stop()
+    await provider.shutdown()
   })
   let scraped: { readonly at: number, readonly text: Promise<string> } | undefined
   app.get('/metrics', { schema: { summary: 'Metrics in the text format of Prometheus', tags: ['host'] } }, async (_request, reply) => {

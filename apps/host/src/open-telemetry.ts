@@ -1,5 +1,6 @@
-import { within } from '@polyvac/core/plugin'
+import { useMeter, within } from '@polyvac/core/plugin'
 import { TelemetrySdkMissingError } from './errors.js'
+import { version } from './version.js'
 
 /** Longest time in ms for the last spans and metrics: the collector may not answer, and closing has a second in all. */
 const FLUSH_MS = 500
@@ -34,7 +35,10 @@ export async function startTelemetry (): Promise<() => Promise<void>> {
   }
   const sdk = new NodeSDK()
   sdk.start()
+  const { metrics } = await import('@opentelemetry/api')
+  const stopMeter = useMeter(metrics.getMeter('polyvac', version))
   return async () => {
+    stopMeter()
     await within(sdk.shutdown().catch(() => { /* the collector is not reachable: what is left is lost */ }), FLUSH_MS)
   }
 }

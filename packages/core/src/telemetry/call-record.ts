@@ -3,6 +3,7 @@ import { usageOf } from '../usage.js'
 import type { Log } from '../log.js'
 import type { Answer, Chunk, Principal } from '../vac.js'
 import { isMetered, record } from './instruments.js'
+import { activeTraceId } from './spans.js'
 
 /** What a call is: of a VAC, or of a tool of an external MCP server. */
 export interface CallFields {
@@ -79,7 +80,8 @@ export class CallRecord {
       chunks: this.#chunks,
       answerChars: this.#characters,
       sources: this.#sources,
-      outcome: this.outcome
+      outcome: this.outcome,
+      traceId: activeTraceId()
     }, message)
     if (isMetered()) this.#count(ms, first)
   }

@@ -1,7 +1,7 @@
-import type { Run } from '../interpreter-run.js'
 import type { ToolAccess } from '../tools.js'
 import type { Answer, VacCall } from '../vac.js'
-import { AGENT_NAME, INVOKE_AGENT, OPERATION, PROTOCOL } from './names.js'
+import { contentOf } from './capture-content.js'
+import { AGENT_NAME, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL } from './names.js'
 import { openTelemetry } from './open-telemetry.js'
 import { startSpan, type OpenSpan } from './spans.js'
 import { traceTool } from './trace-tool.js'
@@ -33,14 +33,15 @@ export class ObservedCall {
 
   /** The run is over: with its Answer, or with the error that its caller gets. */
   end (answer: Answer | undefined, err?: unknown): void {
+    this.#span?.set(OUTPUT_MESSAGES, answer === undefined ? undefined : contentOf(answer.answer))
     this.#span?.end(answer === undefined ? err ?? '_OTHER' : undefined)
   }
 }
 
 /** The observation of a run that begins; undefined where nothing observes. */
-export function observeCall ({ vac }: Run, { protocol = 'code' }: VacCall): ObservedCall | undefined {
+export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'code', question }: VacCall): ObservedCall | undefined {
   if (openTelemetry() === undefined) return undefined
-  const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol }
+  const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol, [INPUT_MESSAGES]: contentOf(question) }
   const span = startSpan(`${INVOKE_AGENT} ${vac}`, { attributes })
   return span === undefined ? undefined : new ObservedCall(span)
 }

@@ -7,7 +7,8 @@ import { readTraceParent, writeTraceParent, type TraceParent } from './trace-par
 export interface OpenSpan {
   /** Executes a step with this span as the parent of those that it starts. */
   run<T> (step: () => T): T
-  set (name: string, value: string | number): void
+  /** Sets an attribute; undefined leaves it out. */
+  set (name: string, value: string | number | undefined): void
   /** Ends the span, once: with an error, with the `error.type` that its code names. Its text is content. */
   end (err?: unknown): void
 }
@@ -62,6 +63,12 @@ export function traceParent (): TraceParent | undefined {
   return openTracer(api) === undefined ? undefined : writeTraceParent(api!, api!.context.active())
 }
 
+/** The id of the active trace, for log lines. */
+export function activeTraceId (): string | undefined {
+  const api = openTelemetry()
+  return api?.trace.getSpanContext(api.context.active())?.traceId
+}
+
 /** Whether a span of this process is active. */
 export function hasSpan (): boolean {
   const api = openTelemetry()
@@ -83,8 +90,8 @@ class TracedStep implements OpenSpan {
     return this.#api.context.with(this.#context, step)
   }
 
-  set (name: string, value: string | number): void {
-    this.#span.setAttribute(name, value)
+  set (name: string, value: string | number | undefined): void {
+    if (value !== undefined) this.#span.setAttribute(name, value)
   }
 
   end (err?: unknown): void {

@@ -34,7 +34,9 @@ export const Task = Type.Object({
   error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), timestamp: Time })]),
   progress: Type.Number({ minimum: 0, maximum: 1 }),
   metadata: Type.Object({
-    skillName: Type.String(), isStreaming: Type.Boolean(), clientMetadata: Type.Record(Type.String(), Type.Unknown()),
+    skillName: Type.String(),
+    isStreaming: Type.Boolean(),
+    clientMetadata: Type.Record(Type.String(), Type.Unknown()),
     usage: Type.Optional(TokenUsage)
   })
 }, { title: 'Task' })
