@@ -72,7 +72,8 @@ export function activeTraceId (): string | undefined {
 /** Whether a span of this process is active. */
 export function hasSpan (): boolean {
   const api = openTelemetry()
-  return api?.trace.getSpanContext(api.context.active())?.isRemote === false
+  const span = api?.trace.getSpanContext(api.context.active())
+  return span !== undefined && span.isRemote !== true
 }
 
 class TracedStep implements OpenSpan {

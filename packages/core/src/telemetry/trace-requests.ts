@@ -58,5 +58,5 @@ function endSpan (request: FastifyRequest, { raw }: FastifyReply): void {
   if (span === undefined) return
   spans.delete(request)
   if (raw.headersSent) span.set(HTTP_STATUS, raw.statusCode)
-  span.end(!raw.writableFinished ? 'CLIENT_DISCONNECTED' : raw.statusCode >= 500 ? raw.statusCode : undefined)
+  span.end(!raw.writableEnded ? 'CLIENT_DISCONNECTED' : raw.statusCode >= 500 ? raw.statusCode : undefined)
 }
