@@ -16,6 +16,7 @@ export function banner (app: FastifyInstance, config: Config, url: string): stri
   if (existsSync(config.file)) lines.push(['config', config.file])
   else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])
   lines.push(['page', `${url}/`])
+  if (protocols.includes('@polyvac/playground')) lines.push(['ask', `${url}/playground/  playground`])
   for (const { name, config: { interpreter, agent } } of vacs.list()) {
     const about = [interpreter ?? agent ?? config.service.stream_interpreter, ...documents(assembly, name)].filter(Boolean)
     lines.push(['vac', `${name}${about.length === 0 ? '' : `  (${about.join(', ')})`}`])

@@ -29,6 +29,11 @@ export interface HostOptions {
   readonly a2a?: ServiceConfig['a2a'] | undefined
   /** Offer an MCP server at /mcp. Default false. */
   readonly enable_mcp_server?: boolean | undefined
+  /**
+   * Serve the playground at /playground/. Default: false in `createHost`; the command line sets it where it listens on
+   * a loopback address and NODE_ENV is not `production`.
+   */
+  readonly enable_playground?: boolean | undefined
   /** External MCP servers: a list, or the `mcpServers` map of other tools. */
   readonly mcp_servers?: readonly McpServerConfig[] | Readonly<Record<string, McpServerConfig>> | null | undefined
   /** `none`: MCP servers inherit only the safe list of variables and those that their entry names. Default `all`. */
@@ -89,6 +94,7 @@ export const HOST_OPTIONS = {
   a2a_vac_names: switchRule('a2a_vac_names'),
   a2a: switchRule('a2a'),
   enable_mcp_server: flag(),
+  enable_playground: flag(),
   mcp_servers: optional('a list of servers, a map of them, or null', value => value === null || isList(value) || isRecord(value)),
   mcp_inherit_env: switchRule('mcp_inherit_env'),
   async_stream: flag(),
@@ -136,6 +142,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     a2a_vac_names: options.a2a_vac_names,
     a2a: options.a2a,
     enable_mcp_server: options.enable_mcp_server,
+    enable_playground: options.enable_playground,
     mcp_servers: options.mcp_servers,
     mcp_inherit_env: options.mcp_inherit_env,
     async_stream: options.async_stream,

@@ -26,7 +26,7 @@ type Module = Record<string, unknown> & { readonly default: FastifyPluginAsync<R
 /** A protocol plugin, which the host loads when its switch is on. */
 interface Protocol {
   readonly package: string
-  readonly switch: 'enable_a2a_agent' | 'enable_mcp_server' | 'mcp_servers'
+  readonly switch: 'enable_a2a_agent' | 'enable_mcp_server' | 'mcp_servers' | 'enable_playground'
   /** The host answers these with 501 where the plugin is not registered (contract, section 3). */
   readonly routes: ReadonlyArray<readonly [HTTPMethods | HTTPMethods[], string]>
   readonly error: { readonly code: string, readonly message: string }
@@ -77,6 +77,14 @@ export const PROTOCOLS: readonly Protocol[] = [
     ],
     error: { code: 'MCP_GATEWAY_NOT_ENABLED', message: 'MCP gateway not enabled: set mcp_servers' },
     options: async ({ gateway, authenticate }) => ({ gateway, authenticate })
+  },
+  {
+    // it uses the routes of the others
+    package: '@polyvac/playground',
+    switch: 'enable_playground',
+    routes: [['GET', '/playground'], ['GET', '/playground/*']],
+    error: { code: 'PLAYGROUND_NOT_ENABLED', message: 'playground not enabled: set enable_playground' },
+    options: playgroundOptions
   }
 ]
 
@@ -109,7 +117,7 @@ export async function registerProtocols (app: FastifyInstance, parts: ProtocolPa
       continue
     }
     if (on) reportMissing(app.log, protocol)
-    if (on || protocol.switch !== 'mcp_servers') answerDisabled(app, protocol)
+    if (on || !['mcp_servers', 'enable_playground'].includes(protocol.switch)) answerDisabled(app, protocol)
   }
   return loaded
 }
@@ -136,6 +144,13 @@ async function a2aOptions ({ vacs, settings, authenticate, stallMs, tasks }: Pro
     grpcUrl: a2a.grpc === undefined ? undefined : grpcUrl(a2a.grpc),
     push: push?.enabled === false ? false : { allow: push?.allow, keys }
   }
+}
+
+/** Options of `@polyvac/playground`: the page does not look for what is switched off. */
+async function playgroundOptions ({ settings: { switches }, gateway }: ProtocolParts): Promise<Record<string, unknown>> {
+  const unless = (isThere: boolean): null | undefined => isThere ? undefined : null
+  const a2a = unless(isOn(switches.enable_a2a_agent))
+  return { routes: { a2a, card: a2a, mcp: unless(isOn(switches.enable_mcp_server)), gateway: unless(gateway !== undefined) } }
 }
 
 /** The address of gRPC in agent cards; undefined for a port that is chosen at start. */

@@ -84,6 +84,9 @@ export const ServiceConfig = Type.Object({
     }, { additionalProperties: false, description: 'A2A 1.0 over gRPC: port, host, url; needs @grpc/grpc-js and protobufjs' }))
   }, { additionalProperties: false, description: 'options of A2A 1.0 and 0.3' })),
   enable_mcp_server: Type.Optional(Type.Boolean({ description: 'offer an MCP server at /mcp' })),
+  enable_playground: Type.Optional(Type.Boolean({
+    description: 'serve the playground at /playground/; default: true on a loopback address, unless NODE_ENV is production'
+  })),
   mcp_servers: Type.Optional(Type.Union([Type.Array(McpServerConfig), Type.Record(Type.String(), McpServerConfig), Type.Null()], {
     description: 'external MCP servers: a list, or the `mcpServers` map of other tools'
   })),

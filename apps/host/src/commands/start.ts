@@ -8,11 +8,11 @@ import { createHost } from '../create-host.js'
 import { environmentOptions } from '../environment.js'
 import { ServerCommandFailedError } from '../errors.js'
 import { BUILT_IN } from '../host-options.js'
-import { checkAddress, listen } from '../listen.js'
+import { checkAddress, isLoopback, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
 import { startTelemetry } from '../open-telemetry.js'
-import { GRPC_HOST } from '../protocols.js'
+import { GRPC_HOST, loadPlugin } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { stopInTime } from '../stop-in-time.js'
 import { toPlainLines } from '../terminal.js'
@@ -32,6 +32,7 @@ export async function start (args: Arguments): Promise<void> {
   const app = await createHost({
     config,
     ...environmentOptions(config),
+    enable_playground: await usesPlayground(config, args.host),
     public_url: args.publicUrl,
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)
@@ -141,4 +142,10 @@ function warnOf (app: FastifyInstance, { warnings }: Config): void {
     warned.add(message)
     app.log.warn(`${file}:${line}  ${message}${hint === undefined ? '' : ` (${hint})`}`)
   }
+}
+
+/** The switch; without it: the package is installed, no other machine reaches the service, and it is not in production. */
+async function usesPlayground ({ service }: Config, host: string): Promise<boolean> {
+  return service.enable_playground ??
+    (isLoopback(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
 }

@@ -108,6 +108,7 @@ export function commands (url: string, vac: string | undefined, protocols: reado
 /** The pages and documents of the service. */
 export function links (url: string, protocols: readonly string[]): Array<[path: string, text: string]> {
   return [
+    ...protocols.includes('@polyvac/playground') ? [['/playground/', 'the playground: ask over each protocol'] as [string, string]] : [],
     ['/openapi.json', 'all routes'],
     ['/ready', 'whether it can answer'],
     ...protocols.includes('@polyvac/a2a') ? [['/.well-known/agent-card.json', 'the A2A agent card'] as [string, string]] : [],

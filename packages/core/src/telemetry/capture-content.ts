@@ -3,7 +3,7 @@ export const MAX_CONTENT_CHARS = 8_192
 
 let isCaptured = false
 
-/** Puts questions, answers, arguments and results into the attributes of spans; without it they contain none of them. */
+/** Puts questions, answers, arguments and results into attributes of spans, which have none of them without it. */
 export function captureContent (on: boolean): void { isCaptured = on }
 
 /** The text of an attribute; undefined unless content is captured. */
