@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VacConfigFile } from '@polyvac/core'
+import { METRICS } from '@polyvac/core/plugin'
 import { createHost, openApiOf } from '@polyvac/host'
 import { features, LEGACY_REVISIONS, MODERN_REVISIONS } from '@polyvac/mcp-protocol'
 import { transitions } from '@polyvac/tasks'
@@ -57,6 +58,8 @@ const parts = {
     [`\`${name}\``, String(packages), String(megabytes), measured])),
   'packages: map': packagesTable,
   'packages: arrows': packagesPicture,
+  metrics: () => table(['Metric', 'Kind', 'Unit', 'Meaning'], Object.entries(METRICS).map(([name, { kind, unit, description }]) =>
+    [`\`${name}\``, kind === 'total' ? 'counter' : kind, `\`${unit}\``, `${description}.`])),
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
   'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/host/templates/model/interpreter.mjs'),

@@ -36,7 +36,8 @@ export const limits = {
     ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],
     ['Part of the budget, and of other shared places, for one owner', `${core}/owner-slots.ts`, 'OWNER_SHARE', '', '503 `MEMORY_BUDGET_EXCEEDED` or `OWNER_SHARE_USED`. Callers without an owner share the whole.'],
     ['Size up to which a body is not counted', `${core}/request-memory.ts`, 'SMALL_BODY_BYTES', 'bytes', 'It is counted while its request lasts.'],
-    ['Log lines of one kind', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.']
+    ['Log lines of one kind', `${core}/log-gate.ts`, 'INTERVAL_MS', 'ms', 'The next line has their number, as `suppressed`.'],
+    ['Tasks that `backlog` counts, and `/metrics` shows, in one state', 'packages/tasks/src/backlog.ts', 'MAX_COUNTED', '', 'The number stays at the bound.']
   ],
   'Connections of the host': [
     ['Connections at once; fewer where the heap or the file descriptors are few', 'apps/host/src/connections.ts', 'MAX_CONNECTIONS', '', 'New ones are closed, with a log line. Set it with `connections.max`.'],
@@ -254,6 +255,10 @@ export const limits = {
     ['Problems, and warnings, reported for one file', `${core}/config-problem.ts`, 'MAX_CONFIG_PROBLEMS', '', 'The others are left out.'],
     ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
     ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
+    ['Time that the command line waits for a reply', 'apps/host/src/http-client.ts', 'MAX_REPLY_MS', 'ms', 'The check of `polyvac doctor` is a problem.'],
+    ['Size of a reply that the command line reads', 'apps/host/src/http-client.ts', 'MAX_REPLY_BYTES', 'bytes', 'The rest is not read.'],
+    ['Turns of a conversation of `polyvac chat`', 'apps/host/src/conversation.ts', 'MAX_HISTORY_TURNS', '', 'The oldest are left out.'],
+    ['Addresses of one card that `polyvac doctor` tries', 'apps/host/src/doctor/a2a.ts', 'MAX_INTERFACES', '', 'The others are not checked.'],
     ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
     ['Time for loading a module, and for opening a memory', `${core}/interpreter-module.ts`, 'MAX_LOAD_MS', 'ms', '`INTERPRETER_MODULE`, `MEMORY_MODULE` or `LOAD_TIMEOUT`. Set it with `load_timeout`.']
   ],

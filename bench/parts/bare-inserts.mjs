@@ -15,8 +15,8 @@ export async function tablesThatGrew (url, rows) {
 }
 
 /**
- * Inserts the rows of these tables into copies of them, with all their indexes. A transaction inserts those of `batch`
- * units, of `units` in all, with one statement for each table. Resolves to the units in a second.
+ * Inserts the last `units` rows of each of these tables into copies of them, with all their indexes. A transaction
+ * inserts `batch` rows of each table, with one statement for each. Resolves to the units in a second.
  */
 export async function bareInserts (url, tables, { units, batch }) {
   const client = new pg.Client({ connectionString: url })
@@ -34,13 +34,13 @@ export async function bareInserts (url, tables, { units, batch }) {
       const { rows } = await client.query({ text: `SELECT ${columns.map(({ name }) => `"${name}"::text`).join()} FROM ${from}`, rowMode: 'array' })
       const values = columns.map(({ type }, i) => `unnest($${i + 1}::text[])::${type}`).join()
       const text = `INSERT INTO bare."${name}" (${list}) OVERRIDING SYSTEM VALUE SELECT ${values}`
-      plans.push({ name, text, rows, width: columns.length, perBatch: Math.ceil(rows.length / units * batch) })
+      plans.push({ name, text, rows: rows.slice(-units), width: columns.length })
     }
     const from = performance.now()
-    for (let done = 0, i = 0; done < units; done += batch, i++) {
+    for (let done = 0; done < units; done += batch) {
       await client.query('BEGIN')
-      for (const { name, text, rows, width, perBatch } of plans) {
-        const part = rows.slice(i * perBatch, (i + 1) * perBatch)
+      for (const { name, text, rows, width } of plans) {
+        const part = rows.slice(done, done + batch)
         await client.query({ name, text, values: Array.from({ length: width }, (_, column) => part.map(row => row[column])) })
       }
       await client.query('COMMIT')

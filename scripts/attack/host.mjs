@@ -10,6 +10,7 @@ import { SECRET } from './secret.mjs'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 export const cli = join(root, 'apps/host/dist/cli.js')
 export const probe = new URL('./probe.mjs', import.meta.url).href
+const watchdog = new URL('../../test/fixtures/loop-watchdog.mjs', import.meta.url).href
 const MAX_START_MS = 60_000
 const MAX_OUTPUT_CHARS = 64 * 1024
 const UPSTREAM = fileURLToPath(new URL('./upstream-server.mjs', import.meta.url))
@@ -106,11 +107,13 @@ export async function until (condition, ms = 20_000) {
 export async function startHost ({ files = {}, config = configuration(), heapMb, env, cwd, script, args = [], limit, prepare } = {}) {
   const folder = cwd ?? folderOf({ 'vac_config.yaml': config, ...files })
   prepare?.(folder)
-  const words = [...heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`], '--expose-gc', `--import=${probe}`,
+  const words = [...heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`], '--expose-gc', `--import=${watchdog}`, `--import=${probe}`,
     ...script === undefined ? [cli, 'start', '--port', '0', '--json', '--log-level', 'info'] : [script], ...args]
   // a shell that sets a limit of the system, and then becomes the host
   const command = limit === undefined ? [process.execPath, words] : ['/bin/sh', ['-c', `${limit}; exec "$0" "$@"`, process.execPath, ...words]]
-  const host = start(command[1], { cwd: folder, env, command: command[0] })
+  const blocks = join(folderOf(), 'blocks')
+  writeFileSync(blocks, '')
+  const host = start(command[1], { cwd: folder, env: { POLYVAC_BLOCKS: blocks, POLYVAC_TEST_FILE: 'attack', ...env }, command: command[0] })
   let url
   await until(() => {
     url = /http:\/\/127\.0\.0\.1:\d+/.exec(host.out.text)?.[0]
@@ -137,6 +140,12 @@ export async function startHost ({ files = {}, config = configuration(), heapMb,
     url,
     port: Number(new URL(url).port),
     measure,
+    /** A line for each block of its event loop since the last call. */
+    takeBlocks () {
+      const lines = readFileSync(blocks, 'utf8').split('\n').slice(0, -1)
+      writeFileSync(blocks, '')
+      return lines
+    },
     fds: () => readdirSync(`/proc/${host.pid}/fd`).length,
     rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${host.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024,
     /** SIGTERM, and SIGKILL 15 s later. */

@@ -54,6 +54,7 @@ export const group = {
       {
         name: 'memory while all of them wait',
         busy: true,
+        ms: STALLED_MS,
         async attack () {
           const before = context.host.rss()
           for (const [name, bytes] of Object.entries(all)) {

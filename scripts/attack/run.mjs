@@ -70,7 +70,7 @@ class Context {
 
   /** What happened to the host and to the honest client since the last call. */
   async checkHost (mayBeBusy) {
-    const problems = [...this.#leaks]
+    const problems = [...this.#leaks, ...this.host.takeBlocks()]
     this.#leaks.clear()
     if (!this.host.alive) return [...problems, `the host ended: ${this.#lastWords()}`]
     const { maxMs, failures, busy } = await this.honest.report()

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'init', 'openapi', 'tools', 'call', 'migrate'] as const
+export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'init', 'openapi', 'tools', 'call', 'migrate'] as const
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
-const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, tools: 1, call: 3 }
+const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, chat: 1, doctor: 1, tools: 1, call: 3 }
 
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
@@ -35,6 +35,10 @@ export interface Arguments {
   readonly logLevel: string | undefined
   readonly pretty: boolean | undefined
   readonly json: boolean
+  /** The running service that `chat` talks to. */
+  readonly url: string | undefined
+  /** Lines `name: value` that go with each request of `chat` and `doctor`. They may be secrets. */
+  readonly headers: readonly string[]
   /** Seconds for answers in progress when the service stops. */
   readonly grace: number
 }
@@ -50,6 +54,8 @@ const OPTIONS = {
   'log-level': { type: 'string' },
   pretty: { type: 'boolean' },
   json: { type: 'boolean' },
+  url: { type: 'string' },
+  header: { type: 'string', multiple: true },
   grace: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' }
@@ -68,6 +74,10 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac mcp [folder | config]         the same agents as an MCP server on standard input and output, for desktop clients
   polyvac ask [folder | config] [vac] "question"
                                         ask once, without a server
+  polyvac chat [folder | config] [vac]  hold a conversation on a terminal or over a pipe, here or with the service of --url
+  polyvac doctor [url | folder | config]
+                                        check a running service of any kind, or the one of the configuration, and print
+                                        what is wrong and how to fix it
   polyvac tools [folder | config] [server]
                                         list the tools of the MCP servers that the configuration names
   polyvac call [folder | config] server tool '{"argument":"value"}'
@@ -86,7 +96,9 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   -w, --watch                 also follow changes of interpreter modules
       --allow-unauthenticated bind an address that other machines reach, without authentication of callers
       --log-level level       ${LOG_LEVELS.join(', ')}
-      --pretty, --json        log lines for people, or for programs; with ask and tools: the result as JSON
+      --pretty, --json        log lines for people, or for programs; with ask, chat, doctor and tools: results as JSON
+      --url service           with chat: the address of a running service
+      --header 'name: value'  with chat and doctor: a header of each request, such as a token; repeatable
       --grace seconds         time for answers in progress when the service stops (default: ${DEFAULTS.graceSeconds})
 `
 
@@ -128,6 +140,8 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
     logLevel,
     pretty: values.pretty,
     json: values.json === true,
+    url: values.url,
+    headers: values.header ?? [],
     grace: wholeNumber('--grace', values.grace, DEFAULTS.graceSeconds, 3_600)
   }
 }
@@ -168,5 +182,5 @@ function wholeNumber (name: string, text: string | undefined, fallback: number, 
 }
 
 function isPath (word: string): boolean {
-  return /^\.{1,2}$|[/\\]|\.(ya?ml|json)$/.test(word) && !/\s/.test(word)
+  return !/^https?:\/\//.test(word) && /^\.{1,2}$|[/\\]|\.(ya?ml|json)$/.test(word) && !/\s/.test(word)
 }

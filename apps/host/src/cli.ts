@@ -7,6 +7,8 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   mcp: async () => (await import('./commands/mcp.js')).mcp,
   check: async () => (await import('./commands/check.js')).check,
   ask: async () => (await import('./commands/ask.js')).ask,
+  chat: async () => (await import('./commands/chat.js')).chat,
+  doctor: async () => (await import('./commands/doctor.js')).doctor,
   init: async () => (await import('./commands/init.js')).init,
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,

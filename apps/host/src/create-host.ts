@@ -1,6 +1,6 @@
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
-  boundMemory, errorHandler, failureOf, logFailure, memoryBudget, packageVersion, readOptions, setRetryAfter, ShuttingDownError
+  boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
@@ -15,11 +15,13 @@ import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
 import { BUILT_IN, HOST_OPTIONS, toSettings, type HostOptions } from './host-options.js'
+import { measure, serveMetrics } from './metrics.js'
 import { registerOpenApi } from './openapi.js'
 import { missingProtocols, registerProtocols } from './protocols.js'
 import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
+import { version } from './version.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -51,7 +53,7 @@ export interface PolyvacHost {
 /** Longest part of a path, in UTF-16 units: longer than any name of a VAC, so that unknown names get their error. */
 const MAX_PARAM_LENGTH = 512
 
-export const version = packageVersion(import.meta.url)
+export { version }
 
 /**
  * Creates the host: one Fastify app with the plugins of the switches, which does not listen yet. A program can register
@@ -126,6 +128,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
         while (vacs.running > 0 && Date.now() < end) await delay(20)
       }
     } satisfies PolyvacHost)
+    // for the routes of the host; those of the plugins continue its spans
+    await traceRequests(app)
     // after the body is read, so that each protocol refuses in its format
     app.addHook('preValidation', async (request, reply) => {
       if (!draining || request.method !== 'POST') return
@@ -140,6 +144,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })
+    const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
+    captureContent(capture)
+    if (prometheus === true) await serveMetrics(app)
+    measure(app, { vacs, tasks: () => tasks?.store, gateway })
     await app.register(vacPlugin, { vacs, authenticate, stallMs })
     await registerHome(app, { vacs, version, authenticate, protocols: () => protocols, publicUrl: () => settings.switches.public_url })
     protocols = await registerProtocols(app, {

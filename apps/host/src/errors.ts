@@ -15,6 +15,10 @@ export const PortInUseError = createError<[string]>('PORT_IN_USE',
   'port %s is in use; stop the process that uses it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
 export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
+export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
+  'the service %s: %s', 500)
+export const TelemetrySdkMissingError = createError('TELEMETRY_SDK_MISSING',
+  'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api @opentelemetry/sdk-node`, or set OTEL_SDK_DISABLED=true', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
   '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
 export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
@@ -26,6 +30,8 @@ export const TasksUnavailableError = createError<[string, string]>('TASKS_UNAVAI
 export const TasksSettingsError = createError<[string]>('TASKS_SETTINGS', 'service.tasks: %s', 500)
 export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
+export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
+  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics beside @polyvac/host', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',

@@ -30,8 +30,8 @@ export interface HostOptions {
   /** Offer an MCP server at /mcp. Default false. */
   readonly enable_mcp_server?: boolean | undefined
   /**
-   * Serve the playground at /playground/. Default: false in `createHost`; the command line sets it where it listens
-   * on a loopback address and NODE_ENV is not `production`.
+   * Serve the playground at /playground/. Default: false in `createHost`; the command line sets it where it listens on
+   * a loopback address and NODE_ENV is not `production`.
    */
   readonly enable_playground?: boolean | undefined
   /** External MCP servers: a list, or the `mcpServers` map of other tools. */
@@ -50,6 +50,8 @@ export interface HostOptions {
   readonly allowed_hosts?: readonly string[] | undefined
   /** Web pages that may send requests with effects, as origins; `*` allows all. */
   readonly allowed_origins?: readonly string[] | undefined
+  /** `{ prometheus: true }` serves GET /metrics; `{ capture_content: true }` puts content into spans. */
+  readonly telemetry?: ServiceConfig['telemetry'] | undefined
   /** Seconds for loading an interpreter or memory module, and for opening a memory. Default 30. */
   readonly load_timeout?: number | undefined
   /**
@@ -101,6 +103,7 @@ export const HOST_OPTIONS = {
   public_url: optional('a text', isText),
   allowed_hosts: switchRule('allowed_hosts'),
   allowed_origins: switchRule('allowed_origins'),
+  telemetry: switchRule('telemetry'),
   load_timeout: switchRule('load_timeout'),
   tasks: switchRule('tasks'),
   state_key: switchRule('state_key'),
@@ -148,6 +151,7 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     public_url: options.public_url,
     allowed_hosts: options.allowed_hosts,
     allowed_origins: options.allowed_origins,
+    telemetry: options.telemetry,
     load_timeout: options.load_timeout,
     tasks: options.tasks,
     state_key: options.state_key,

@@ -1,6 +1,6 @@
 import {
   authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, memoryBudget,
-  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter
+  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -82,6 +82,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       log
     })
 
+  await traceRequests(app)
   boundMemory(app, read.stallMs)
   if (!read.openapi) hideRoutes(app)
   await registerStreams(app)
@@ -170,7 +171,8 @@ Promise<PushPayload | undefined> {
   const step = await service.stepAt(owner, taskId, event.seq, signal)
   if (step === undefined) return undefined
   const { dialect } = config.settings as { dialect?: PushDialect }
-  return dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)
+  const payload = dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)
+  return { ...payload, trace: step.task.metadata.trace }
 }
 
 /**

@@ -109,6 +109,12 @@ export const ServiceConfig = Type.Object({
   memory_budget: Type.Optional(Type.Integer({
     minimum: 1, description: 'MiB that requests, responses and sessions may hold together; default: a quarter of the heap limit'
   })),
+  telemetry: Type.Optional(Type.Object({
+    prometheus: Type.Optional(Type.Boolean({ description: 'serves the metrics at GET /metrics; default: false' })),
+    capture_content: Type.Optional(Type.Boolean({
+      description: 'questions, answers and arguments of tools become attributes of spans; default: false'
+    }))
+  }, { additionalProperties: false, description: 'metrics and traces' })),
   load_timeout: Type.Optional(Type.Number({
     exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
   })),

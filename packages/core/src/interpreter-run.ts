@@ -9,6 +9,7 @@ import { holdText, KeptText } from './kept-text.js'
 import { PushedText } from './pushed-text.js'
 import { DEFAULT_LIMITS, type RunLimits } from './run-limits.js'
 import { guardCall, inCall, isTracking, type GuardedCall } from './stray-errors.js'
+import { observeCall, type ObservedCall } from './telemetry/observe-call.js'
 import { takeTurn } from './turns.js'
 import {
   CallAbortedError, VacBufferFullError, VacInterpreterFailedError, VacInvalidResultError, VacTimeoutError
@@ -55,6 +56,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   #deadline: Deadline | undefined
   #release: (() => void) | undefined
   #guarded: LinkedNode<GuardedCall> | undefined
+  #observed: ObservedCall | undefined
   #stop: AbortController | undefined
   #pushed: PushedText | undefined
   #aborted = false
@@ -153,6 +155,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     try {
       const { vac, admit, interpreter, config } = this.#run
       const call = this.#call
+      this.#observed = observeCall(this.#run, call)
       this.#release = admit?.(call.principal?.owner)
       this.#guarded = guardCall(this)
       const { signal, timeoutMs } = call
@@ -164,12 +167,18 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       if (timeoutMs !== undefined) {
         this.#deadline = new Deadline(timeoutMs, () => this.#abort(new VacTimeoutError(JSON.stringify(vac), timeoutMs / 1000)))
       }
-      const extra = makeExtra(call, config, this.#run, this)
+      const extra = makeExtra(call, config, this.#observed?.toolsOf(this.#run) ?? this.#run, this)
       const history = call.history === undefined ? [] : [...call.history]
-      this.#receive(inCall(this, () => interpreter(call.question, vac, history, extra)))
+      this.#receive(this.#step(() => interpreter(call.question, vac, history, extra)))
     } catch (err) {
       this.#hold({ err })
     }
+  }
+
+  /** Executes a step of the interpreter. */
+  #step<T> (step: () => T): T {
+    const observed = this.#observed
+    return observed === undefined ? inCall(this, step) : observed.run(() => inCall(this, step))
   }
 
   /** Takes the return value of the interpreter, or a promise of it: an iterator, or the result. */
@@ -211,9 +220,9 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     }
   }
 
-  /** Continues in the next turn of the event loop. */
+  /** Continues in a turn of the event loop that no other long run has. */
   #breathe (): void {
-    setImmediate(() => {
+    takeTurn().then(() => {
       this.#burstStart = performance.now()
       this.#feed()
     })
@@ -221,8 +230,9 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   #pull (): void {
     try {
-      // without tracking no closure is made for the chunk
-      const result = isTracking() ? inCall(this, () => this.#source!.next()) : this.#source!.next()
+      // without tracking and telemetry no closure is made for the chunk
+      const isPlain = this.#observed === undefined && !isTracking()
+      const result = isPlain ? this.#source!.next() : this.#step(() => this.#source!.next())
       if (!isThenable(result)) return this.#hold({ result })
       this.#pulling = true
       this.#onItem ??= result => {
@@ -264,6 +274,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   }
 
   #give (chunk: Chunk): void {
+    this.#observed?.chunk()
     if (typeof chunk === 'string') {
       const { maxAnswerChars, maxStreamedChars } = this.#limits
       this.#kept.add(chunk, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)
@@ -321,7 +332,7 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
 
   #end (answer: Answer): Item {
     this.#last = undefined
-    this.#over()
+    this.#over(answer)
     return { done: false, value: answer }
   }
 
@@ -347,9 +358,10 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
     this.#feed()
   }
 
-  #over (): void {
+  #over (answer?: Answer): void {
     if (this.#state === 'over') return
     this.#state = 'over'
+    this.#observed?.end(answer, this.#reason)
     this.#deadline?.clear()
     if (this.#onAbort !== undefined) this.#call.signal?.removeEventListener('abort', this.#onAbort)
     this.#pushed?.close()

@@ -61,6 +61,8 @@ export class HeldBytes {
  */
 export class MemoryBudget {
   used = 0
+  /** How often it has refused something. */
+  refusals = 0
   /** Called with what was refused, and to whom. */
   onRefusal: ((part: string, owner: string | undefined) => void) | undefined
   #limit: number
@@ -90,6 +92,7 @@ export class MemoryBudget {
     const ofOwner = owner === undefined ? 0 : (this.#owners.get(owner) ?? 0) + bytes
     if (this.used + bytes > this.#limit || ofOwner > this.#limit * OWNER_SHARE) {
       this.#refusedAt = performance.now()
+      this.refusals++
       this.onRefusal?.(part, owner)
       return false
     }

@@ -42,6 +42,8 @@ class Open implements OpenStream {
  * event, and the hook waits for it. Without that wait `app.close()` would hang.
  */
 export class OpenStreams {
+  /** Responses of this process that are sent as streams, over all plugins. */
+  static count = 0
   readonly #open = new LinkedSet<Open>()
   readonly #disconnects = new Disconnects()
   #closing = false

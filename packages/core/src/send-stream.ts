@@ -2,6 +2,7 @@ import { fastifySSE } from '@fastify/sse'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { countChars, isLargeJson, jsonPieces } from './json-pieces.js'
+import { OpenStreams } from './open-streams.js'
 import { takeTurn } from './turns.js'
 import type { AbortSignalLike } from './light-abort.js'
 
@@ -180,6 +181,7 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
   let batch = ''
   let scheduled = false
   let room: Promise<void> | undefined
+  OpenStreams.count++
   const flush = (): void => {
     scheduled = false
     if (batch === '' || sink.gone()) return
@@ -216,6 +218,8 @@ async function pump<T> (items: AsyncIterable<T>, { encode, end = '', onFailure }
     if (sink.gone()) return
     if (!sink.begun() && batch === '') throw err
     batch += onFailure(err)
+  } finally {
+    OpenStreams.count--
   }
   flush()
   await room

@@ -1,3 +1,4 @@
+import { OpenStreams } from './open-streams.js'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { ownerOf } from './authentication.js'
@@ -27,6 +28,7 @@ export class SseBody extends Readable {
   /** @param stallMs longest time in ms that a reader may take nothing; then it is disconnected */
   constructor (reply: FastifyReply, stallMs = MAX_STALL_MS) {
     super({ highWaterMark: 64 * 1024 })
+    OpenStreams.count++
     this.#reply = reply
     this.#stallMs = stallMs
     this.#keepAlive = setInterval(() => { if (this.readableLength === 0) this.comment('keep-alive') }, KEEP_ALIVE_MS)
@@ -107,6 +109,7 @@ export class SseBody extends Readable {
   }
 
   override _destroy (err: Error | null, done: (err: Error | null) => void): void {
+    OpenStreams.count--
     clearInterval(this.#keepAlive)
     this.#drain()
     done(err)

@@ -57,6 +57,7 @@ AsyncGenerator<string, ModelAnswer> {
           metadata: {
             answered: citations.cited.length > 0,
             finish_reason: next.value.finishReason,
+            ...(next.value.usage === undefined ? {} : { usage: next.value.usage }),
             ...(citations.removed > 0 ? { removed_citations: citations.removed } : {})
           }
         }

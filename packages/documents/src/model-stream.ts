@@ -1,3 +1,4 @@
+import { readUsage, traceParent, type TokenUsage } from '@polyvac/core/plugin'
 import { ModelSdkMissingError } from './errors.js'
 import type { ModelServer } from './model-server.js'
 
@@ -14,6 +15,12 @@ export interface ModelStreamOptions {
   readonly timeoutMs: number
   /** Retries before the first text. There are none after it. */
   readonly retries: number
+}
+
+export interface ModelEnd {
+  readonly finishReason: string
+  /** Absent where the server reports none. */
+  readonly usage?: TokenUsage | undefined
 }
 
 /** Finish reasons of a complete stream. Any other end is a failure, since the text may be incomplete. */
@@ -35,19 +42,22 @@ export class ModelStreamError extends Error {
  * no finish reason, and with the signal's reason after an abort. It closes the connection in all cases.
  */
 export async function * streamModel ({ server, messages, signal, timeoutMs, retries }: ModelStreamOptions):
-AsyncGenerator<string, { finishReason: string }> {
+AsyncGenerator<string, ModelEnd> {
   signal.throwIfAborted()
   const [{ streamText }, { createOpenAICompatible }] = await loadSdk()
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: server.baseUrl,
-    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey })
+    includeUsage: true,
+    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
+    headers: { ...traceParent() }
   })
   const stop = new AbortController()
   const silence = (): void => { stop.abort(new ModelStreamError(`no text within ${timeoutMs / 1_000} s`)) }
   let timer = setTimeout(silence, timeoutMs)
   const both = AbortSignal.any([signal, stop.signal])
   let finishReason: string | undefined
+  let usage: TokenUsage | undefined
   try {
     const { fullStream } = streamText({
       model: provider(server.model),
@@ -70,6 +80,7 @@ AsyncGenerator<string, { finishReason: string }> {
         throw new ModelStreamError(reasonOf(part.error), { cause: part.error })
       } else if (part.type === 'finish') {
         finishReason = part.finishReason
+        usage = readUsage(part.totalUsage)
       }
     }
     both.throwIfAborted()
@@ -82,7 +93,7 @@ AsyncGenerator<string, { finishReason: string }> {
     stop.abort()
   }
   if (finishReason === undefined || !COMPLETE.has(finishReason)) throw new ModelStreamError('the stream ended before the answer did')
-  return { finishReason }
+  return { finishReason, usage }
 }
 
 /** Optional packages of 27 MB, loaded at first use: most installations answer without a model. */

@@ -43,7 +43,9 @@ export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Inte
           answer += next.value
           yield next.value
         }
-        yield { answer, source_documents: [], metadata: { mode: 'model', model: server.model, finish_reason: next.value.finishReason } }
+        const { finishReason, usage } = next.value
+        const metadata = { mode: 'model', model: server.model, finish_reason: finishReason, ...(usage === undefined ? {} : { usage }) }
+        yield { answer, source_documents: [], metadata }
       } finally {
         await stream.return({ finishReason: 'stop' })
       }

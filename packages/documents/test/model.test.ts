@@ -32,7 +32,8 @@ test('a model gets numbered passages, and its text is streamed with correct cita
   t.equal(final.answer, text)
   t.ok(chunks.filter(chunk => typeof chunk === 'string').length > 2)
   t.equal(final.source_documents.length, 2)
-  t.match(final.metadata, { mode: 'model', model: 'fake-model', removed_citations: 1, answered: true })
+  t.match(final.metadata, { mode: 'model', model: 'fake-model', removed_citations: 1, answered: true, usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
+  t.match(server.requests[0]?.body, { stream_options: { include_usage: true } }, 'servers send the usage of a stream only when asked')
   const [{ body, authorization } = { body: undefined, authorization: undefined }] = server.requests
   t.equal(authorization, 'Bearer sk-secret')
   t.match(body?.messages[0]?.content, /\[1\] Guide > Cancel a task \(guide\.md\)\nTo cancel a task/)
@@ -108,7 +109,7 @@ test('auto takes the first chat model that the server lists', async t => {
   process.env['OPENAI_BASE_URL'] = server.url
   t.teardown(() => { delete process.env['OPENAI_BASE_URL'] })
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto' } })
-  t.match(final.metadata, { mode: 'model', model: 'fake-model' })
+  t.match(final.metadata, { mode: 'model', model: 'fake-model', usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
 })
 
 test('without a model server documents answers with a note, and openai fails', async t => {

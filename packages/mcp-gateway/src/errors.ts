@@ -10,6 +10,10 @@ export const ToolNotFoundError = createError<[string, string, string]>('MCP_TOOL
 export const ToolHeldBackError = createError<[string, string, string, string]>('MCP_TOOL_HELD_BACK',
   'the tool %s of the MCP server %s is %s; an operator who has read the list accepts it with `pin: %s` in the entry of the server', 403)
 
+/** The caller may not restart a server. */
+export const RestartRefusedError = createError('MCP_RESTART_REFUSED',
+  'callers share the MCP servers, so only an administrator restarts one: a caller with the scope admin, or on this machine where the service authenticates no caller', 403)
+
 /** The server does not list the prompt. Arguments: server, prompt, near match or some names. */
 export const PromptNotFoundError = createError<[string, string, string]>('MCP_PROMPT_NOT_FOUND', 'the MCP server %s has no prompt %s; %s', 404)
 

@@ -1,7 +1,7 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
   authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
-  schemaValidator
+  schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
@@ -12,14 +12,14 @@ import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './rest/list-body.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
-import { GatewayOptionsError } from './errors.js'
+import { GatewayOptionsError, RestartRefusedError } from './errors.js'
 import { InteractiveCalls } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
 import {
-  CallBody, CallResult, GatewayError, InputRequired, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList, ServerList,
-  ServerName, ServerQuery, TemplateList, ToolList
+  CallBody, CallResult, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
+  RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
 
@@ -41,6 +41,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   const bodies = new ListBodies()
   const interactive = new InteractiveCalls(gateway)
 
+  await traceRequests(app)
   boundMemory(app)
   if (!openapi) hideRoutes(app)
   // Fastify would read a text, which then fails as a body that is not an object
@@ -66,6 +67,19 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async request => {
     const servers = gateway.status()
     return { servers: mayAdminister(request, principalOf(request)) ? servers : servers.map(briefStatus) } as never
+  })
+
+  app.post('/mcp/servers/:server_name/restart', {
+    bodyLimit,
+    // a form of a web page cannot send JSON, and CORS lets no script of another site send it
+    schema: { operationId: 'restartMcpServer', summary: 'Restart an MCP server', tags, params: ServerName, body: RestartBody, response: { 202: McpServerStatus, ...errors } }
+  }, async (request, reply) => {
+    if (!mayAdminister(request, principalOf(request))) throw new RestartRefusedError()
+    const { server_name: server } = request.params
+    const upstream = gateway.get(server)
+    gateway.log.info({ mcpServer: server, owner: principalOf(request)?.owner }, 'an administrator restarts an MCP server')
+    await upstream.restart()
+    return reply.code(202).send(upstream.status() as never)
   })
 
   app.get('/mcp/tools', {
@@ -164,8 +178,8 @@ function wantsEvents (accept: string | undefined): boolean {
 /**
  * The Fastify plugin. Routes under the scope's prefix: those of the service description, GET /mcp/tools,
  * GET /mcp/tools/<server_name>, POST /mcp/call, GET /mcp/resources and POST /mcp/resources/read, and in addition
- * /mcp/servers, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and /mcp/openapi.json. It adds no hook, parser
- * or error handler to the scope around it.
+ * /mcp/servers, /mcp/servers/<server_name>/restart, /mcp/prompts, /mcp/prompts/get, /mcp/resources/templates and
+ * /mcp/openapi.json. It adds no hook, parser or error handler to the scope around it.
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
  * } } })
  */

@@ -121,6 +121,9 @@ export const McpServerStatus = Type.Object({
   stderr: Type.Array(Type.String(), { description: 'the last lines, for administrators' })
 }, { title: 'McpServerStatus' })
 
+/** No fields: that it is JSON keeps out the forms of web pages. */
+export const RestartBody = Type.Object({}, { title: 'McpRestart', additionalProperties: false })
+
 export const ServerList = Type.Object({ servers: Type.Array(McpServerStatus) })
 
 /** Body of every failed request (service description, 7). */

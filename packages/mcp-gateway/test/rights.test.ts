@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import Fastify from 'fastify'
 import { createGateway, mcpGatewayPlugin, type McpServerConfig } from '../src/index.js'
-import { bad, until } from './fixtures/app.js'
+import { bad, lives, started, until } from './fixtures/app.js'
 import { contextOf } from './fixtures/hand-written.js'
 
 type Asked = (url: string, caller?: string, payload?: object) => Promise<string>
@@ -57,4 +57,70 @@ test('a server that refuses the handshake in each era is started a few times and
   const { gateway } = await serve(t, [bad({ 'refuse-start': -32022 })], false)
   await until(() => gateway.get('bad').status().state === 'failed')
   t.match(gateway.get('bad').status(), { cause: 'REFUSED', error: /spoken/ })
+})
+
+test('an administrator restarts a running, a waiting and a failed server', async t => {
+  const { app, gateway } = await started(t, [
+    bad({}, { name: 'fine' }), bad({ crash: 7 }, { name: 'crashing' }), bad({}, { name: 'once', restart: false })
+  ], { restartDelayMs: 60_000, restartDelayMaxMs: 60_000 })
+  const status = (name: string): ReturnType<ReturnType<typeof gateway.get>['status']> => gateway.get(name).status()
+  const restart = async (name: string): Promise<unknown> => {
+    const { statusCode, body } = await app.inject({ method: 'POST', url: `/mcp/servers/${name}/restart`, payload: {} })
+    return { statusCode, ...JSON.parse(body) }
+  }
+  await until(() => status('fine').state === 'ready' && status('crashing').state === 'waiting' && status('once').state === 'ready')
+  const { pid } = status('fine')
+
+  const call = app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'fine', tool: 'hang' } })
+  await until(() => status('fine').callsInFlight === 1)
+  t.match(await restart('fine'), { statusCode: 202, name: 'fine', state: 'starting' })
+  const { statusCode, body } = await call
+  t.match({ statusCode, ...JSON.parse(body) }, { statusCode: 500, code: 'MCP_SERVER_GONE', error: /an administrator restarted it/ })
+  await until(() => status('fine').state === 'ready')
+  t.not(status('fine').pid, pid)
+  t.notOk(lives(pid!))
+  t.match(status('fine'), { restarts: 1, attempt: 1 })
+  t.ok(await gateway.call('fine', 'echo', { message: 'x' }))
+
+  t.match(await restart('crashing'), { statusCode: 202, name: 'crashing' })
+  await until(() => status('crashing').restarts === 1 && status('crashing').state === 'waiting')
+  t.match(status('crashing'), { attempt: 1, stderr: [/cannot read the settings/] })
+
+  process.kill(status('once').pid!, 'SIGKILL')
+  await until(() => status('once').state === 'failed')
+  t.match(await restart('once'), { statusCode: 202, name: 'once', state: 'starting' })
+  await until(() => status('once').state === 'ready')
+  t.match(await restart('twice'), { statusCode: 404, code: 'MCP_SERVER_NOT_FOUND', error: /once/ })
+})
+
+test('a restart needs the rights of an administrator and a JSON body', async t => {
+  const { ask, gateway } = await serve(t, [bad()], true)
+  await until(() => gateway.get('bad').status().state === 'ready')
+  t.match(await ask('/mcp/servers/bad/restart', 'bob', {}), /MCP_RESTART_REFUSED/)
+  t.match(await ask('/mcp/servers/nope/restart', 'bob', {}), /MCP_RESTART_REFUSED/)
+  const { app, gateway: local } = await started(t, [bad()])
+  await until(() => local.get('bad').status().state === 'ready')
+  const url = '/mcp/servers/bad/restart'
+  const send = async (headers: Record<string, string>, payload?: string): Promise<number> => (await app.inject({ method: 'POST', url, headers, ...payload !== undefined && { payload } })).statusCode
+  t.equal(await send({}), 400)
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) t.equal(await send({ 'content-type': type }, '{}'), 415, type)
+  t.equal(await send({ 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' }, '{}'), 403)
+  t.equal((await app.inject({ url })).statusCode, 405)
+  t.equal(gateway.get('bad').status().restarts + local.get('bad').status().restarts, 0)
+  t.match(await ask(url, 'admin', {}), /"state":"starting"/)
+})
+
+test('many restarts at once leave one process', async t => {
+  const { gateway } = await started(t, [bad()])
+  const upstream = gateway.get('bad')
+  const pids = new Set<number | undefined>()
+  for (let i = 0; i < 8; i++) {
+    await Promise.all([upstream.restart(), upstream.restart(), i % 3 === 0 ? upstream.settled() : undefined])
+    pids.add(upstream.status().pid)
+  }
+  await until(() => upstream.status().state === 'ready')
+  const { pid } = upstream.status()
+  t.strictSame([...pids].filter(other => other !== undefined && other !== pid && lives(other)), [])
+  await gateway.close()
+  await t.rejects(upstream.restart(), { code: 'SHUTTING_DOWN' })
 })

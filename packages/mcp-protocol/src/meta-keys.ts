@@ -10,6 +10,9 @@ export const MODERN_META = {
   subscriptionId: `${PREFIX}subscriptionId`
 } as const
 
+/** The token counts of an answer in `_meta` of the result of a tool. */
+export const USAGE = 'polyvac/usage'
+
 /** Names the task of a result in revision 2025-11-25. */
 export const RELATED_TASK = `${PREFIX}related-task`
 

@@ -1,7 +1,7 @@
 import type { Principal } from '@polyvac/core'
 import {
   authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, ownTime, parseJson,
-  readOptions, refuseOtherMethods, setRetryAfter, type ReadOptions
+  readOptions, refuseOtherMethods, setRetryAfter, traceRequests, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -22,6 +22,7 @@ const OWNER = 'the mcp-server plugin'
 const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const { bodyLimit, limits, sessions: hasSessions, openapi, ...others } = checkedOptions(options)
   const { authenticate, protectedResource, name, title, version } = others
+  await traceRequests(app)
   if (!openapi) hideRoutes(app)
   const refuseOthers = refuseOtherMethods(app)
   if (protectedResource !== undefined) metadataRoutes(app, protectedResource)

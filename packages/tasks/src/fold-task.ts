@@ -24,6 +24,7 @@ export interface FoldSnapshot {
   messages: TaskMessage[]
   artifacts: TaskArtifact[]
   error: TaskError | null
+  usage?: unknown
   /** The agent's message to which deltas are added, one character longer than its bound to detect a surrogate pair. */
   partial: { text: string, timestamp: number } | null
   /** The counts of messages and artifacts when this turn began: a new attempt restores them. */
@@ -60,7 +61,7 @@ export class TaskFold {
 
   apply (event: TaskEvent): void {
     const now = this.#now
-    const { seq, at, state, delta, message, artifact, progress, progressMessage, error, retry } = event
+    const { seq, at, state, delta, message, artifact, progress, progressMessage, error, usage, retry } = event
     now.seq = seq
     now.updatedAt = at
     if (retry !== undefined) {
@@ -82,6 +83,7 @@ export class TaskFold {
     if (progress !== undefined && progress > now.progress) now.progress = progress
     if (progress !== undefined || state !== undefined) now.progressMessage = progressMessage
     if (error !== undefined) now.error = error
+    if (usage !== undefined) now.usage = usage
     if (state !== undefined) this.#enter(state, at, retry)
   }
 
@@ -114,7 +116,7 @@ export class TaskFold {
   record (): TaskRecord {
     const { id, owner, skill, input, contextId, metadata } = this.#origin
     const { state, createdAt, updatedAt, statusAt, completedAt, seq, attempt, turn, progress, progressMessage } = this.#now
-    const { messages, artifacts, error, partial } = this.#now
+    const { messages, artifacts, error, usage, partial } = this.#now
     const record: TaskRecord = {
       id,
       owner,
@@ -135,6 +137,7 @@ export class TaskFold {
       artifacts: [...artifacts],
       error
     }
+    if (usage !== undefined) Object.assign(record, { usage })
     return progressMessage === undefined ? record : Object.assign(record, { progressMessage })
   }
 

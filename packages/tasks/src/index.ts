@@ -21,3 +21,4 @@ export {
   StoreUnavailableError, TaskCanceledError, TaskConflictError, TaskFencedError, TaskInputTimeoutError, TaskNotFoundError,
   TaskNotStartedError, TaskTimeoutError, TaskTooLargeError, TooManyPushConfigsError, TooManyTasksError, WorkerStoppedError
 } from './errors.js'
+export type { Backlog } from './backlog.js'

@@ -1,3 +1,4 @@
+import type { Backlog } from './backlog.js'
 import type { ReplicaLink } from './replica-link.js'
 import type { SharedValues } from './shared-values.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
@@ -14,6 +15,11 @@ export interface TaskStore {
   close (): Promise<void>
   /** Writes a probe, so that it detects a full disk. Never rejects. */
   health (): Promise<TaskStoreHealth>
+  /**
+   * Tasks that are not ended, by state: counts of at most MAX_COUNTED, and since when the oldest is in its state. For
+   * monitoring: it reads so many rows.
+   */
+  backlog (): Promise<readonly Backlog[]>
 
   /**
    * Creates task, queue entry and first event in one transaction. For an `idempotencyKey` that this owner used before,

@@ -42,7 +42,7 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
 }
 
 function eventBody (update: TaskUpdate, at: number): EventBody {
-  const { state, progress, progressMessage, delta, message, artifact, error } = update
+  const { state, progress, progressMessage, delta, message, artifact, error, usage } = update
   if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
   if (progressMessage !== undefined && typeof progressMessage !== 'string') throw new InvalidTaskError('progressMessage', 'give a string')
   if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
@@ -54,7 +54,8 @@ function eventBody (update: TaskUpdate, at: number): EventBody {
     ...(delta === undefined ? {} : { delta }),
     ...(message === undefined ? {} : { message: messageAt(message, at) }),
     ...(artifact === undefined ? {} : { artifact: artifactAt(artifact, at) }),
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, timestamp: at } })
+    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, timestamp: at } }),
+    ...(usage === undefined ? {} : { usage })
   }
 }
 

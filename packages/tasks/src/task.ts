@@ -116,6 +116,8 @@ export interface TaskRecord {
   readonly messages: readonly TaskMessage[]
   readonly artifacts: readonly TaskArtifact[]
   readonly error: TaskError | null
+  /** What the last run reported of its cost, such as token counts: any JSON value. */
+  readonly usage?: unknown
 }
 
 /**
@@ -135,6 +137,7 @@ export interface TaskEvent {
   readonly message?: TaskMessage
   readonly artifact?: TaskArtifact
   readonly error?: TaskError
+  readonly usage?: unknown
   /** The number of a new attempt, from 1: it voids the messages and artifacts of the attempt before it. */
   readonly retry?: number
 }
@@ -150,4 +153,6 @@ export interface TaskUpdate {
   readonly message?: Omit<TaskMessage, 'timestamp'> & { readonly timestamp?: number | undefined } | undefined
   readonly artifact?: { readonly name: string, readonly content?: unknown } & Pick<TaskArtifact, 'parts' | 'description' | 'metadata'> | undefined
   readonly error?: { readonly code: string, readonly message: string } | undefined
+  /** The cost of the run, such as token counts: any JSON value. */
+  readonly usage?: unknown
 }

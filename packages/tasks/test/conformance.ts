@@ -231,6 +231,30 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     })
   })
 
+  test('the backlog counts the tasks that have not ended, by state', async t => {
+    const store = await open(t)
+    t.strictSame(await store.backlog(), [])
+    const before = Date.now()
+    for (let i = 0; i < 3; i++) await store.create('alice', { skill: 'x', input: null })
+    const [submitted, ...others] = await store.backlog()
+    t.match(submitted, { state: 'submitted', tasks: 3 })
+    t.ok(Number(submitted?.since) >= before - 1_000)
+    t.strictSame(others, [])
+    store.work(async (_task, { emit }) => { await emit({ state: 'input-required' }) })
+    await until(async () => (await store.backlog())[0]?.state === 'input-required', 'a task waits for input')
+    t.match(await store.backlog(), [{ state: 'input-required', tasks: Number }])
+  })
+
+  test('the record of a task keeps the usage that its last run reported', async t => {
+    const store = await open(t)
+    const usage = { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 }
+    store.work(async (_task, { emit }) => { await emit({ state: 'completed', usage }) })
+    const { task } = await store.create('alice', { skill: 'x', input: null })
+    const events = await collect(store.events('alice', task.id))
+    t.strictSame(events.at(-1)?.usage, usage)
+    t.strictSame((await store.get('alice', task.id))?.usage, usage)
+  })
+
   test('a handler that never ends and ignores its signal fails in time and frees its place', async t => {
     const store = await open(t)
     let signal: AbortSignal | undefined

@@ -1,7 +1,10 @@
+import pg from 'pg'
 import { test } from 'tap'
 import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
+import { STEPS } from '../src/postgres/migrations.js'
+import type { TaskEvent } from '../src/index.js'
 import { collect } from './conformance.js'
 import { openPostgresStore } from './fixtures/postgres-store.js'
 
@@ -20,6 +23,67 @@ test('a schema of a newer version is refused with both versions', async t => {
   await migratePostgres({ url, schema: 'other' })
   await query(url, 'UPDATE other.version SET version = 99')
   await t.rejects(openPostgresStore(t, { url, schema: 'other' }), { code: 'TASK_STORE_DATABASE', message: /'other'.*\(99, this one supports \d+\)/ })
+})
+
+test('a schema of each older version is migrated, and its tasks go on', async t => {
+  for (let version = 1; version < STEPS.length; version++) {
+    const url = await testDatabase(t)
+    const steps = STEPS.slice(0, version).map(step => step.replaceAll('$.', 'polyvac.')).join(';')
+    await query(url, `CREATE SCHEMA polyvac; CREATE TABLE polyvac.version (version integer NOT NULL); INSERT INTO polyvac.version VALUES (${version}); ${steps}`)
+    await query(url, `INSERT INTO polyvac.task (id, owner, skill, queue, state, turn, attempt, losses, seq, status_at, job, bytes, pushes)
+      VALUES ('old', 'alice', 's', '', 'input-required', 0, 0, 0, 3, ${Date.now()}, gen_random_uuid(), 1000, 0)`)
+    await query(url, "INSERT INTO polyvac.origin SELECT key, '{\"a\":1}', '{}' FROM polyvac.task")
+    await query(url, `INSERT INTO polyvac.event SELECT key, e.seq, data FROM polyvac.task, (VALUES (1, '{"at":1,"state":"submitted"}'),
+      (2, '{"at":2,"message":{"role":"agent","parts":[{"type":"text","text":"kept"}],"timestamp":2}}'), (3, '{"at":3,"state":"input-required"}')) e(seq, data)`)
+    const store = await openPostgresStore(t, { url })
+    t.strictSame(await query(url, 'SELECT version FROM polyvac.version'), [{ version: STEPS.length }])
+    t.match(await store.get('alice', 'old'), { state: 'input-required', input: { a: 1 }, messages: [{ parts: [{ text: 'kept' }] }], seq: 3 })
+    t.match(await store.provideInput('alice', 'old', { parts: [{ type: 'text', text: 'go on' }] }), { outcome: 'accepted' })
+    store.work(() => {})
+    await collect(store.events('alice', 'old', { after: 4 }))
+    t.match(await store.get('alice', 'old'), { state: 'completed', turn: 1 })
+  }
+})
+
+test('stores on one given pool use its connections and leave it open', async t => {
+  const url = await testDatabase(t)
+  const pool = new pg.Pool({ connectionString: url, max: 3 })
+  const stores = await Promise.all(['one', 'two'].map(async schema => await openPostgresStore(t, { pool, schema })))
+  for (const store of stores) {
+    store.work(async (_task, { emit }) => { await emit({ delta: 'a' }) })
+    const created = await Promise.all(Array.from({ length: 20 }, async (_, i) => await store.create('alice', { skill: 's', input: i })))
+    for (const { task } of created) await collect(store.events('alice', task.id))
+    t.match(await store.list('alice', { count: true }), { total: 20 })
+  }
+  t.ok(pool.totalCount <= 3)
+  for (const store of stores) await store.close()
+  t.strictSame((await pool.query('SELECT 1 AS one')).rows, [{ one: 1 }], 'the pool belongs to the caller')
+  await pool.end()
+})
+
+test('a reader on another replica gets events of every size and text in their order', async t => {
+  const url = await testDatabase(t)
+  const [writer, follower] = [await openPostgresStore(t, { url }), await openPostgresStore(t, { url })]
+  const texts = ['a', 'two\nlines, "quoted": 1:2:3', 'ä€😀\u0000', 'x'.repeat(900), 'y'.repeat(1_100), '€'.repeat(400), 'z'.repeat(7_990), 'w'.repeat(100_000)]
+  let follow = (): void => {}
+  const followed = new Promise<void>(resolve => { follow = resolve })
+  writer.work(async (_task, { emit }) => {
+    await emit({ progress: 0.1 })
+    await followed
+    for (const delta of texts) await emit({ delta })
+    // several in one statement, and one behind the other
+    await emit(texts.map(delta => ({ delta })))
+    await Promise.all(texts.map(async delta => { await emit({ delta }) }))
+  })
+  const { task } = await writer.create('alice', { skill: 's', input: 1 })
+  const seen: TaskEvent[] = []
+  for await (const event of follower.events('alice', task.id)) {
+    seen.push(event)
+    if (event.progress !== undefined) follow()
+  }
+  t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
+  t.strictSame(seen.flatMap(({ delta }) => delta ?? []), [...texts, ...texts, ...texts])
+  t.strictSame(seen, await collect(writer.events('alice', task.id)))
 })
 
 test('a role without the right to create works in a database that was migrated ahead, and is refused in another', async t => {

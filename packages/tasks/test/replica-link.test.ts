@@ -6,6 +6,8 @@ import { migrate } from '../src/postgres/migrations.js'
 import { PostgresReplicaLink } from '../src/postgres/replica-link.js'
 import type { LinkEntry } from '../src/index.js'
 
+/** As the store has it, but shorter. */
+const FROZEN_MS = 1_000
 const log = { debug () {}, info () {}, warn () {}, error () {} }
 const brief = { owner: 'ann', ttlMs: 60_000 }
 
@@ -14,11 +16,11 @@ interface Replica { readonly link: PostgresReplicaLink, readonly connection: Con
 async function replica (t: Test, url: string, number: number): Promise<Replica> {
   const connection = await Connection.open({ url, schema: 'polyvac', maxConnections: 4, log })
   await migrate(connection, async () => {})
-  await connection.listener.start(number, async () => {
+  await connection.listener.start(number, 'test', async () => {
     await connection.run('INSERT INTO polyvac.replica (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING', [number])
   })
   const link = new PostgresReplicaLink(log)
-  await link.open(connection, number)
+  await link.open(connection, number, FROZEN_MS)
   const close = async (): Promise<void> => {
     await link.close()
     await connection.close()
@@ -100,6 +102,23 @@ test('a replica is alive as long as the others have not taken its tasks', async 
   for (const other of [a.id, '77', 'x', '9'.repeat(40)]) t.notOk(await b.isAlive(other))
   await closeA()
   await t.rejects(a.append('s', ['x'], brief), { code: 'TASK_STORE_CLOSED' })
+})
+
+test('a replica that writes no heartbeat is not alive, once the others have written theirs for as long', async t => {
+  const { a, b, url } = await pair(t)
+  await a.beat()
+  await b.beat()
+  await query(url, "UPDATE polyvac.replica SET seen_at = now() - interval '1 hour' WHERE id = 1")
+  t.ok(await b.isAlive(a.id), 'the database may have been away')
+  await until(async () => {
+    await b.beat()
+    return !await b.isAlive(a.id)
+  }, 'the frozen replica is noticed')
+  t.ok(await b.isAlive(b.id))
+  await a.beat()
+  t.ok(await b.isAlive(a.id), 'it goes on')
+  await query(url, 'UPDATE polyvac.replica SET seen_at = NULL WHERE id = 1')
+  t.ok(await b.isAlive(a.id), 'one of an earlier version writes none')
 })
 
 test('an entry whose message was lost comes once the listener is back', async t => {

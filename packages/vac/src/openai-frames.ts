@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isAnswer, normaliseHistory, type Answer, type ChatTurn, type Chunk } from '@polyvac/core'
-import { contentText, eventText, InvalidRequestError, isRole, type Failure } from '@polyvac/core/plugin'
+import { contentText, eventText, InvalidRequestError, isRole, usageOf, type Failure } from '@polyvac/core/plugin'
 import { checkParameters } from './openai-parameters.js'
 import type { ChatCompletion, ChatCompletionRequest, OpenAiError, Usage } from './openai-schemas.js'
 
@@ -88,11 +88,8 @@ export class Completion {
 
   /** The interpreter's count (`metadata.usage`), otherwise an estimate with `estimated: true`. */
   #usage (answer: Answer, units: number): Usage {
-    const usage = (answer.metadata?.usage ?? answer.usage) as Partial<Usage> | undefined
-    if (Number.isInteger(usage?.prompt_tokens) && Number.isInteger(usage?.completion_tokens)) {
-      const { prompt_tokens: prompt, completion_tokens: completion } = usage as Usage
-      return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
-    }
+    const usage = usageOf(answer)
+    if (usage !== undefined) return usage
     const { history, question } = this.question
     const chars = history.reduce((sum, { content }) => sum + content.length, question.length)
     const [prompt, completion] = [Math.ceil(chars / 4), Math.ceil(units / 4)]

@@ -79,7 +79,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       signal,
       stallMs,
       keepAliveMs: STREAM_WAIT_TIME * 1000,
-      onFailure: err => eventText({ data: toOpenAiError(loggedFailure(vac.recordFailure(err), request)) }) + DONE
+      onFailure: err => eventText({ data: toOpenAiError(loggedFailure(vac.record.failed(err), request)) }) + DONE
     }))
   }
 }

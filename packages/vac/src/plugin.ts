@@ -2,7 +2,7 @@ import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
   authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
-  sendText, streamRoute, vacInfo
+  sendText, streamRoute, traceRequests, vacInfo
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -23,6 +23,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     readOptions(OPTIONS, options, InvalidOptionsError, 'the vac plugin')
   const streams = new OpenStreams()
 
+  await traceRequests(app)
   await registerStreams(app)
   const table = new RouteTable(app)
   boundMemory(app, stallMs)
@@ -86,7 +87,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     const question = toQuestion(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await meterAnswer(streams, request, reply, question, async (vac, signal) => {
-      const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.recordFailure(err), request).body)
+      const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.record.failed(err), request).body)
       const encoding = { encode: vac.countChunks(frames.chunk), end: frames.end, onFailure, signal, stallMs }
       if (form !== 'sse') return await sendText(reply, STREAM_TYPES[form], vac.stream(), encoding)
       await sendEvents(reply, vac.stream(), { ...encoding, keepAliveMs: wait === 0 ? undefined : Math.max(100, wait * 1000) })

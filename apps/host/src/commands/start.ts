@@ -11,6 +11,7 @@ import { BUILT_IN } from '../host-options.js'
 import { checkAddress, isLoopback, listen } from '../listen.js'
 import { loadConfig } from '../load-config.js'
 import { loggerFor } from '../logger.js'
+import { startTelemetry } from '../open-telemetry.js'
 import { GRPC_HOST, loadPlugin } from '../protocols.js'
 import { ProgressBar } from '../progress-bar.js'
 import { stopInTime } from '../stop-in-time.js'
@@ -26,6 +27,7 @@ export async function start (args: Arguments): Promise<void> {
   checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
   checkAddress(config.service.a2a?.grpc?.host ?? GRPC_HOST, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+  const stopTelemetry = await startTelemetry()
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
     config,
@@ -35,6 +37,7 @@ export async function start (args: Arguments): Promise<void> {
     server: { logger: loggerFor(args) },
     onIndexing: progress => bar.show(progress)
   })
+  app.addHook('onClose', stopTelemetry)
   // before callers can reach the service: they may change the configuration at once
   const stopWatching = args.serverCommand === undefined ? follow(app, config, args) : () => {}
   // before the banner: its reader may end the service at once
@@ -141,7 +144,7 @@ function warnOf (app: FastifyInstance, { warnings }: Config): void {
   }
 }
 
-/** The switch; by default on where only this machine reaches the service, outside of production, with the package. */
+/** The switch; without it: the package is installed, no other machine reaches the service, and it is not in production. */
 async function usesPlayground ({ service }: Config, host: string): Promise<boolean> {
   return service.enable_playground ??
     (isLoopback(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)

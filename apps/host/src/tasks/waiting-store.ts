@@ -64,6 +64,10 @@ export class WaitingStore implements TaskStore {
     return this.#isOpen ? await this.#store.health() : { ok: false, detail: this.#attempts.makeRefusal().message }
   }
 
+  async backlog (): ReturnType<TaskStore['backlog']> {
+    return this.#isOpen ? await this.#store.backlog() : []
+  }
+
   get replicas (): ReplicaLink | undefined { return this.#store.replicas }
 
   readonly shared: SharedValues = {

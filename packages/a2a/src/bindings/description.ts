@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { HIDDEN, errorHandler, eventText, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs, traceLinks } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -135,7 +135,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return await service.createTask(owner, {
       skill: skillName,
       input,
-      metadata: { clientMetadata, requestId: request.id, ...(scopes === undefined ? {} : { scopes }) },
+      metadata: Object.assign({ clientMetadata, requestId: request.id }, scopes === undefined ? undefined : { scopes }, traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind } from '@polyvac/core/plugin'
+import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind, traceLinks } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
@@ -173,7 +173,7 @@ export class Operations {
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
       const metadata = Object.assign({ requestId }, contextId === undefined ? undefined : { inContext: true },
-        scopes === undefined ? undefined : { scopes })
+        scopes === undefined ? undefined : { scopes }, traceLinks(message.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
       return await service.createTask(owner, task, push)
     }

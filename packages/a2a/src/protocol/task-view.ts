@@ -55,7 +55,7 @@ export function contextOf ({ id, contextId }: Pick<TaskRecord, 'id' | 'contextId
 
 /** @param historyLength newest messages of the history; undefined: all of them */
 export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView {
-  const { id, messages, skill, progress, metadata: { clientMetadata } } = task
+  const { id, messages, skill, progress, usage, metadata: { clientMetadata } } = task
   const status = viewStatus(task)
   const isStatus = status.message?.id === messageIdAt(task, messages.length - 1)
   const streamed = isStatus ? undefined : streamedText(task)
@@ -70,7 +70,8 @@ export function viewTask (task: TaskRecord, historyLength = Infinity): TaskView 
     status,
     artifacts,
     history: shown.slice(from).map((message, index) => viewMessage(task, message, from + index)),
-    metadata: Object.assign({ skillName: skill, progress }, isEmpty(clientMetadata) ? undefined : { clientMetadata })
+    metadata: Object.assign({ skillName: skill, progress }, isEmpty(clientMetadata) ? undefined : { clientMetadata },
+      usage === undefined ? undefined : { usage })
   }
 }
 
@@ -100,7 +101,7 @@ export function messageAnswer (task: TaskRecord): MessageView | undefined {
 
 /** The events of one step of a task: mostly one; none where nothing changed that A2A shows. */
 export function viewStep ({ task, event }: TaskStep): EventView[] {
-  const { delta, artifact, state, message, progress } = event
+  const { delta, artifact, state, message, progress, usage } = event
   const events: EventView[] = []
   if (delta !== undefined) {
     const text = task.messages.at(-1)?.parts[0]?.text ?? ''
@@ -115,7 +116,9 @@ export function viewStep ({ task, event }: TaskStep): EventView[] {
     events.push({ kind: 'artifact', artifact: shown, append: parts !== undefined, lastChunk: true })
   }
   if (state !== undefined || message !== undefined || progress !== undefined) {
-    const metadata = progress === undefined ? undefined : { progress }
+    const metadata = progress === undefined && usage === undefined
+      ? undefined
+      : Object.assign({}, progress === undefined ? undefined : { progress }, usage === undefined ? undefined : { usage })
     events.push({ kind: 'status', status: viewStatus(task), metadata })
   }
   return events

@@ -1,4 +1,4 @@
-import { LogGate } from '@polyvac/core/plugin'
+import { LogGate, record, startSpan, telemetryNames as names, traceParent } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import { pushBackoff, type Delivery, type DeliveryHandler, type DeliveryOutcome, type TaskLogger } from '@polyvac/tasks'
 import type { Dispatcher } from 'undici'
@@ -17,6 +17,8 @@ export interface PushPayload {
   /** Media type. */
   readonly type: string
   readonly body: string
+  /** Links of the task to its trace. */
+  readonly trace?: unknown
 }
 
 export interface PushDelivererOptions {
@@ -85,9 +87,15 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
   }
 
   async function send (
-    delivery: Delivery, url: URL, secrets: PushSecrets, { type, body }: PushPayload, signal: AbortSignal
+    delivery: Delivery, url: URL, secrets: PushSecrets, { type, body, trace }: PushPayload, signal: AbortSignal
   ): Promise<DeliveryOutcome> {
     const { id, taskId, tries } = delivery
+    const span = startSpan('POST', {
+      kind: 'CLIENT',
+      root: true,
+      linked: Array.isArray(trace) ? trace : [],
+      attributes: { [names.HTTP_METHOD]: 'POST', [names.SERVER_ADDRESS]: url.hostname }
+    })
     const webhookId = headerId(id)
     try {
       const jwt = await keys.sign({ aud: url.origin, jti: webhookId, taskId, iss: issuer, body })
@@ -95,16 +103,22 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       const dispatcher = await guard.dispatcher()
       const { request } = await import('undici')
       const response = await request(url, {
-        method: 'POST', headers: deliveryHeaders(webhookId, type, jwt, secrets), body, signal, dispatcher
+        method: 'POST', headers: Object.assign(deliveryHeaders(webhookId, type, jwt, secrets), span?.run(traceParent)), body, signal, dispatcher
       })
       const { statusCode: status, headers } = response
       await discard(response.body)
+      span?.set(names.HTTP_STATUS, status)
+      span?.end(status >= 400 ? status : undefined)
       const outcome = deliveryOutcome(status, [headers['retry-after']].flat()[0], tries)
       const fields = { delivery: id, host: url.host, status, tries }
       if (outcome === 'delivered') log.debug(fields, 'a notification was answered')
       else warn(`refused ${url.host}`, fields, 'a notification was refused')
+      const name = typeof outcome === 'string' ? outcome : 'retryAt' in outcome ? 'retry' : 'disable'
+      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': name })
       return outcome
     } catch (error) {
+      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': 'retry' })
+      span?.end(error ?? '_OTHER')
       warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }
     }

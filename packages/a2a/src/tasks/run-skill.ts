@@ -1,7 +1,8 @@
 import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
 import {
-  askedBack, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure, streamResult,
-  streamSettings, takeTurn, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill, type StreamInput
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
+  streamResult, streamSettings, takeTurn, traceTask, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
+  type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
@@ -53,30 +54,30 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
   const { vacs, idLabel } = options
-  return async (task, context) => {
+  return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
+      failed(problem)
       await context.emit({ state: 'failed', error: problem })
       return
     }
     const skill = findSkill(vacs, task.skill) as Skill
     const owner = task.owner === ANYONE.owner ? undefined : task.owner
     const log = options.log.child({ taskId: task.id, owner, [idLabel]: task.metadata.requestId })
-    const started = performance.now()
-    let outcome = 'failed'
+    const { vac, kind } = skill
+    const record = new CallRecord({ vac: vac.name, protocol: 'a2a', skill: kind, attempt: context.attempt }, log)
     try {
-      outcome = await execute({ skill, task, context, log }, options)
+      record.outcome = await execute({ skill, task, context, log, record }, options)
     } catch (err) {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
-      outcome = await fail(err, skill, task, context, log)
+      record.failed(err)
+      failed(err)
+      await fail(err, skill, task, context, log)
     } finally {
-      const ms = Math.round(performance.now() - started)
-      const { vac, kind } = skill
-      const { attempt } = context
-      log.info({ vac: vac.name, protocol: 'a2a', skill: kind, attempt, ms, outcome }, 'task run')
+      record.end('task run')
     }
-  }
+  })
 }
 
 interface Run {
@@ -85,6 +86,7 @@ interface Run {
   readonly context: TaskContext
   /** Has the ids of the task and of the request that created it. */
   readonly log: Log
+  readonly record: CallRecord
 }
 
 /** Runs a task of a known skill. Resolves to the state that it ends in. */
@@ -94,18 +96,19 @@ async function execute (run: Run, options: SkillOptions): Promise<string> {
 }
 
 async function askOnce (run: Run, options: SkillOptions): Promise<string> {
-  const { skill, context } = run
-  const answer = await skill.vac.ask(await vacCallOf(run, options))
+  const { skill, context, record } = run
+  const answer = record.answered(await skill.vac.ask(await vacCallOf(run, options)))
   return await finish(skill, answer, context, { name: ARTIFACTS.query, content: queryResult(withoutArtifacts(answer)) })
 }
 
 async function streamAnswer (run: Run, options: SkillOptions): Promise<string> {
-  const { skill, task, context } = run
+  const { skill, task, context, record } = run
   const text = deltaWriter(context)
   const reports = new ProgressWriter(context)
   let reached = task.progress
   try {
     for await (const chunk of skill.vac.stream(await vacCallOf(run, options))) {
+      record.chunk(chunk)
       if (typeof chunk === 'string') {
         await text.write(chunk)
       } else if (isAnswer(chunk)) {
@@ -139,26 +142,27 @@ async function searchInMemory ({ skill, task, context }: Run, { timeoutMs }: Ski
 async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
   const { answer: text, rejected, as_message: isMessage } = answer
+  const usage = usageOf(answer)
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    await context.emit({ state, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
+    await context.emit({ state, usage, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
     return state
   }
   if (rejected === true) {
     const message = text === '' ? 'the VAC declined' : text
-    await context.emit({ state: 'rejected', error: { code: 'VAC_REJECTED', message } })
+    await context.emit({ state: 'rejected', usage, error: { code: 'VAC_REJECTED', message } })
     return 'rejected'
   }
   if (isMessage === true) {
-    await context.emit({ state: 'completed', ...(text === streamed ? {} : { message: agentMessage(text) }) })
+    await context.emit({ state: 'completed', usage, ...(text === streamed ? {} : { message: agentMessage(text) }) })
     return 'completed'
   }
   const artifacts = answer.artifacts === undefined ? [] : artifactsOf(vac.name, answer.artifacts)
   const hasText = text.trim() !== '' || artifacts.length === 0
   const last = hasText ? artifact : artifacts.pop()
   if (isLargeJson(last)) await takeTurn()
-  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last }])
+  await context.emit([...artifacts.map(artifact => ({ artifact })), { state: 'completed', artifact: last, usage }])
   return 'completed'
 }
 
@@ -209,9 +213,8 @@ function withoutArtifacts (answer: Answer): Answer {
 }
 
 /** Ends the task with an error that callers may read; the cause goes only to the log. */
-async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<string> {
+async function fail (err: unknown, { vac }: Skill, task: TaskRecord, context: TaskContext, log: Log): Promise<void> {
   log.error({ err, vac: vac.name }, 'a task failed')
   const error = { code: 'A2A_SKILL_FAILED', ...skillFailure(err, vac.name, `the task id ${task.id}`) }
   await context.emit({ state: 'failed', error })
-  return 'failed'
 }

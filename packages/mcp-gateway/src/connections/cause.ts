@@ -12,6 +12,7 @@ export const CAUSES = {
   HTTP_ERROR: 'it answered with an HTTP error',
   REFUSED: 'it refused the handshake',
   CLOSED: 'its connection was closed',
+  RESTARTED: 'an administrator restarted it',
   FAILED: 'it could not be started'
 } as const
 

@@ -1,4 +1,4 @@
-import { CallAbortedError, type LinkedNode, type LinkedSet } from '@polyvac/core/plugin'
+import { CallAbortedError, safeName, startSpan, telemetryNames as names, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
@@ -17,6 +17,9 @@ export interface PendingRequestOptions {
   readonly metaOf: ((options: CallOptions) => object | undefined) | undefined
 }
 
+/** Requests of callers. Those of the session itself, such as pings, belong to no trace. */
+const TRACED = new Set(['tools/call', 'resources/read', 'prompts/get'])
+
 /**
  * A request in flight. It ends with its response, after its timeout without progress, or when its signal fires. The
  * timeout stops while it is paused. Everything is in one object: one is created for every call.
@@ -33,6 +36,7 @@ export class PendingRequest implements Waiting {
   readonly #reject: (err: unknown) => void
   readonly #id: string | number
   readonly #place: LinkedNode<PendingRequest> | undefined
+  readonly #span: OpenSpan | undefined
   #timer: NodeJS.Timeout | undefined
   #pauses = 0
 
@@ -58,16 +62,22 @@ export class PendingRequest implements Waiting {
     this.#timer = setTimeout(late, timeoutMs, this)
     this.#place = tool === undefined ? undefined : parts.calls.add(this)
     options.signal?.addEventListener('abort', this.#leave)
-    this.#id = parts.requests.request(method, params, this, parts.metaOf?.(options))
+    const span = this.#span = TRACED.has(method) ? this.#openSpan() : undefined
+    const meta = parts.metaOf?.(options)
+    this.#id = span === undefined
+      ? parts.requests.request(method, params, this, meta)
+      : span.run(() => parts.requests.request(method, params, this, { ...meta, ...traceParent() }))
   }
 
   answered (result: ToolResult): void {
     this.#end()
+    this.#span?.end(result['isError'] === true ? 'tool_error' : undefined)
     this.#resolve(result)
   }
 
   failed (err: unknown): void {
     this.#end()
+    this.#span?.end(err ?? '_OTHER')
     this.#reject(err)
   }
 
@@ -102,6 +112,15 @@ export class PendingRequest implements Waiting {
   #giveUp (reason: Error): void {
     this.#parts.requests.cancel(this.#id, reason.message)
     this.failed(reason)
+  }
+
+  #openSpan (): OpenSpan | undefined {
+    const { method, tool = '' } = this
+    const name = tool === '' ? undefined : safeName(tool)
+    return startSpan(name === undefined ? method : `${method} ${name}`, {
+      kind: 'CLIENT',
+      attributes: { [names.MCP_METHOD]: method, [names.TOOL_NAME]: name, [names.MCP_SERVER]: this.#parts.server }
+    })
   }
 
   #end (): void {

@@ -1,4 +1,4 @@
-import { isAdmin, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { CallRecord, isAdmin, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, TASKS_EXTENSION, UI_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, shownTo, withRpcError, ToolNotFoundError } from '../errors.js'
@@ -22,7 +22,8 @@ interface SourceCall {
 
 /** Calls a tool for an MCP server, which reports failures as results. */
 export async function callFor (call: SourceCall): Promise<SourceResult> {
-  const { servers, server, context } = call
+  const { servers, server, tool, context } = call
+  const record = new CallRecord({ server, tool, protocol: 'mcp-gateway', principal: context.principal }, servers.log)
   let pause: unknown
   try {
     // a question that ends the run is not a failure
@@ -38,12 +39,16 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
     const result = context.era === 'legacy'
       ? await callOnce(upstream, call, ask)
       : context.relay !== undefined && await upstream.isModern(context) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask)
+    record.outcome = result.isError === true ? 'failed' : 'completed'
     return Array.isArray(result.content) ? result as SourceResult : { ...result, content: [] }
   } catch (err) {
+    record.failed(err)
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
     if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw withRpcError(err)
     return { content: [{ type: 'text', text: `${code}: ${shownTo(isAdmin(context.principal), err, String(message)).message}` }], isError: true }
+  } finally {
+    record.end('tool call')
   }
 }
 

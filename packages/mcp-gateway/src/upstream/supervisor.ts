@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { CallOptions } from '../protocol/call-options.js'
 import { CAUSES, type Cause } from '../connections/cause.js'
-import type { Connection, KnownBinding } from '../connections/connection.js'
+import type { Connection, End, KnownBinding } from '../connections/connection.js'
 import type { StdioContext } from '../connections/stdio/stdio-connection.js'
 import { ServerNotReadyError, withContext } from '../errors.js'
 import { watchHealth } from './health.js'
@@ -37,6 +37,8 @@ export class Supervisor {
   /** A call may outlive its connection, and reads how it ended. */
   readonly #connections = new WeakMap<Session, Connection>()
   readonly #retired = new Set<Connection>()
+  readonly #restarted = new WeakSet<Connection>()
+  #pause = new AbortController()
   readonly #waiters = new Set<() => void>()
   readonly #binding: KnownBinding = {}
   protected readonly toolChanges: ToolChanges
@@ -65,7 +67,6 @@ export class Supervisor {
 
   get name (): string { return this.config.name }
 
-  /** The current session. */
   protected get session (): Session | undefined { return this.#session }
 
   /** Whether the whole gateway is closing. */
@@ -88,11 +89,30 @@ export class Supervisor {
     while (this.#state === 'starting') await this.#nextChange(this.options.limits.startTimeoutMs, undefined)
   }
 
+  /** Ends its connection, if it has one, and starts it again without a pause. Calls in flight fail. */
+  async restart (): Promise<void> {
+    if (this.#closing.signal.aborted) throw this.notReady()
+    const connection = this.#connection
+    this.#session = undefined
+    this.#failures = 0
+    if (connection !== undefined) this.#restarted.add(connection)
+    if (this.#state === 'failed') this.#running = undefined
+    this.#to('starting')
+    this.#pause.abort()
+    this.start()
+    await connection?.close()
+  }
+
   /** Ends the server for good: the gateway closes, or the entry was removed. May be called twice. */
   async close (isRemoved = false): Promise<void> {
     this.#isRemoved ||= isRemoved
     this.#closing.abort()
     await Promise.all([this.#connection?.close(), this.#running, ...[...this.#retired].map(connection => connection.close())])
+  }
+
+  protected async endOf (connection: Connection): Promise<End> {
+    const end = await connection.ended()
+    return this.#restarted.has(connection) ? { ...end, problem: CAUSES.RESTARTED, cause: 'RESTARTED' } : end
   }
 
   status (): UpstreamStatus {
@@ -246,11 +266,11 @@ export class Supervisor {
         if (!signal.aborted) this.#problem = connection.problemOf(err)
       }
       this.#session = undefined
-      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', cause: 'CLOSED' as const, stderr: [] } : await connection.ended()
+      const end = this.#retired.has(connection) ? { problem: 'it forgot the session', cause: 'CLOSED' as const, stderr: [] } : await this.endOf(connection)
       this.#last = end
       this.#cause = end.cause
       if (wasReady > 0) this.#problem = end.problem
-      if (signal.aborted) break
+      if (signal.aborted || this.#restarted.has(connection)) continue
       const stale = connection.wasStale
       this.#failures = wasReady >= STABLE_MS || stale ? (stale ? this.#failures : 1) : this.#failures + 1
       // a server that refuses the handshake in each era would refuse it again
@@ -263,10 +283,11 @@ export class Supervisor {
       if (stale) continue
       const ms = backoff(this.#failures, { firstMs: limits.restartDelayMs, maxMs: limits.restartDelayMaxMs })
       this.#retryAt = Date.now() + ms
+      this.#pause = new AbortController()
       this.#to('waiting')
       if (this.#failures === CRASH_LOOP) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server keeps failing; it is started again with growing delays')
       else log.warn({ mcpServer: this.name, err: this.#problem, exitCode: end.exitCode, signal: end.signal, attempt: this.#attempt, retryInMs: ms }, 'MCP server ended; it is started again')
-      await delay(ms, undefined, { signal, ref: false }).catch(() => {})
+      await delay(ms, undefined, { signal: AbortSignal.any([signal, this.#pause.signal]), ref: false }).catch(() => {})
     }
     this.#to('stopped')
   }

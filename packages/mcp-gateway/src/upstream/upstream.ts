@@ -145,7 +145,7 @@ export class Upstream extends Supervisor {
       return withContext(new CallFailedError(quoteName(this.name), problem ?? (err instanceof Error ? this.redact(err.message) : 'no reason given')), context)
     }
     if (this.closes) return new ShuttingDownError()
-    const { problem = 'its connection was closed', cause = 'CLOSED', exitCode, signal, stderr } = await connection?.ended() ?? {}
+    const { problem = 'its connection was closed', cause = 'CLOSED', exitCode, signal, stderr } = connection === undefined ? {} : await this.endOf(connection)
     const { message: brief } = new ServerGoneError(quoteName(this.name), CAUSES[cause])
     return withContext(new ServerGoneError(quoteName(this.name), problem), { ...context, brief, details: { ...this.details(), cause, exitCode, signal, stderr } })
   }

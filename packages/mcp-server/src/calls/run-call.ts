@@ -1,27 +1,44 @@
-import type { OpenCalls } from '@polyvac/core/plugin'
+import { safeName, telemetryNames as names, startSpan, type OpenCalls, type OpenSpan } from '@polyvac/core/plugin'
 import type { Json } from '../protocol/rpc.js'
 import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
 
 /** Answers a request with the JSON that `work` resolves to. It never rejects: a failure is answered with an error. */
 export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () => Promise<Json>): Promise<void> {
+  const span = spanOf(call)
   let node
   try {
     node = openCalls.add(call)
-    call.finish(await work())
+    call.finish(await (span === undefined ? work() : span.run(work)))
+    span?.end()
   } catch (err) {
-    failOrAsk(call, err)
+    failOrAsk(call, err, span)
   } finally {
+    span?.end()
     if (node !== undefined) openCalls.remove(node)
   }
 }
 
 /** A handler that `ask` ended has not failed. */
-function failOrAsk (call: Call, err: unknown): void {
+function failOrAsk (call: Call, err: unknown, span: OpenSpan | undefined): void {
   try {
     if (call.isWaiting && protocolError(err) === undefined) return call.finish('')
+    span?.end(err)
     call.fail(rpcErrorOf(err, call))
   } catch (other) {
+    span?.end(other)
     call.fail(rpcErrorOf(other, call))
   }
+}
+
+/** The server span of a request of MCP, a child of the span that `_meta` names. */
+function spanOf ({ method, params, protocolVersion }: Call): OpenSpan | undefined {
+  const { name, _meta: remote } = params
+  const isTool = method === 'tools/call' && typeof name === 'string'
+  const tool = isTool ? safeName(name) : undefined
+  return startSpan(tool === undefined ? method : `${method} ${tool}`, {
+    kind: 'SERVER',
+    remote,
+    attributes: { [names.MCP_METHOD]: method, [names.MCP_PROTOCOL_VERSION]: protocolVersion, [names.TOOL_NAME]: tool }
+  })
 }

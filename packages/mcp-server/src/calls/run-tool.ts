@@ -1,4 +1,4 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, traceTool } from '@polyvac/core/plugin'
 import type { Entry } from '../lists/catalog.js'
 import type { Params } from '../protocol/rpc.js'
 import type { CallContext, ToolDefinition, ToolResult } from '../tool-source.js'
@@ -14,11 +14,11 @@ export type ToolCall = CallContext & FailedCall & {
 export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
   const { definition, sourceName, source } = entry
   const name = sourceName ?? definition.name
-  return resultOf(call, name, async () => {
+  return traceTool(definition.name, args, () => resultOf(call, name, async () => {
     const result: unknown = await source.call(name, args, call)
     if (!isRecord(result)) throw new TypeError(`the tool ${name} did not return a result object`)
     return result as unknown as ToolResult
-  })
+  }))
 }
 
 /** The arguments that the source prepares, or its failure as a result. */

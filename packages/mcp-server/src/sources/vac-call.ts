@@ -1,8 +1,9 @@
 import { isAnswer, type Answer, type ChatTurn, type Progress, type VacCall } from '@polyvac/core'
 import {
-  askedBack, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings,
+  askedBack, CallRecord, queryResult, questionOf, searchMemory, skillFailure, sourceLines, streamResult, streamSettings, usageOf,
   type MemorySearchInput, type MemorySearchResult, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
+import { USAGE } from '@polyvac/mcp-protocol'
 import { randomUUID } from 'node:crypto'
 import type { CallContext, ToolResult as Result } from '../tool-source.js'
 import { askForReply, canReply, readTurns } from './vac-dialogue.js'
@@ -16,24 +17,22 @@ type Args = Readonly<Record<string, unknown>>
 
 /** Calls a skill of a VAC. A failure of the interpreter is a result with `isError`: code, reason and remedy. */
 export async function callSkill (skill: Skill, args: Args, context: CallContext, timeoutMs: number): Promise<Result> {
-  const started = performance.now()
-  let outcome = 'ended'
+  const { name } = skill.vac
+  const record = new CallRecord({ vac: name, protocol: 'mcp', skill: skill.kind, principal: context.principal }, context.log)
   try {
     const result = skill.kind === 'memory'
       ? await search(skill, args as MemorySearchInput, context, timeoutMs)
-      : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs)
-    outcome = result.isError === true ? 'failed' : 'completed'
+      : await converse(skill, args as QueryInput & StreamInput, context, timeoutMs, record)
+    record.outcome = result.isError === true ? 'failed' : 'completed'
     return result
   } finally {
-    const ms = Math.round(performance.now() - started)
-    const owner = context.principal?.owner
-    context.log.info({ vac: skill.vac.name, owner, protocol: 'mcp', skill: skill.kind, ms, outcome }, 'tool call')
+    record.end('tool call')
   }
 }
 
 /** Asks the VAC, and again with the caller's reply whenever it asks back. */
 async function converse (
-  skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number
+  skill: Skill, args: QueryInput & StreamInput, context: CallContext, defaultMs: number, record: CallRecord
 ): Promise<Result> {
   const { signal, log, principal } = context
   const { question, history, extra } = questionOf(args)
@@ -42,7 +41,7 @@ async function converse (
   const progress = new VacProgress(context)
   const onProgress = (report: Progress): void => { progress.report(report)?.catch(() => {}) }
   const call = { extra, signal, timeoutMs, log, principal, onProgress, protocol: 'mcp' as const }
-  const run = skill.kind === 'stream' ? streamer(skill, progress) : (call: VacCall) => skill.vac.ask(call)
+  const run = skill.kind === 'stream' ? streamer(skill, progress, record) : async (call: VacCall) => record.answered(await skill.vac.ask(call))
   let turns: readonly ChatTurn[] = readTurns(context)
   for (;;) {
     if (turns.length > 0) {
@@ -68,9 +67,10 @@ async function converse (
 }
 
 /** Asks for a stream and sends its text as progress. A caller that reads slowly slows the interpreter down. */
-function streamer ({ vac }: Skill, progress: VacProgress): (call: VacCall) => Promise<Answer> {
+function streamer ({ vac }: Skill, progress: VacProgress, record: CallRecord): (call: VacCall) => Promise<Answer> {
   return async call => {
     for await (const chunk of vac.stream(call)) {
+      record.chunk(chunk)
       if (typeof chunk === 'string') await progress.text(chunk)
       else if (isAnswer(chunk)) return chunk
       // clients join the messages of this tool to the text, so what an interpreter reports has none
@@ -90,6 +90,7 @@ const NEXT_STEP = {
 function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
   const asked = askedBack(answer)
   const lines = sourceLines(answer)
+  const usage = usageOf(answer)
   const text = [
     asked !== undefined && answer.answer !== asked.text ? `${answer.answer}\n\n${asked.text}` : answer.answer,
     ...asked === undefined ? [] : [NEXT_STEP[asked.kind]],
@@ -97,6 +98,7 @@ function resultOf ({ kind, vac }: Skill, answer: Answer): Result {
   ].join('\n\n')
   return {
     content: [{ type: 'text', text }, ...sourceLinks(vac, answer.source_documents)],
+    ...usage === undefined ? {} : { _meta: { [USAGE]: usage } },
     structuredContent: kind === 'stream' ? streamResult(answer) : queryResult(answer)
   }
 }

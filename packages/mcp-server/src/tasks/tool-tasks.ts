@@ -1,4 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
+import { traceLinks, traceTask } from '@polyvac/core/plugin'
 import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
@@ -65,7 +66,8 @@ export class ToolTasks {
   start (): void {
     const { taskConcurrency: concurrency, taskTimeoutMs: timeoutMs, taskInputMs: inputMs } = this.#options.limits
     const options = { concurrency, timeoutMs, inputMs, queue: QUEUE }
-    this.#worker = this.#store.work((task, context) => this.#run(task, context), options)
+    this.#worker = this.#store.work((task, context) =>
+      traceTask({ skill: SKILL, attempt: context.attempt, metadata: task.metadata }, () => this.#run(task, context)), options)
   }
 
   async stop (): Promise<void> {
@@ -76,7 +78,8 @@ export class ToolTasks {
   async create (call: Call, name: string, args: Params): Promise<TaskRecord> {
     const { capabilities, protocolVersion, principal } = call
     const input: TaskInput = { name, arguments: args, capabilities, protocolVersion, principal }
-    return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE })).task
+    const trace = traceLinks() as Params | undefined
+    return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
   }
 
   /** @throws RpcError -32602 if the caller has no such task */

@@ -1,5 +1,8 @@
 import type { FunctionComponent } from 'preact'
 import { Chat } from './chat.js'
+import { Inbox } from './inbox.js'
+import { Timeline } from './timeline.js'
+import { Tools } from './tools.js'
 
 export interface View {
   /** The first part of the address: `#/<id>/…`. */
@@ -10,5 +13,8 @@ export interface View {
 
 /** The views, in the order of the navigation. */
 export const VIEWS: readonly View[] = [
-  { id: 'chat', title: 'Chat', component: Chat }
+  { id: 'chat', title: 'Chat', component: Chat },
+  { id: 'timeline', title: 'Timeline', component: Timeline },
+  { id: 'inbox', title: 'Inbox', component: Inbox },
+  { id: 'tools', title: 'Tools', component: Tools }
 ]

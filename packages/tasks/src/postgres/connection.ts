@@ -10,9 +10,12 @@ import type { PostgresPool } from './options.js'
 const CONNECT_MS = 5_000
 /** A statement without an answer: the connection is stalled. */
 const QUERY_MS = 20_000
-/** A statement in the server, one that waits for a lock, and a transaction whose client is silent. */
+/**
+ * A statement in the server, one that waits for a lock, and a transaction whose client is silent. A statement with a
+ * name keeps its plan: one made for empty tables must use their indexes, too.
+ */
 const SESSION = `SET default_transaction_isolation = 'read committed'; SET statement_timeout = 15000; SET lock_timeout = 5000;
-  SET idle_in_transaction_session_timeout = 10000`
+  SET idle_in_transaction_session_timeout = 10000; SET enable_seqscan = off`
 const INT8 = 20
 
 export interface ConnectionOptions {
@@ -25,7 +28,8 @@ export interface ConnectionOptions {
 
 /** What runs statements: the pool, or the connection of one transaction. */
 export interface Session {
-  run<Row extends object> (sql: string, values?: readonly unknown[]): Promise<Row[]>
+  /** @param name the server parses and plans a statement with a name once for each connection */
+  run<Row extends object> (sql: string, values?: readonly unknown[], name?: string): Promise<Row[]>
 }
 
 /** A transaction. */
@@ -68,7 +72,7 @@ export class Connection implements Session {
     const { host, port, database = '', user = '', password } = client
     this.#target = { host, port, database, user, password: String(password ?? '') }
     this.#types = { getTypeParser: ((oid: number, format?: 'text') => oid === INT8 ? Number : driver.types.getTypeParser(oid, format)) as pg.CustomTypesConfig['getTypeParser'] }
-    this.listener = new Listener(() => new Client({ ...this.pool.options, password: this.#target.password, ...limits }), schema, lockOf(schema), log)
+    this.listener = new Listener(() => new Client({ ...this.pool.options, password: this.#target.password, ...limits }), lockOf(schema), log)
   }
 
   /** Connects. @throws TASK_STORE_OPTION, TASK_STORE_DATABASE, TASK_STORE_UNAVAILABLE */
@@ -110,10 +114,10 @@ export class Connection implements Session {
   table (name: string): string { return `"${this.schema}".${name}` }
 
   /** Runs one statement, which is a transaction. @throws TASK_STORE_UNAVAILABLE */
-  async run<Row extends object> (sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  async run<Row extends object> (sql: string, values: readonly unknown[] = [], name?: string): Promise<Row[]> {
     const held = await this.#take()
     try {
-      return await this.#query<Row>(held, sql, values)
+      return await this.#query<Row>(held, sql, values, name)
     } catch (error) {
       // a script of pg-boss begins a transaction itself
       if (values.length === 0) held.broken ??= error as Error
@@ -132,7 +136,7 @@ export class Connection implements Session {
     try {
       await this.#query(held, 'BEGIN ISOLATION LEVEL READ COMMITTED')
       const result = await work({
-        run: async (sql, values = []) => await this.#query(held, sql, values),
+        run: async (sql, values = [], name) => await this.#query(held, sql, values, name),
         notify: (channel, payload) => {
           messages.push(`pg_notify(${client.escapeLiteral(this.listener.channelOf(channel))}, ${client.escapeLiteral(payload)})`)
         },
@@ -148,10 +152,12 @@ export class Connection implements Session {
     }
   }
 
-  async #query<Row extends object> (held: Held, sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  async #query<Row extends object> (held: Held, sql: string, values: readonly unknown[] = [], name?: string): Promise<Row[]> {
     const types = this.#types
     try {
-      if (values.length > 0) return (await held.client.query<Row>({ text: sql, values: [...values], types })).rows
+      // a pooler in transaction mode, behind which no message arrives, gives each statement another connection
+      const prepared = name === undefined || this.listener.isDeaf ? undefined : `${this.schema} ${name}`
+      if (values.length > 0) return (await held.client.query<Row>({ text: sql, values: [...values], types, ...(prepared === undefined ? {} : { name: prepared }) })).rows
       // one result for each statement of a script
       const results = await held.client.query<Row>({ text: sql, types }) as pg.QueryResult<Row> | pg.QueryResult<Row>[]
       return Array.isArray(results) ? results.flatMap(({ rows }) => rows) : results.rows

@@ -32,13 +32,16 @@ export class Follower {
   /** Resolves once no later event of the task is missed. */
   readonly follow = async (key: number): Promise<void> => { await this.#connection.listener.listen(shardOf(key), this.#hear) }
 
+  /** A line `key:seq:data` for each event, or `key:seq` for each task where its events are too large for a message. */
   readonly #hear = (payload: string): void => {
-    for (const entry of payload.split(',')) {
-      const [key, seq] = entry.split(':').map(Number) as [number, number]
+    for (const line of payload.split('\n')) {
+      const [, first = '', second = '', data] = /^(\d+):(\d+)(?::(.*))?$/.exec(line) ?? []
+      const [key, seq] = [Number(first), Number(second)]
       const known = this.#readers.seqOf(key)
       if (known === undefined || known >= seq) continue
       // readers that came later read their first page themselves
       if (known === 0) this.#readers.wake(key, seq)
+      else if (data !== undefined && known === seq - 1) this.#readers.written(key, [eventOf(seq, data)], data.length)
       else this.#pending.set(key, seq)
     }
     this.#read().catch((error: unknown) => { this.#failed(error) })
@@ -60,7 +63,7 @@ export class Follower {
           if (seq <= (this.#readers.seqOf(key) ?? seq)) continue
           let one = found.get(key)
           if (one === undefined) found.set(key, one = { events: [], chars: 0 })
-          one.events.push(Object.assign({ seq }, JSON.parse(data) as EventBody))
+          one.events.push(eventOf(seq, data))
           one.chars += data.length
         }
         for (const [key, { events, chars }] of found) {
@@ -92,3 +95,5 @@ export class Follower {
     if (!isTaskError(error, 'TASK_STORE_CLOSED')) this.#log.debug({ err: error }, 'events could not be read')
   }
 }
+
+function eventOf (seq: number, data: string): TaskEvent { return Object.assign({ seq }, JSON.parse(data) as EventBody) }

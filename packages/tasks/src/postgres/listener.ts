@@ -17,7 +17,6 @@ type Handler = (payload: string) => void
  */
 export class Listener {
   readonly #connect: () => pg.Client
-  readonly #schema: string
   readonly #lock: number
   readonly #log: TaskLogger
   readonly #channels = new Map<string, { readonly handlers: Set<Handler>, readonly listens: Promise<unknown> }>()
@@ -29,11 +28,11 @@ export class Listener {
   #running: Promise<void> | undefined
   #isDeaf = false
   #replica: number | undefined
+  #prefix = ''
   #register: (() => Promise<void>) | undefined
 
-  constructor (connect: () => pg.Client, schema: string, lock: number, log: TaskLogger) {
+  constructor (connect: () => pg.Client, lock: number, log: TaskLogger) {
     this.#connect = connect
-    this.#schema = schema
     this.#lock = lock
     this.#log = log
   }
@@ -47,17 +46,19 @@ export class Listener {
   /** Whether messages never arrive, as behind a pooler in transaction mode. */
   get isDeaf (): boolean { return this.#isDeaf }
 
-  /** Channels are shared by all schemas of a database. */
-  channelOf (channel: string): string { return `${this.#schema}.${channel}` }
+  /** Every role of a database may listen to every channel and send to it, if it knows the name. */
+  channelOf (channel: string): string { return `polyvac.${this.#prefix}.${channel}` }
 
   get lock (): number { return this.#lock }
 
   /**
    * Connects, and tests whether messages arrive: behind a pooler in transaction mode they do not, and the store polls.
+   * @param prefix of the names of channels: a secret of the replicas
    * @param register writes the row of the replica; called after each time that its lock was taken
    */
-  async start (replica: number, register: () => Promise<void>): Promise<void> {
+  async start (replica: number, prefix: string, register: () => Promise<void>): Promise<void> {
     this.#replica = replica
+    this.#prefix = prefix
     this.#register = register
     const client = await this.#open()
     await this.#selfTest(client)

@@ -25,7 +25,9 @@ export const STEPS: readonly string[] = [`
   CREATE TABLE $.probe (id integer PRIMARY KEY, at bigint NOT NULL);
 `, `
   CREATE TABLE $.shared_value (name text PRIMARY KEY, value text NOT NULL);
-`, LINK_TABLES]
+`, LINK_TABLES, `
+  ALTER TABLE $.replica ADD COLUMN seen_at timestamptz;
+`]
 
 /**
  * Creates or migrates the tables, once even where several replicas start together, and calls `rest` under the same

@@ -22,6 +22,8 @@ const ROWS_AT_ONCE = 2_000
 /** Interval in which followers look for entries whose message was lost, in ms. */
 const LOOK_MS = 5_000
 const PURGE_MS = 30_000
+/** Age of the last heartbeat from which on a replica counts as frozen, as its jobs do. */
+const FROZEN_MS = 10_000
 const CHANNEL = 'streams'
 
 /** Tables of the link, for the migrations. */
@@ -37,6 +39,7 @@ interface Opened {
   readonly id: string
   readonly sql: ReturnType<typeof statements>
   readonly timers: readonly NodeJS.Timeout[]
+  readonly frozenMs: number
 }
 
 interface Append extends AppendOptions { readonly stream: string, readonly texts: readonly string[] }
@@ -52,6 +55,9 @@ export class PostgresReplicaLink implements ReplicaLink {
   readonly #woken = new Set<string>()
   #opened: Opened | undefined
   #isReading = false
+  /** The last heartbeat of this replica, and the first before it without a gap: all age while the database is away. */
+  #beat = -Infinity
+  #beatsSince = Infinity
 
   constructor (log: TaskLogger) {
     this.#log = log
@@ -68,7 +74,7 @@ export class PostgresReplicaLink implements ReplicaLink {
   }
 
   /** @param replica the number of this process in the table `replica` */
-  async open (connection: Connection, replica: number): Promise<void> {
+  async open (connection: Connection, replica: number, frozenMs = FROZEN_MS): Promise<void> {
     const lookAgain = (): void => { this.#wake(this.#followers.keys()) }
     await connection.listener.listen(CHANNEL, names => { this.#wake(names.split(' ')) })
     connection.listener.onMissed(lookAgain)
@@ -76,17 +82,27 @@ export class PostgresReplicaLink implements ReplicaLink {
       setInterval(lookAgain, LOOK_MS).unref(),
       setInterval(() => { this.purge().catch(this.#failed) }, PURGE_MS).unref()
     ]
-    this.#opened = { connection, id: String(replica), sql: statements(connection), timers }
+    this.#opened = { connection, id: String(replica), sql: statements(connection), timers, frozenMs }
   }
 
   get id (): string { return this.#now.id }
 
   async isAlive (replica: string): Promise<boolean> {
-    const { connection, sql } = this.#now
+    const { connection, sql, frozenMs } = this.#now
     // without messages, replicas cannot notice each other's end
     if (connection.listener.isDeaf || !/^\d{1,9}$/.test(replica)) return connection.listener.isDeaf
-    const [row] = await connection.run<{ lives: boolean }>(sql.lives, [replica])
+    const canJudge = this.#beat - this.#beatsSince >= frozenMs
+    const [row] = await connection.run<{ lives: boolean }>(sql.lives, [replica, canJudge ? frozenMs : null])
     return row?.lives === true
+  }
+
+  /** Writes the heartbeat of this replica. */
+  async beat (): Promise<void> {
+    const { connection, id, sql, frozenMs } = this.#now
+    await connection.run(sql.beat, [id])
+    const now = performance.now()
+    if (now - this.#beat > frozenMs / 2) this.#beatsSince = now
+    this.#beat = now
   }
 
   async append (stream: string, texts: readonly string[], options: AppendOptions): Promise<void> {
@@ -201,7 +217,9 @@ function statements (connection: Connection) {
   const [stream, entry] = [connection.table('stream'), connection.table('entry')]
   return {
     // replicas delete the row of one that has ended, with its tasks
-    lives: `SELECT EXISTS (SELECT FROM ${connection.table('replica')} WHERE id = $1) AS lives`,
+    lives: `SELECT EXISTS (SELECT FROM ${connection.table('replica')} WHERE id = $1
+      AND ($2::float8 IS NULL OR seen_at IS NULL OR seen_at > now() - $2::float8 * interval '1 ms')) AS lives`,
+    beat: `UPDATE ${connection.table('replica')} SET seen_at = now() WHERE id = $1`,
     append: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[], $5::bigint[], $6::bigint[]) i(name, owner, after, n, chars, ttl)),
       head AS (INSERT INTO ${stream} AS s (name, owner, seq, entries, chars, followed, expires_at)
         SELECT name, owner, coalesce(after, 0) + n, n, chars, after IS NULL, now() + ttl * interval '1 ms' FROM i ORDER BY name

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, StoreClosedError, TaskNotFoundError } from '../errors.js'
 import { canceledBody, inputBody } from '../event-bodies.js'
@@ -13,6 +14,7 @@ import { Readers } from '../readers.js'
 import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
 import { isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import { prepareQuery } from '../task-query.js'
+import { MAX_COUNTED, type Backlog } from '../backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
@@ -102,7 +104,8 @@ class PostgresTaskStore implements TaskStore {
       if (queue === undefined) throw new StoreClosedError()
       const [row] = await connection.run<{ id: number }>("SELECT nextval(pg_get_serial_sequence($1, 'id'))::int AS id", [connection.table('replica')])
       const replica = row?.id ?? 0
-      await connection.listener.start(replica, async () => {
+      const channels = await sharedValues(() => connection).putIfAbsent('channels', randomUUID())
+      await connection.listener.start(replica, channels, async () => {
         await connection.run(`INSERT INTO ${connection.table('replica')} (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING`, [replica])
       })
       const tasks = new TaskLog(connection, () => { this.#fillOutboxes() })
@@ -150,6 +153,7 @@ class PostgresTaskStore implements TaskStore {
       this.#repeat(timers, BEAT_MS, async () => {
         opened.follower.lookAgain()
         await connection.synchronize()
+        await this.replicas.beat()
         for (const worker of this.#workers) await worker.beat()
       })
       this.#repeat(timers, LOOK_MS, async () => {
@@ -215,6 +219,14 @@ class PostgresTaskStore implements TaskStore {
 
   health (): Promise<TaskStoreHealth> {
     return this.#opened?.health.check() ?? Promise.resolve({ ok: false, detail: new StoreClosedError().message })
+  }
+
+  async backlog (): Promise<readonly Backlog[]> {
+    const { connection } = this.#now
+    const task = connection.table('task')
+    return await connection.run<Backlog>(`SELECT state, count(*)::int AS tasks, min(status_at)::float8 AS since FROM (
+      (SELECT state, status_at FROM ${task} WHERE state IN ('submitted', 'input-required', 'auth-required') LIMIT $1) UNION ALL
+      (SELECT state, status_at FROM ${task} WHERE replica IS NOT NULL AND state = 'working' LIMIT $1)) AS live GROUP BY state`, [MAX_COUNTED])
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {

@@ -140,7 +140,7 @@ export class TaskLog {
       sorted.map(({ fence }) => fence.key), sorted.map(({ fence }) => fence.turn), sorted.map(({ fence }) => fence.attempt), sorted.map(({ n }) => n),
       sorted.map(({ chars }) => chars), sorted.map(({ state }) => state ?? null), sorted.map(({ state, at }) => state === undefined ? null : at),
       sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null), textKeys, textNumbers, texts
-    ])
+    ], 'append')
     this.#woke(changed)
     const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
     return entries.map(({ fence: { key }, id, updates: { bodies } }) => {
@@ -185,7 +185,7 @@ export class TaskLog {
       claims.map(({ key }) => key), claims.map(({ body }) => body.state), claims.map(({ attempt }) => attempt), claims.map(({ losses }) => losses),
       claims.map(({ body }) => body.at), claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null), claims.map(({ replica }) => replica),
       claims.map(({ body }) => JSON.stringify(body))
-    ])
+    ], 'claim')
     this.#woke(rows)
   }
 

@@ -5,6 +5,8 @@ import type { Connection } from './connection.js'
 export const RECORD_EVENTS = 500
 /** Channels of events: a replica hears only of the tasks that share one with a task that it reads. */
 const SHARDS = 16
+/** Bytes of events in one message. A message about more has their numbers: a follower then reads them together. */
+const MESSAGE_BYTES = 1_000
 
 export interface TaskRow extends StoredTask {
   readonly queue: string
@@ -27,9 +29,13 @@ export function shardOf (key: number): string { return `events ${key % SHARDS}` 
 export function statements (connection: Connection) {
   const [task, event, push, origin, snapshot] = ['task', 'event', 'push', 'origin', 'snapshot'].map(name => connection.table(name)) as [string, string, string, string, string]
   const channel = connection.listener.channelOf('events ')
-  const follow = (added: string): string => `added AS (${added}),
+  const follow = (added: string): string => `added AS (${added} RETURNING task AS key, seq, data),
     woken AS (UPDATE ${push} p SET due = coalesce(p.due, 0) FROM change c WHERE c.pushes > 0 AND p.task = c.key AND p.disabled IS NULL),
-    sent AS (SELECT pg_notify('${channel}' || shard, keys) FROM (SELECT key % ${SHARDS} AS shard, string_agg(key || ':' || seq, ',') AS keys FROM change GROUP BY 1) s)
+    sent AS (SELECT pg_notify('${channel}' || shard, coalesce(CASE WHEN bytes <= ${MESSAGE_BYTES} THEN events END,
+        (SELECT string_agg(key || ':' || seq, E'\\n') FROM change WHERE key % ${SHARDS} = shard)))
+      FROM (SELECT key % ${SHARDS} AS shard, sum(octet_length(data)) AS bytes,
+        string_agg(key || ':' || seq || ':' || data, E'\\n' ORDER BY seq) FILTER (WHERE octet_length(data) <= ${MESSAGE_BYTES}) AS events
+        FROM added GROUP BY 1) s)
     SELECT c.*, (SELECT count(*) FROM sent) FROM change c`
   const held = 'FROM unnest($1::bigint[], $2::int[], $3::int[]) i(key, turn, attempt)'
   const fence = "t.key = i.key AND t.turn = i.turn AND t.attempt = i.attempt AND t.state = 'working'"
@@ -54,7 +60,7 @@ export function statements (connection: Connection) {
     append: `WITH change AS (UPDATE ${task} t SET seq = t.seq + i.n, bytes = t.bytes + i.chars, state = coalesce(i.state, t.state),
         status_at = coalesce(i.status_at, t.status_at), ended_at = i.ended_at, replica = CASE WHEN i.state IS NULL THEN t.replica END
         FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[]) i(key, turn, attempt, n, chars, state, status_at, ended_at)
-        WHERE ${fence} RETURNING t.key, t.seq, t.pushes, i.n),
+        WHERE t.key = ANY($1) AND ${fence} RETURNING t.key, t.seq, t.pushes, i.n),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT c.key, c.seq - c.n + e.number, e.data
         FROM unnest($9::bigint[], $10::int[], $11::text[]) e(key, number, data) JOIN change c USING (key)`)}`,
     resubmit: appendFree("state = 'submitted', turn = t.turn + 1, attempt = -1, losses = 0, job = gen_random_uuid()"),
@@ -65,7 +71,7 @@ export function statements (connection: Connection) {
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, $7 FROM change`)} WHERE (SELECT count(*) FROM canceled) > 0`,
     claim: `WITH change AS (UPDATE ${task} t SET seq = t.seq + 1, state = i.state, attempt = i.attempt, losses = i.losses, status_at = i.at, ended_at = i.ended_at, replica = i.replica
         FROM unnest($1::bigint[], $2::text[], $3::int[], $4::int[], $5::bigint[], $6::bigint[], $7::int[], $8::text[]) i(key, state, attempt, losses, at, ended_at, replica, data)
-        WHERE t.key = i.key RETURNING t.key, t.seq, t.pushes, i.data),
+        WHERE t.key = ANY($1) AND t.key = i.key RETURNING t.key, t.seq, t.pushes, i.data),
       ${follow(`INSERT INTO ${event} (task, seq, data) SELECT key, seq, data FROM change`)}`,
     held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence}`,
     release: `UPDATE ${task} t SET replica = NULL ${held} WHERE ${fence} RETURNING ${ROW}`,

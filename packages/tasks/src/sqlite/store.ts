@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isBusy } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
+import type { Backlog } from '../backlog.js'
 import type {
   CreatedTask, DeliverOptions, DeliveryHandler, EventsOptions, NewPushConfig, NewTask, PurgeLimits, PushConfig, TaskHandler,
   TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
@@ -176,6 +177,10 @@ class SqliteTaskStore implements TaskStore {
 
   health (): Promise<TaskStoreHealth> {
     return this.#opened?.health.check() ?? Promise.resolve({ ok: false, detail: new StoreClosedError().message })
+  }
+
+  async backlog (): Promise<readonly Backlog[]> {
+    return this.#now.tasks.backlog()
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {

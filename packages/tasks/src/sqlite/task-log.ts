@@ -1,3 +1,4 @@
+import type { Backlog } from '../backlog.js'
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { TaskFencedError } from '../errors.js'
 import { attemptBody, lostBody, waitedBody } from '../event-bodies.js'
@@ -55,6 +56,8 @@ export class TaskLog {
   findKey (key: number): TaskRow | undefined { return this.#sql.findKey.get<TaskRow>(key) }
   findIdempotent (owner: string, idem: string): TaskRow | undefined { return this.#sql.findIdempotent.get<TaskRow>(owner, idem) }
   idTaken (id: string): boolean { return this.#sql.idTaken.get(id) !== undefined }
+
+  backlog (): Backlog[] { return this.#sql.backlog.all<Backlog>() }
 
   /** A page of the events after number `after`. */
   page (key: number, after: number, limit = FIRST_PAGE): LogPage {

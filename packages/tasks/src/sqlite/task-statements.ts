@@ -1,4 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
+import { MAX_COUNTED } from '../backlog.js'
 import type { StoredTask } from '../task-row.js'
 
 export interface TaskRow extends StoredTask { readonly worker: string | null, readonly due: number | null }
@@ -30,6 +31,9 @@ export function prepareStatements (database: SqliteDatabase) {
     resubmit: database.prepare(`UPDATE task SET seq = ?, bytes = bytes + ?, state = 'submitted', status_at = ?, turn = turn + 1, attempt = -1, losses = 0, due = 0
       WHERE key = ?`),
     endFree: database.prepare('UPDATE task SET seq = ?, bytes = bytes + ?, state = ?, status_at = ?, ended_at = ?, worker = NULL, due = NULL WHERE key = ?'),
+    backlog: database.prepare(`SELECT state, count(*) AS tasks, min(status_at) AS since FROM (
+      SELECT state, status_at FROM (SELECT state, status_at FROM task WHERE due IS NOT NULL LIMIT ${MAX_COUNTED}) UNION ALL
+      SELECT state, status_at FROM (SELECT state, status_at FROM task WHERE state = 'input-required' LIMIT ${MAX_COUNTED})) GROUP BY state`),
     hasExpired: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > 0 AND due <= ? LIMIT 1'),
     late: database.prepare('SELECT 1 FROM task WHERE queue = ? AND due > ? LIMIT 1'),
     expireLate: database.prepare('UPDATE task SET due = ? WHERE queue = ? AND due > ?'),

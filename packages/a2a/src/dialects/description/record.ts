@@ -1,4 +1,4 @@
-import { SKILLS } from '@polyvac/core/plugin'
+import { SKILLS, TokenUsage } from '@polyvac/core/plugin'
 import { Type, type Static } from '@sinclair/typebox'
 import { taskStates, type TaskEvent, type TaskRecord, type TaskState } from '@polyvac/tasks'
 import type { PushPayload } from '../../push/deliver.js'
@@ -34,7 +34,10 @@ export const Task = Type.Object({
   error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), timestamp: Time })]),
   progress: Type.Number({ minimum: 0, maximum: 1 }),
   metadata: Type.Object({
-    skillName: Type.String(), isStreaming: Type.Boolean(), clientMetadata: Type.Record(Type.String(), Type.Unknown())
+    skillName: Type.String(),
+    isStreaming: Type.Boolean(),
+    clientMetadata: Type.Record(Type.String(), Type.Unknown()),
+    usage: Type.Optional(TokenUsage)
   })
 }, { title: 'Task' })
 export type Task = Static<typeof Task>
@@ -66,7 +69,8 @@ export function toTask (task: TaskRecord): Task {
       ({ name, type, content: parts === undefined ? content : { parts }, createdAt: isoTime(createdAt) })),
     error: error === null ? null : { code: error.code, message: error.message, timestamp: isoTime(error.timestamp) },
     progress: task.progress,
-    metadata: { skillName: task.skill, isStreaming: isStreaming(task.skill), clientMetadata }
+    metadata: Object.assign({ skillName: task.skill, isStreaming: isStreaming(task.skill), clientMetadata },
+      task.usage === undefined ? undefined : { usage: task.usage as TokenUsage })
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRecord, traceFields } from '@polyvac/core/plugin'
 import { CODES, HEADERS } from '@polyvac/mcp-protocol'
 import type { Agent } from 'undici'
 import { backoff } from '../../backoff.js'
@@ -59,7 +60,9 @@ export class StreamableTransport implements Transport, ExchangeOwner {
 
   send (message: RpcMessage): void {
     const id = message.method === undefined ? undefined : message.id
-    const headers = this.#options.headersOf?.(message)
+    const trace = traceFields(isRecord(message.params) ? message.params._meta : undefined)
+    const own = this.#options.headersOf?.(message)
+    const headers = trace === undefined ? own : Object.assign({}, own, trace)
     this.#dispatch({ method: 'POST', body: JSON.stringify(message), headers, id })
   }
 

@@ -1,0 +1,52 @@
+import { isRecord } from '@polyvac/core/plugin'
+import { ok, problem, unchecked, warning, type Finding } from './finding.js'
+import { describeFailure, type HttpClient } from '../http-client.js'
+
+/** Difference of clocks from which tokens and signatures may be refused. */
+const MAX_CLOCK_SKEW_MS = 60_000
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'check the host name, and its DNS record',
+  EAI_AGAIN: 'check the host name, and the DNS server of this machine',
+  ECONNREFUSED: 'start the service, or check the port and the address that it binds',
+  ECONNRESET: 'check whether the port speaks HTTP, or needs https://'
+}
+
+/** Whether anything answers at the address: the other checks need that. */
+export async function checkReachable (client: HttpClient): Promise<Finding> {
+  try {
+    const { status, headers } = await client.send('health')
+    const location = headers.get('location')
+    if (status < 300 || status >= 400 || location === null) return ok('reachable', `${client.base.href} answers`)
+    const target = URL.canParse(location, client.base.href) ? new URL(location, client.base.href).origin : location
+    return problem('reachable', `${status} redirects to ${target}${status < 307 ? '; clients then send POST as GET' : ''}`,
+      'give clients the address after the redirect, and check that one')
+  } catch (err) {
+    const { cause } = err as { cause?: { code?: string } }
+    const code = cause?.code ?? ''
+    const remedy = REMEDIES[code] ?? (/CERT|SSL|TLS/.test(code)
+      ? 'renew the certificate, or trust its authority with NODE_EXTRA_CA_CERTS'
+      : 'check that the process runs and its event loop is not blocked')
+    return problem('reachable', `${client.base.href}: ${describeFailure(err)}`, remedy)
+  }
+}
+
+export async function * checkService (client: HttpClient): AsyncGenerator<Finding> {
+  const health = await client.send('health')
+  yield health.status === 200
+    ? ok('health', 'GET /health answers 200')
+    : health.status === 404 ? unchecked('health', 'the service has no /health') : problem('health', `GET /health answers ${health.status}`, 'read the log of the service')
+  const ready = await client.send('ready')
+  const reasons = isRecord(ready.json) && Array.isArray(ready.json.reasons) ? ready.json.reasons.filter(isRecord) : []
+  if (ready.status === 404) yield unchecked('ready', 'the service has no /ready')
+  else if (ready.status === 200 && reasons.length === 0) yield ok('ready', 'GET /ready answers 200')
+  else if (reasons.length === 0) yield problem('ready', `GET /ready answers ${ready.status}`, 'read the log of the service')
+  for (const { part, reason } of reasons) {
+    const make = ready.status === 200 ? warning : problem
+    yield make('ready', `${String(part)}: ${String(reason)}`, `repair ${String(part)}, then GET /ready again`)
+  }
+  const skew = Math.abs(Date.parse(health.headers.get('date') ?? '') - Date.now())
+  if (Number.isNaN(skew)) yield unchecked('clock', 'responses have no Date header')
+  else if (skew <= MAX_CLOCK_SKEW_MS) yield ok('clock', 'the clocks of both machines agree')
+  else yield warning('clock', `the clocks differ by ${Math.round(skew / 1000)} s`, 'synchronise both machines with NTP: tokens expire by the clock')
+}

@@ -1,0 +1,129 @@
+import { UsageError } from './errors.js'
+
+/** Time until the headers of a reply, and until its end. */
+export const MAX_REPLY_MS = 10_000
+/** What is read of a reply. A longer one is cut off there. */
+export const MAX_REPLY_BYTES = 4 * 1024 * 1024
+
+export interface HttpRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON, unless it is a string. */
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+  readonly maxMs?: number
+}
+
+/** One piece of a body, with the time of its arrival. */
+export interface Piece { readonly at: number, readonly text: string }
+
+export interface HttpReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly pieces: AsyncIterable<Piece>
+}
+
+/** A reply that was read to its end, or to the bound. */
+export interface WholeReply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body parsed as JSON; undefined where it is not JSON. */
+  readonly json: unknown
+  readonly isCut: boolean
+}
+
+/**
+ * A client of one service, with limits of time and size. It does not follow redirects, so that the headers of
+ * `--header`, which may be secrets, reach the origin that the user named and no other one.
+ */
+export class HttpClient {
+  readonly base: URL
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #maxMs: number
+
+  /** @throws USAGE for an address that is not http(s) */
+  constructor (address: string, headers: readonly string[] = [], maxMs = MAX_REPLY_MS) {
+    if (!/^https?:\/\/./.test(address) || !URL.canParse(address)) throw new UsageError(`${address} is not an http(s) URL`)
+    this.base = new URL(address)
+    this.base.search = this.base.hash = ''
+    if (!this.base.pathname.endsWith('/')) this.base.pathname += '/'
+    this.#headers = readHeaders(headers)
+    this.#maxMs = maxMs
+  }
+
+  /** The address of a path below the service, or of an absolute address. */
+  address (path: string): URL {
+    return new URL(path.replace(/^\/+/, ''), this.base)
+  }
+
+  /** Sends a request; the caller reads the pieces, and the request ends when it stops reading. */
+  async open (path: string, { method, headers, body, signal, maxMs = this.#maxMs }: HttpRequest = {}): Promise<HttpReply> {
+    const stop = new AbortController()
+    const until = AbortSignal.any([stop.signal, AbortSignal.timeout(maxMs), ...signal === undefined ? [] : [signal]])
+    const url = this.address(path)
+    const response = await fetch(url, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      redirect: 'manual',
+      headers: {
+        ...body === undefined ? {} : { 'content-type': 'application/json' },
+        ...headers,
+        ...url.origin === this.base.origin ? this.#headers : {}
+      },
+      ...body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) },
+      signal: until
+    })
+    return { status: response.status, headers: response.headers, pieces: readPieces(response, stop) }
+  }
+
+  /** Sends a request and reads the reply to its end, or to MAX_REPLY_BYTES. */
+  async send (path: string, request: HttpRequest = {}): Promise<WholeReply> {
+    const { status, headers, pieces } = await this.open(path, request)
+    let text = ''
+    for await (const piece of pieces) {
+      text += piece.text
+      if (text.length >= MAX_REPLY_BYTES) break
+    }
+    return { status, headers, text, json: parseJson(text), isCut: text.length >= MAX_REPLY_BYTES }
+  }
+}
+
+/** Why a request got no reply, in one line: the causes that fetch hides behind `fetch failed` are named. */
+export function describeFailure (err: unknown): string {
+  const { message, cause, name } = err as Error & { cause?: NodeJS.ErrnoException & { errors?: Error[] } }
+  if (name === 'TimeoutError') return 'no reply in time'
+  return cause?.errors?.[0]?.message || cause?.message || message
+}
+
+async function * readPieces (response: Response, stop: AbortController): AsyncGenerator<Piece> {
+  const decoder = new TextDecoder()
+  try {
+    for await (const bytes of response.body ?? []) {
+      yield { at: performance.now(), text: decoder.decode(bytes as Uint8Array, { stream: true }) }
+    }
+  } finally {
+    stop.abort()
+  }
+}
+
+function parseJson (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws USAGE that does not repeat the value, which may be a secret */
+function readHeaders (lines: readonly string[]): Record<string, string> {
+  const headers = new Headers()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    try {
+      headers.set(line.slice(0, Math.max(colon, 0)).trim(), line.slice(colon + 1).trim())
+    } catch {
+      throw new UsageError('--header takes \'name: value\', in characters that HTTP allows')
+    }
+  }
+  return Object.fromEntries(headers)
+}

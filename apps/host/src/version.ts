@@ -1,0 +1,3 @@
+import { packageVersion } from '@polyvac/core/plugin'
+
+export const version = packageVersion(import.meta.url)

@@ -1,0 +1,110 @@
+import { isAnswer } from '../interpreter-chunk.js'
+import { usageOf } from '../usage.js'
+import type { Log } from '../log.js'
+import type { Answer, Chunk, Principal } from '../vac.js'
+import { isMetered, record } from './instruments.js'
+import { activeTraceId } from './spans.js'
+
+/** What a call is: of a VAC, or of a tool of an external MCP server. */
+export interface CallFields {
+  readonly vac?: string | undefined
+  readonly server?: string | undefined
+  readonly tool?: string | undefined
+  readonly protocol: 'direct' | 'openai' | 'a2a' | 'mcp' | 'mcp-gateway' | 'code'
+  readonly principal?: Principal | undefined
+  readonly taskId?: string | undefined
+  readonly skill?: string | undefined
+  readonly attempt?: number | undefined
+}
+
+/** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed`. */
+const OUTCOMES: readonly string[] = ['completed', 'left', 'input-required', 'auth-required', 'rejected']
+
+/** Measures a call of any protocol, and reports it in one log line with the same fields, and in the metrics. */
+export class CallRecord {
+  outcome = 'left'
+  readonly #fields: CallFields
+  readonly #log: Log
+  readonly #start = performance.now()
+  #first: number | undefined
+  #chunks = 0
+  #characters = 0
+  #sources = 0
+  #answer: Answer | undefined
+
+  constructor (fields: CallFields, log: Log) {
+    this.#fields = fields
+    this.#log = log
+  }
+
+  chunk (chunk: Chunk): void {
+    if (typeof chunk === 'string') {
+      this.#first ??= performance.now()
+      this.#chunks++
+      this.#characters += chunk.length
+    } else if (isAnswer(chunk)) {
+      this.#finish(chunk)
+    }
+  }
+
+  /** Records an answer that was not streamed, and returns it. */
+  answered (answer: Answer): Answer {
+    this.#characters += answer.answer.length
+    this.#finish(answer)
+    return answer
+  }
+
+  /** Records how the call failed, and returns the error. */
+  failed (err: unknown): unknown {
+    const { code } = (err ?? {}) as { code?: unknown }
+    this.outcome = code === 'CALL_ABORTED' ? 'left' : typeof code === 'string' ? code : 'failed'
+    return err
+  }
+
+  /** Logs the call, and counts it. Call it once, in `finally`. */
+  end (message: string): void {
+    const ms = performance.now() - this.#start
+    const first = this.#first === undefined ? undefined : this.#first - this.#start
+    const { vac, server, tool, protocol, principal, taskId, skill, attempt } = this.#fields
+    this.#log.info({
+      vac,
+      server,
+      tool,
+      protocol,
+      owner: principal?.owner,
+      taskId,
+      skill,
+      attempt,
+      ms: Math.round(ms),
+      firstByteMs: first === undefined ? null : Math.round(first),
+      chunks: this.#chunks,
+      answerChars: this.#characters,
+      sources: this.#sources,
+      outcome: this.outcome,
+      traceId: activeTraceId()
+    }, message)
+    if (isMetered()) this.#count(ms, first)
+  }
+
+  #count (ms: number, first: number | undefined): void {
+    const { vac, server, protocol } = this.#fields
+    const labels: Record<string, string> = { 'polyvac.protocol': protocol }
+    if (vac !== undefined) labels['gen_ai.agent.name'] = vac
+    if (server !== undefined) labels['polyvac.mcp.server'] = server
+    const operation = vac === undefined ? 'execute_tool' : 'invoke_agent'
+    const outcome = OUTCOMES.includes(this.outcome) ? this.outcome : 'failed'
+    record('gen_ai.client.operation.duration', ms / 1000, { ...labels, 'gen_ai.operation.name': operation, 'polyvac.outcome': outcome })
+    if (first !== undefined) record('polyvac.call.time_to_first_chunk', first / 1000, labels)
+    if (this.#chunks > 0) record('polyvac.call.chunks', this.#chunks, labels)
+    const usage = this.#answer === undefined ? undefined : usageOf(this.#answer)
+    if (usage === undefined) return
+    record('gen_ai.client.token.usage', usage.prompt_tokens, { ...labels, 'gen_ai.operation.name': operation, 'gen_ai.token.type': 'input' })
+    record('gen_ai.client.token.usage', usage.completion_tokens, { ...labels, 'gen_ai.operation.name': operation, 'gen_ai.token.type': 'output' })
+  }
+
+  #finish (answer: Answer): void {
+    this.#answer = answer
+    this.#sources = answer.source_documents.length
+    this.outcome = 'completed'
+  }
+}

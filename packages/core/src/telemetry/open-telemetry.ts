@@ -1,0 +1,24 @@
+import type * as Api from '@opentelemetry/api'
+import { packageVersion } from '../package-version.js'
+import { loadedModule } from './load-open-telemetry.js'
+
+export type OpenTelemetry = typeof Api
+
+/** The module `@opentelemetry/api`; undefined where it is not installed or not loaded yet. */
+export function openTelemetry (): OpenTelemetry | undefined {
+  return loadedModule() as OpenTelemetry | undefined
+}
+
+/** The scope of all spans and instruments. */
+export const SCOPE = 'polyvac'
+export const VERSION = packageVersion(import.meta.url)
+
+/** The tracer of the registered SDK; undefined without an SDK. It is asked once per span: tests change the SDK. */
+export function openTracer (api: OpenTelemetry | undefined): Api.Tracer | undefined {
+  if (api === undefined) return undefined
+  const provider = api.trace.getTracerProvider() as Partial<Api.ProxyTracerProvider>
+  // the provider of the api makes spans that do nothing until an SDK is registered
+  return provider.getDelegateTracer === undefined
+    ? (provider as Api.TracerProvider).getTracer(SCOPE, VERSION)
+    : provider.getDelegateTracer(SCOPE, VERSION)
+}

@@ -1,0 +1,123 @@
+import type { Attributes, Context, Span, SpanKind } from '@opentelemetry/api'
+import { ERROR_TYPE } from './names.js'
+import { openTelemetry, openTracer, type OpenTelemetry } from './open-telemetry.js'
+import { readTraceParent, writeTraceParent, type TraceParent } from './trace-parent.js'
+
+/** An object whose declaration does not need the types of the optional peer. */
+export interface OpenSpan {
+  /** Executes a step with this span as the parent of those that it starts. */
+  run<T> (step: () => T): T
+  /** Sets an attribute; undefined leaves it out. */
+  set (name: string, value: string | number | undefined): void
+  /** Ends the span, once: with an error, with the `error.type` that its code names. Its text is content. */
+  end (err?: unknown): void
+}
+
+export interface SpanOptions {
+  readonly kind?: keyof typeof SpanKind
+  readonly attributes?: Readonly<Record<string, string | number | undefined>>
+  /** Fields of the caller, which become the parent. A span that is active already is then linked. */
+  readonly remote?: unknown
+  /** The span starts a trace; `linked` are the fields of what caused it. */
+  readonly root?: boolean
+  readonly linked?: readonly unknown[]
+}
+
+/** Starts a span; undefined where no SDK is registered. Callers end it in `finally`. */
+export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | undefined {
+  const api = openTelemetry()
+  const tracer = openTracer(api)
+  if (api === undefined || tracer === undefined) return undefined
+  const { kind = 'INTERNAL', attributes, remote, root = false, linked = [] } = options
+  const active = root ? api.ROOT_CONTEXT : api.context.active()
+  const parent = remote === undefined ? undefined : readTraceParent(api, remote)
+  const from = linked.map(fields => readTraceParent(api, fields))
+  if (parent !== undefined) from.push(active)
+  const links = from.flatMap(context => {
+    const spanContext = context === undefined ? undefined : api.trace.getSpanContext(context)
+    return spanContext === undefined ? [] : [{ context: spanContext }]
+  })
+  const context = parent ?? active
+  const span = tracer.startSpan(name, { kind: api.SpanKind[kind], attributes: attributes as Attributes, links, root }, context)
+  return new TracedStep(api, span, api.trace.setSpan(context, span))
+}
+
+/** Executes an asynchronous step in a new span. */
+export async function withSpan<T> (name: string, options: () => SpanOptions, step: (span?: OpenSpan) => Promise<T>): Promise<T> {
+  if (openTelemetry() === undefined) return await step()
+  const span = startSpan(name, options())
+  if (span === undefined) return await step()
+  try {
+    const value = await span.run(() => step(span))
+    span.end()
+    return value
+  } catch (err) {
+    span.end(err ?? new Error('it failed'))
+    throw err
+  }
+}
+
+/** The fields of the active span, to be sent with a request. */
+export function traceParent (): TraceParent | undefined {
+  const api = openTelemetry()
+  return openTracer(api) === undefined ? undefined : writeTraceParent(api!, api!.context.active())
+}
+
+/** The id of the active trace, for log lines. */
+export function activeTraceId (): string | undefined {
+  const api = openTelemetry()
+  return api?.trace.getSpanContext(api.context.active())?.traceId
+}
+
+/** Whether a span of this process is active. */
+export function hasSpan (): boolean {
+  const api = openTelemetry()
+  const span = api?.trace.getSpanContext(api.context.active())
+  return span !== undefined && span.isRemote !== true
+}
+
+class TracedStep implements OpenSpan {
+  readonly #api: OpenTelemetry
+  readonly #span: Span
+  readonly #context: Context
+
+  constructor (api: OpenTelemetry, span: Span, context: Context) {
+    this.#api = api
+    this.#span = span
+    this.#context = context
+  }
+
+  run<T> (step: () => T): T {
+    return this.#api.context.with(this.#context, step)
+  }
+
+  set (name: string, value: string | number | undefined): void {
+    if (value !== undefined) this.#span.setAttribute(name, value)
+  }
+
+  end (err?: unknown): void {
+    if (!this.#span.isRecording()) return
+    if (err !== undefined) {
+      this.#span.setAttribute(ERROR_TYPE, errorType(err))
+      this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR })
+    }
+    this.#span.end()
+  }
+}
+
+/** The value of `error.type`: a code in the form of constants, otherwise the name of a class. Texts are content. */
+export function errorType (err: unknown): string {
+  try {
+    if (typeof err === 'string' || typeof err === 'number') return safeName(String(err))
+    const { code, name } = err as { code?: unknown, name?: unknown }
+    return safeName(typeof code === 'string' || typeof code === 'number' ? String(code) : String(name))
+  } catch {
+    // the properties of the thrown value throw
+    return '_OTHER'
+  }
+}
+
+/** A name that a caller or a module may have chosen: anything that is not an identifier could be content. */
+export function safeName (name: string): string {
+  return /^[\w./-]{1,128}$/.test(name) ? name : '_OTHER'
+}

@@ -1,0 +1,70 @@
+import { send, type Sent } from '../exchange.js'
+import { failureText, settings } from '../settings.js'
+import { isObject } from '../tools/json-schema.js'
+
+/** A task of A2A 1.0, as far as the page shows it. */
+export interface Task {
+  readonly id: string
+  readonly contextId?: string
+  readonly status: { readonly state: string, readonly timestamp?: string, readonly message?: { readonly parts?: readonly Part[] } }
+  readonly artifacts?: ReadonlyArray<{ readonly parts?: readonly Part[] }>
+}
+interface Part { readonly text?: string }
+
+/** Tasks of one state that the page reads; the service sends the newest first. */
+const MAX_TASKS = 50
+const ENDED: ReadonlySet<string> = new Set(['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'])
+const WAITING = ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED'] as const
+
+export const hasEnded = (state: string): boolean => ENDED.has(state)
+export const shortState = (state: string): string => state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
+export const textOf = (parts: readonly Part[] = []): string => parts.map(({ text }) => text ?? '').join('')
+
+async function request (label: string, path: string, more: { readonly method?: string, readonly body?: unknown, readonly signal?: AbortSignal, readonly as?: 'sse' } = {}): Promise<Sent> {
+  const { a2a } = settings.value.routes
+  if (a2a === null) throw new Error('this service has no A2A agent')
+  return await send({ protocol: 'a2a', label, path: `${a2a}/v1/${path}`, headers: { 'a2a-version': '1.0' }, as: 'json', ...more })
+}
+
+async function bodyOf (sent: Sent): Promise<Record<string, unknown>> {
+  const body = await sent.json()
+  if (sent.exchange.status !== 200 || !isObject(body)) throw new Error(failureText(body, sent.exchange.status))
+  return body
+}
+
+export async function getTask (id: string, signal: AbortSignal): Promise<Task> {
+  return await bodyOf(await request(`get task ${id}`, `tasks/${encodeURIComponent(id)}`, { signal })) as unknown as Task
+}
+
+/** Follows a task; yields its state with each change. Any process of the service can answer. */
+export async function * followTask (id: string, signal: AbortSignal): AsyncGenerator<string> {
+  const sent = await request(`follow task ${id}`, `tasks/${encodeURIComponent(id)}:subscribe`, { signal, as: 'sse' })
+  if (sent.exchange.status !== 200) throw new Error(failureText(await sent.json(), sent.exchange.status))
+  for await (const { text } of sent.frames()) {
+    const state = /"state":\s*"(TASK_STATE_\w+)"/.exec(text)?.[1]
+    if (state !== undefined) yield state
+  }
+}
+
+/** The addresses of a task's webhooks. */
+export async function listWebhooks (id: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { configs } = await bodyOf(await request(`list webhooks of task ${id}`, `tasks/${encodeURIComponent(id)}/pushNotificationConfigs`, { signal }))
+  return Array.isArray(configs) ? configs.map(config => String(isObject(config) ? config.url : '')) : []
+}
+
+/** The tasks that wait for a person. */
+export async function listWaiting (signal: AbortSignal): Promise<readonly Task[]> {
+  const pages = await Promise.all(WAITING.map(async state =>
+    (await bodyOf(await request(`list tasks ${shortState(state)}`, `tasks?status=${state}&pageSize=${MAX_TASKS}`, { signal }))).tasks as Task[] | undefined ?? []))
+  return pages.flat()
+}
+
+export async function answerTask ({ id, contextId }: Task, text: string): Promise<void> {
+  const messageId = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`
+  const message = { messageId, role: 'ROLE_USER', taskId: id, ...contextId !== undefined && { contextId }, parts: [{ text }] }
+  await bodyOf(await request(`answer task ${id}`, 'message:send', { body: { message, configuration: { returnImmediately: true } } }))
+}
+
+export async function cancelTask (id: string): Promise<void> {
+  await bodyOf(await request(`cancel task ${id}`, `tasks/${encodeURIComponent(id)}:cancel`, { method: 'POST' }))
+}

@@ -1,0 +1,195 @@
+import { signal, useSignal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { addressOf, replaceAddress, route } from '../router.js'
+import { settings } from '../settings.js'
+import { asCurl, asFetch } from '../tools/copy-as.js'
+import { callRequest, loadLists, loadServers, OWN, restartServer, type Lists, type Outcome, type ServerState, type Tool } from '../tools/client.js'
+import { initialValue, isObject, problemsOf } from '../tools/json-schema.js'
+import { pending, startCall } from '../tools/pending-questions.js'
+import { Questions } from '../tools/questions.js'
+import { PromptCard, ResourceCard } from '../tools/resources.js'
+import { Result } from '../tools/result.js'
+import { SchemaField } from '../tools/schema-form.js'
+import { CopyButton, Notice } from '../ui.js'
+
+/** Time in ms between two looks at the servers while the view is visible. */
+const POLL_MS = 3_000
+/** Entries of a list that are shown; the filter finds the others. */
+const MAX_SHOWN = 200
+
+const lists = signal<Lists | undefined>(undefined)
+const servers = signal<readonly ServerState[]>([])
+const problem = signal('')
+
+async function refresh (): Promise<void> {
+  try {
+    lists.value = await loadLists()
+    problem.value = lists.value.problems.join('; ')
+    servers.value = await loadServers() ?? []
+  } catch (err) {
+    problem.value = (err as Error).message
+  }
+}
+
+async function poll (): Promise<void> {
+  if (document.hidden || servers.value.length === 0) return
+  servers.value = await loadServers().catch(() => undefined) ?? servers.value
+}
+
+const nameOfServer = (server: string): string => server === OWN ? 'this service' : server
+
+export function Tools (): JSX.Element {
+  const filter = useSignal('')
+  const { routes } = settings.value
+  useEffect(() => {
+    if (routes.mcp === null && routes.gateway === null) return
+    refresh()
+    const timer = setInterval(() => { poll() }, POLL_MS)
+    return () => clearInterval(timer)
+  }, [routes])
+  const [server = '', name = ''] = route.value.path
+  const { tools = [], resources = [], prompts = [] } = lists.value ?? {}
+  const words = filter.value.toLowerCase()
+  const matches = (...texts: Array<string | undefined>): boolean => texts.some(text => text?.toLowerCase().includes(words) === true)
+  const found = tools.filter(tool => matches(tool.name, tool.title, tool.description, tool.server))
+  const selected = tools.find(tool => tool.server === server && tool.name === name)
+  return (
+    <div data-testid='tools' data-state={lists.value === undefined ? 'loading' : 'ready'}>
+      {problem.value !== '' && <Notice kind='error' testId='tools-problem'>{problem}</Notice>}
+      {servers.value.length > 0 && <section aria-label='Upstream servers'><h2>Upstream servers</h2>{servers.value.map(one => <ServerCard key={one.name} server={one} />)}</section>}
+      <div class='row'>
+        <label>Filter <input type='search' data-testid='tools-filter' value={filter} onInput={event => { filter.value = event.currentTarget.value }} /></label>
+        <button type='button' data-testid='tools-refresh' onClick={() => { refresh() }}>Refresh</button>
+      </div>
+      <div class='split'>
+        <section aria-label='Tools'>
+          <h2>Tools</h2>
+          {lists.value !== undefined && tools.length === 0 && <p class='soft' data-testid='tools-none'>This service offers no tools over MCP.</p>}
+          <ul class='plain'>
+            {found.slice(0, MAX_SHOWN).map(tool => (
+              <li key={`${tool.server} ${tool.name}`}>
+                <a href={addressOf('tools', [tool.server, tool.name])} data-testid='tool' aria-current={tool === selected ? 'true' : undefined}>{tool.title ?? tool.name}</a>
+                <small class='soft'> {nameOfServer(tool.server)}</small>
+              </li>
+            ))}
+          </ul>
+          {found.length > MAX_SHOWN && <p class='soft'>{found.length - MAX_SHOWN} more; the filter finds them.</p>}
+        </section>
+        {selected !== undefined
+          ? <ToolForm key={`${server} ${name}`} tool={selected} />
+          : lists.value !== undefined && name !== '' && <Notice kind='warning' testId='tool-missing'>{nameOfServer(server)} has no tool {name}.</Notice>}
+      </div>
+      {resources.length > 0 && (
+        <section aria-label='Resources'>
+          <h2>Resources</h2>
+          {resources.filter(one => matches(one.uri, one.uriTemplate, one.name, one.server)).slice(0, MAX_SHOWN).map(one => <ResourceCard key={`${one.server} ${one.uri ?? one.uriTemplate}`} resource={one} />)}
+        </section>
+      )}
+      {prompts.length > 0 && (
+        <section aria-label='Prompts'>
+          <h2>Prompts</h2>
+          {prompts.filter(one => matches(one.name, one.description, one.server)).slice(0, MAX_SHOWN).map(one => <PromptCard key={`${one.server} ${one.name}`} prompt={one} />)}
+        </section>
+      )}
+    </div>
+  )
+}
+
+function ServerCard ({ server }: { readonly server: ServerState }): JSX.Element {
+  const { name, state, transport, restarts, callsInFlight, error, nextRetryAt, pid, stderr } = server
+  const failure = useSignal('')
+  // the service shows the process to those who may restart it
+  const mayRestart = !settings.value.readOnly && (pid !== undefined || stderr.length > 0 || transport === 'http')
+  const restart = async (): Promise<void> => {
+    failure.value = ''
+    await restartServer(name).catch((err: unknown) => { failure.value = (err as Error).message })
+    await poll()
+  }
+  return (
+    <div class='card' data-testid={`server-${name}`} data-state={state}>
+      <div class='row'>
+        <strong>{name}</strong>
+        <span class='badge'>{state === 'waiting' && nextRetryAt !== undefined ? `starts again at ${new Date(nextRetryAt).toLocaleTimeString()}` : state}</span>
+        <span class='soft'>{transport}, {restarts} restarts, {callsInFlight} calls</span>
+        {mayRestart && <button type='button' data-testid={`restart-${name}`} onClick={() => { restart() }}>Restart {name}</button>}
+      </div>
+      {error !== undefined && <p class='soft'>{error}</p>}
+      {failure.value !== '' && <Notice kind='error' testId={`restart-problem-${name}`}>{failure}</Notice>}
+      {stderr.length > 0 && <details><summary>Last lines of stderr</summary><pre tabIndex={0} role='region' aria-label={`stderr of ${name}`} data-testid={`stderr-${name}`}>{stderr.join('\n')}</pre></details>}
+    </div>
+  )
+}
+
+function argumentsIn (address: string | null, schema: unknown): string {
+  return address ?? JSON.stringify(initialValue(schema, schema, true) ?? {}, null, 2)
+}
+
+/** Whether a call may change or delete data. MCP assumes it of a tool without annotations. */
+export function mayDestroy ({ annotations = {} }: Pick<Tool, 'annotations'>): boolean {
+  return annotations.readOnlyHint !== true && annotations.destructiveHint !== false
+}
+
+function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
+  const { server, name, description, inputSchema = {}, annotations } = tool
+  const written = useSignal(argumentsIn(route.value.query.get('args'), inputSchema))
+  const state = useSignal<'idle' | 'confirm' | 'running' | 'done' | 'failed'>('idle')
+  const problem = useSignal('')
+  const outcome = useSignal<Outcome | undefined>(undefined)
+  let args: unknown
+  try { args = JSON.parse(written.value) } catch { /* the text area reports it */ }
+  const write = (text: string): void => {
+    written.value = text
+    if (state.value === 'confirm') state.value = 'idle'
+    replaceAddress(addressOf('tools', [server, name], { args: text }))
+  }
+  const run = async (isConfirmed: boolean): Promise<void> => {
+    const problems = args === undefined ? ['the arguments are not JSON'] : isObject(args) ? problemsOf(inputSchema, args) : ['the arguments are not an object']
+    problem.value = problems.join('; ')
+    if (problems.length > 0) return
+    if (!isConfirmed && mayDestroy(tool)) {
+      state.value = 'confirm'
+      return
+    }
+    state.value = 'running'
+    outcome.value = undefined
+    try {
+      outcome.value = await startCall({ server, tool: name, args })
+      state.value = 'done'
+    } catch (err) {
+      problem.value = (err as Error).message
+      state.value = 'failed'
+    }
+  }
+  const request = (): Parameters<typeof asCurl>[0] => {
+    const { path, headers, body } = callRequest({ server, tool: name, args: args ?? {} })
+    return { method: 'POST', url: new URL(path, location.href).href, headers: { 'content-type': 'application/json', ...headers }, body }
+  }
+  const waiting = outcome.value !== undefined && 'questions' in outcome.value ? pending.value.find(({ requestState }) => requestState === (outcome.value as { requestState: string }).requestState) : undefined
+  const mayRun = !settings.value.readOnly || annotations?.readOnlyHint === true
+  return (
+    <section aria-label={`Call ${name}`} data-testid='tool-form' data-state={state}>
+      <h2>{name}</h2>
+      {description !== undefined && description !== '' && <p class='soft'>{description}</p>}
+      <form noValidate onSubmit={event => { event.preventDefault(); run(false) }}>
+        <SchemaField schema={inputSchema} root={inputSchema} value={args} label='Arguments' path='args' isRequired onChange={next => write(JSON.stringify(next ?? {}, null, 2))} />
+        <label class='wide'>Arguments as JSON <textarea rows={6} data-testid='tool-args' aria-invalid={args === undefined} value={written} onInput={event => write(event.currentTarget.value)} /></label>
+        {problem.value !== '' && <Notice kind='error' testId='tool-problem'>{problem}</Notice>}
+        <div class='row'>
+          {mayRun ? <button class='main' data-testid='tool-run' disabled={state.value === 'running'}>Call {name}</button> : <p class='soft' data-testid='tool-read-only'>This page is read only: it does not call this tool.</p>}
+          <CopyButton text={() => asCurl(request())} label='Copy as curl' testId='copy-curl' />
+          <CopyButton text={() => asFetch(request())} label='Copy as fetch' testId='copy-fetch' />
+        </div>
+      </form>
+      {state.value === 'confirm' && (
+        <div role='alertdialog' aria-label='Confirm the call' class='card' data-testid='tool-confirm'>
+          <p>{annotations?.destructiveHint === true ? `${name} may change or delete data.` : `${name} does not state that it only reads: it may change or delete data.`} Call it?</p>
+          <button class='main' type='button' data-testid='tool-confirm-yes' ref={button => { button?.focus() }} onClick={() => { run(true) }}>Call it</button>
+          <button type='button' data-testid='tool-confirm-no' onClick={() => { state.value = 'idle' }}>Do not call it</button>
+        </div>
+      )}
+      {waiting !== undefined && <Questions key={waiting.requestState} waiting={waiting} onOutcome={next => { outcome.value = next }} />}
+      {outcome.value !== undefined && 'result' in outcome.value && <Result result={outcome.value.result} />}
+    </section>
+  )
+}

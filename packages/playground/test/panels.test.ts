@@ -1,0 +1,237 @@
+import Fastify from 'fastify'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import tap, { test } from 'tap'
+import { a2aPlugin } from '@polyvac/a2a'
+import { createVacs, type Interpreter } from '@polyvac/core'
+import { createGateway, mcpGatewayPlugin } from '@polyvac/mcp-gateway'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { vacPlugin } from '@polyvac/vac'
+import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
+import { until } from '../../../test/fixtures/until.js'
+import { playgroundPlugin, type PlaygroundOptions } from '../src/index.js'
+
+const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const options = { skip: browserMissing }
+
+tap.teardown(closeBrowser)
+
+interface Started { readonly page: string, readonly gateway: ReturnType<typeof createGateway>, readonly release: () => void, ask (text: string): Promise<string> }
+
+/** An app with every protocol and one MCP server of odd tools. */
+async function start (t: { teardown (run: () => unknown): unknown }, plugin: PlaygroundOptions = {}): Promise<Started> {
+  let release = (): void => {}
+  const gate = new Promise<void>(resolve => { release = resolve })
+  const streamInterpreter: Interpreter = async function * (question) {
+    if (question === 'deploy') return { input_required: 'Deploy to production?' }
+    if (question === 'wait') { yield 'first '; await gate }
+    return `done: ${question}`
+  }
+  const vacs = createVacs({ vacs: ['demo'], streamInterpreter })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  const gateway = createGateway({ servers: { odd: { command: process.execPath, args: [BAD_SERVER] } }, restartDelayMs: 50 })
+  const app = Fastify({ forceCloseConnections: true })
+  t.teardown(() => app.close())
+  app.addHook('preClose', async () => { release(); await gateway.close() })
+  app.addHook('onClose', () => tasks.close())
+  await app.register(vacPlugin, { vacs })
+  await app.register(a2aPlugin, { vacs, tasks })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs), gateway.toolSource()] })
+  await app.register(mcpGatewayPlugin, { gateway })
+  await app.register(playgroundPlugin, plugin)
+  gateway.start()
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  await until(() => gateway.get('odd').status().state === 'ready', 'the MCP server is ready')
+  return {
+    page: `${url}/playground/`,
+    gateway,
+    release,
+    async ask (text) {
+      const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }] }
+      const { body } = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: { message, configuration: { returnImmediately: true } } })
+      return JSON.parse(body).task.id
+    }
+  }
+}
+
+/** What axe-core finds, and whether the page is wider than its window. */
+async function violations (page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return await page.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run()
+    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement
+    return [
+      ...violations.map(({ id, nodes }: { id: string, nodes: Array<{ html: string }> }) => `${id}: ${nodes[0]?.html}`),
+      ...scrollWidth > clientWidth ? [`the page is ${scrollWidth} px wide in ${clientWidth} px`] : []
+    ]
+  })
+}
+
+test('a form of a tool checks, asks before it calls, and shows the result; a link fills it in and never runs it', options, async t => {
+  const { page: url, gateway } = await start(t)
+  const args = JSON.stringify({ message: 'from a link', times: 2 })
+  const page = await openPage(t, `${url}#/tools/odd/echo?args=${encodeURIComponent(args)}`, { allow: [/status of 500/], permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.getByTestId('field-args.message').waitFor()
+  t.equal(await page.getByTestId('field-args.message').inputValue(), 'from a link')
+  t.equal(await page.getByTestId('tool-form').getAttribute('data-state'), 'idle')
+  t.equal(gateway.get('odd').status().callsInFlight, 0)
+
+  await page.getByTestId('field-args.times').fill('0')
+  await page.getByTestId('tool-run').click()
+  t.match(await page.getByTestId('tool-problem').textContent(), /times: .*0/)
+  await page.getByTestId('field-args.times').fill('')
+  await page.getByTestId('field-args.message').fill("it's me")
+  t.strictSame(JSON.parse(await page.getByTestId('tool-args').inputValue()), { message: "it's me" }, 'an empty optional is left out')
+  t.match(decodeURIComponent(page.url().replaceAll('+', ' ')), /args=\{\s+"message": "it's me"/, 'the address keeps the call')
+  await page.getByTestId('tool-run').click()
+  await page.getByTestId('tool-confirm').waitFor()
+  await page.getByTestId('tool-confirm-no').click()
+  t.equal(await page.getByTestId('tool-result').count(), 0)
+  // the keyboard alone
+  await page.getByTestId('tool-run').focus()
+  await page.keyboard.press('Enter')
+  await page.getByTestId('tool-confirm').waitFor()
+  await page.keyboard.press('Enter')
+  await page.locator('[data-testid=tool-result][data-state=done]').waitFor()
+  t.equal(await page.getByTestId('content-text').textContent(), "it's me")
+
+  await page.getByTestId('copy-curl').click()
+  t.match(await page.evaluate(() => (globalThis as any).navigator.clipboard.readText()), /^curl -sN -X POST '.*\/mcp\/call' .*it'\\''s me/)
+  t.strictSame(await violations(page), [])
+
+  await page.getByTestId('tools-filter').fill('fail')
+  await page.getByTestId('tool').filter({ hasText: /^fail$/ }).click()
+  await page.getByTestId('tool-run').click()
+  await page.getByTestId('tool-confirm-yes').click()
+  await page.locator('[data-testid=tool-result][data-state=error]').waitFor()
+  t.match(await page.getByTestId('tool-result').textContent(), /reported an error.*the disk is full/)
+
+  await page.getByTestId('tools-filter').fill('')
+  const own = page.getByTestId('tool').filter({ hasText: /demo/i }).first()
+  await own.click()
+  await page.locator('[data-testid^="field-args."]').first().fill('Hello')
+  await page.getByTestId('tool-run').click()
+  await page.getByTestId('tool-confirm-yes').click()
+  await page.locator('[data-testid=tool-result][data-state=done]').waitFor()
+  t.match(await page.getByTestId('tool-result').textContent(), /done: Hello/)
+})
+
+test('the state of a server has stderr and a restart, and a resource shows text and the size of bytes', options, async t => {
+  const { page: url, gateway } = await start(t)
+  const page = await openPage(t, `${url}#/tools`, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' })
+  await page.locator('[data-testid=server-odd][data-state=ready]').waitFor()
+  const { pid } = gateway.get('odd').status()
+  await page.getByTestId('restart-odd').click()
+  await until(() => gateway.get('odd').status().state === 'ready' && gateway.get('odd').status().pid !== pid, 'the server runs again')
+  await page.getByTestId('server-odd').getByText('1 restarts').waitFor()
+  await page.getByTestId('tools-filter').fill('bad://a')
+  await page.getByTestId('resource').locator('summary').click()
+  await page.getByTestId('resource-read').click()
+  await page.getByTestId('content-image').waitFor()
+  t.equal(await page.getByTestId('content-text').textContent(), 'A')
+  t.match(await page.getByTestId('resource').textContent(), /image\/png, \d B/)
+  t.strictSame(await violations(page), [])
+  const { page: other } = await start(t, { readOnly: true })
+  const reader = await openPage(t, `${other}#/tools/odd/echo`)
+  await reader.getByTestId('tool-read-only').waitFor()
+  t.equal(await reader.getByTestId('tool-run').count() + await reader.getByTestId('restart-odd').count(), 0)
+})
+
+test('the inbox shows tasks and questions that wait, and sends answers', options, async t => {
+  const { page: url, ask } = await start(t)
+  const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 } })
+  await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
+  const [first, second] = [await ask('deploy'), await ask('deploy').catch(() => '')]
+  t.ok(first && second)
+  // no click: the page looks by itself
+  await page.getByTestId('waiting-task').first().waitFor()
+  await page.getByTestId('inbox-refresh').click()
+  await page.getByText('2 waiting for a person.').waitFor()
+  t.match(await page.getByTestId('task-question').first().textContent(), /Deploy to production\?/)
+  t.strictSame(await violations(page), [])
+  await page.getByTestId('waiting-task').filter({ hasText: first }).getByTestId('task-answer').fill('to staging')
+  await page.getByTestId('waiting-task').filter({ hasText: first }).getByTestId('task-send').click()
+  await page.getByText('1 waiting for a person.').waitFor()
+  await page.getByTestId('task-decline').click()
+  await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
+  await page.goto(`${url}#/timeline/${first}`)
+  await page.locator('[data-testid=task][data-state=completed]').waitFor()
+  t.match(await page.getByTestId('task-text').textContent(), /done: to staging/)
+
+  await page.goto(`${url}#/tools/odd/ask`)
+  await page.getByTestId('tool-run').click()
+  await page.getByTestId('tool-confirm-yes').click()
+  await page.getByTestId('question').waitFor()
+  await page.goto(`${url}#/inbox`)
+  await page.reload()
+  await page.locator('[data-testid=question] input').fill('Oslo')
+  t.strictSame(await violations(page), [])
+  await page.getByTestId('approve').click()
+  await page.getByText('ask has ended.').waitFor()
+  await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
+})
+
+test('a task of another tab is followed to its end', options, async t => {
+  const { page: url, ask, release } = await start(t)
+  const id = await ask('wait')
+  const page = await openPage(t, `${url}#/timeline`)
+  await page.getByTestId('task-id').fill(id)
+  await page.keyboard.press('Enter')
+  await page.locator('[data-testid=task][data-state=working]').waitFor()
+  release()
+  await page.locator('[data-testid=task][data-state=completed]').waitFor()
+  t.match(await page.getByTestId('task-text').textContent(), /done: wait/)
+  await page.getByTestId('lane-tasks').uncheck()
+  t.equal(await page.getByTestId('timeline-event').filter({ hasText: 'tasks' }).count(), 0)
+  await page.getByTestId('lane-tasks').check()
+  await page.getByTestId('timeline-filter').fill('follow task')
+  t.match(await page.getByTestId('timeline-count').textContent(), /^1 of \d+ events$/)
+  const length = await page.getByTestId('zoom-length').textContent()
+  await page.getByTestId('zoom-in').click()
+  t.not(await page.getByTestId('zoom-length').textContent(), length)
+  t.strictSame(await violations(page), [])
+})
+
+test('10,000 events scroll with the nodes of the rows in sight alone', options, async t => {
+  const { page: url } = await start(t)
+  const page = await openPage(t, `${url}#/timeline`, { viewport: { width: 360, height: 740 } })
+  const state = (i: number): string => `data: {"statusUpdate":{"status":{"state":"${i === 9_999 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING'}"},"n":${i}}}\n\n`
+  let looks = 0
+  await page.route('**/a2a/v1/tasks/many', async route => {
+    await route.fulfill({ json: { id: 'many', status: { state: looks++ === 0 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED' } } })
+  })
+  await page.route('**/tasks/many/pushNotificationConfigs', async route => { await route.fulfill({ json: { configs: [{ url: 'http://127.0.0.1:9/hook' }] } }) })
+  await page.route('**/tasks/many:subscribe', async route => { await route.fulfill({ contentType: 'text/event-stream', body: Array.from({ length: 10_000 }, (_, i) => state(i)).join('') }) })
+  await page.getByTestId('task-id').fill('many')
+  await page.getByTestId('task-open').click()
+  await page.locator('[data-testid=task][data-state=completed]').waitFor()
+  t.match(await page.getByTestId('task-webhooks').textContent(), /127\.0\.0\.1:9/)
+  await page.getByText(/^100\d\d of 100\d\d events$/).waitFor()
+  const { nodes, perFrame, longTasks } = await page.evaluate(async () => {
+    const { document, MutationObserver, PerformanceObserver, requestAnimationFrame } = globalThis as any
+    const list = document.querySelector('[data-testid=timeline-events]')
+    let [changed, perFrame, nodes, longTasks] = [0, 0, 0, 0]
+    const long = new PerformanceObserver((entries: any) => { longTasks += entries.getEntries().length })
+    long.observe({ entryTypes: ['longtask'] })
+    const changes = new MutationObserver((records: any[]) => { for (const { addedNodes, removedNodes } of records) changed += addedNodes.length + removedNodes.length as number })
+    changes.observe(list, { childList: true, subtree: true })
+    for (let i = 0; i <= 60; i++) {
+      changed = 0
+      list.scrollTop = list.scrollHeight * i / 60
+      await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      perFrame = Math.max(perFrame, changed)
+      nodes = Math.max(nodes, document.querySelectorAll('*').length)
+    }
+    return { nodes, perFrame, longTasks }
+  })
+  t.comment(`${nodes} nodes, ${perFrame} changed in a frame, ${longTasks} long tasks`)
+  t.ok(nodes < 1_500, `${nodes} nodes`)
+  t.ok(perFrame < 200, `${perFrame} nodes changed in one frame`)
+  t.ok(await page.getByTestId('timeline-event').count() < 40)
+  t.strictSame(await violations(page), [])
+})

@@ -1,0 +1,58 @@
+import { parseConfig } from '@polyvac/core'
+import { createHost } from '@polyvac/host'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { parse } from 'yaml'
+import { root } from './fixtures/pages.js'
+import { until } from './fixtures/until.js'
+
+const read = (name: string): string => readFileSync(join(root, 'examples/telemetry', name), 'utf8')
+/** The metrics that an expression of PromQL names. */
+const namesIn = (expression: string): string[] => expression.match(/\b(?:http_|gen_ai_client_|polyvac_|nodejs_)[a-z0-9_]+(?=[\s[{)]|$)/g) ?? []
+const isLabel = (name: string): boolean => /^polyvac_(protocol|outcome|status_class|task_state|mcp_server|mcp_state)$/.test(name)
+
+test('every metric of the dashboard and of the alert rules is in a scrape', async t => {
+  const dashboard = JSON.parse(read('dashboard.json'))
+  const { groups } = parse(read('alerts.yaml'))
+  const rules: Array<{ alert: string, expr: string, annotations: { summary: string, description: string } }> = groups.flatMap(({ rules }: { rules: unknown[] }) => rules)
+  const expressions = [...dashboard.panels.flatMap(({ targets }: { targets: Array<{ expr: string }> }) => targets.map(({ expr }) => expr)), ...rules.map(({ expr }) => expr)]
+  for (const { alert, annotations: { summary, description } } of rules) t.ok(summary !== '' && description !== '', `${alert} is explained`)
+
+  const app = await createHost({
+    vacs: ['demo'],
+    stream_interpreter: async function * (question) {
+      if (question === 'ask') return { input_required: 'which?' }
+      yield 'text'
+      return { answer: 'text', source_documents: [], metadata: { usage: { prompt_tokens: 1, completion_tokens: 1 } } }
+    },
+    enable_a2a_agent: true,
+    mcp_servers: { broken: { command: process.execPath, args: ['-e', 'process.exit(1)'] } },
+    tasks: { store: 'memory' },
+    telemetry: { prometheus: true },
+    server: { logger: false }
+  })
+  t.teardown(() => app.close())
+  const post = async (url: string, payload: object): Promise<unknown> => await app.inject({ method: 'POST', url, payload })
+  await post('/vac/streaming/demo', { user_input: 'x' })
+  await post('/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', input: { query: 'ask' } } })
+  const scrape = await until(async () => {
+    const { payload } = await app.inject('/metrics')
+    return /^polyvac_tasks\{/m.test(payload) && payload
+  }, 'the scrape has the waiting task')
+  const scraped = new Set(scrape.split('\n').flatMap(line => /^[a-z0-9_]+/.exec(line) ?? []))
+  const named = new Set(expressions.flatMap(namesIn).filter(name => !isLabel(name)))
+  t.ok(named.size > 10, `${named.size} metrics`)
+  for (const name of named) t.ok(scraped.has(name), name)
+})
+
+test('the files of the example are mounted by the compose file, and images are pinned', t => {
+  const { services } = parse(read('compose.yaml'))
+  for (const { volumes, ports = [] } of Object.values<{ volumes: string[], ports?: string[] }>(services)) {
+    for (const volume of volumes) t.ok(read(volume.split(':')[0] as string).length > 0, volume)
+    for (const port of ports) t.match(port, /^127\.0\.0\.1:/)
+  }
+  t.match(parseConfig(read('vac_config.yaml'), '/etc/polyvac/vac_config.yaml'), { service: { telemetry: { prometheus: true } } })
+  for (const name of ['prometheus', 'grafana']) t.match(services[name].image, /:v?\d+\.\d+\.\d+$/)
+  t.end()
+})
