@@ -11,9 +11,10 @@ test('npm start prints a line at the start of each step, also without a terminal
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const bin = join(folder, 'bin')
   await cp(join(root, 'scripts/ready.mjs'), join(folder, 'scripts/ready.mjs'))
-  for (const name of [join(folder, 'node_modules/typescript/bin'), bin]) await mkdir(name, { recursive: true })
+  for (const name of [join(folder, 'node_modules/typescript/bin'), join(folder, 'packages/playground'), bin]) await mkdir(name, { recursive: true })
   await writeFile(join(folder, 'package-lock.json'), '{}')
   await writeFile(join(folder, 'node_modules/typescript/bin/tsc'), '')
+  await writeFile(join(folder, 'packages/playground/build.mjs'), '')
   await writeFile(join(bin, 'npm'), '#!/bin/sh\necho npm "$@" >&2\n')
   await chmod(join(bin, 'npm'), 0o755)
   const { NODE_OPTIONS, CI, ...env } = process.env

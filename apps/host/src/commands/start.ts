@@ -144,7 +144,7 @@ function warnOf (app: FastifyInstance, { warnings }: Config): void {
   }
 }
 
-/** The switch; without it: the package is installed, no other machine reaches the service, and it is not in production. */
+/** The switch. Default: the package is installed, no other machine reaches the service, it is not in production. */
 async function usesPlayground ({ service }: Config, host: string): Promise<boolean> {
   return service.enable_playground ??
     (isLoopback(host) && process.env.NODE_ENV !== 'production' && await loadPlugin('@polyvac/playground') !== undefined)
