@@ -18,7 +18,7 @@ export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --hel
 export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
   'the service %s: %s', 500)
 export const TelemetrySdkMissingError = createError('TELEMETRY_SDK_MISSING',
-  'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api @opentelemetry/sdk-node`, or set OTEL_SDK_DISABLED=true', 500)
+  'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-node@0.222`, or set OTEL_SDK_DISABLED=true', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',
   '%s names no MCP servers, or the package @polyvac/mcp-gateway is not installed; add them under service.mcp_servers', 500)
 export const ServerCommandFailedError = createError<[string, string]>('SERVER_COMMAND_FAILED',
@@ -31,7 +31,7 @@ export const TasksSettingsError = createError<[string]>('TASKS_SETTINGS', 'servi
 export const StateKeyError = createError<[number]>('STATE_KEY_TOO_SHORT',
   'the key of POLYVAC_STATE_KEY or service.state_key has %s bytes; it needs 32, for example those of `openssl rand -base64 32`', 500)
 export const MetricsPackageError = createError('METRICS_PACKAGE_MISSING',
-  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics beside @polyvac/host', 500)
+  'telemetry.prometheus needs two packages; install @opentelemetry/exporter-prometheus@0.222 and @opentelemetry/sdk-metrics@2 beside @polyvac/host', 500)
 export const McpServerMissingError = createError('MCP_SERVER_MISSING',
   'polyvac mcp needs the package @polyvac/mcp-server; install it beside @polyvac/host', 500)
 export const PackError = createError<[string, string]>('PACK_FAILED',

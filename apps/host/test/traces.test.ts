@@ -201,3 +201,19 @@ async function linked (t: Test, what: string) {
   t.ok(linesOf(spans).includes('INTERNAL invoke_agent demo < CONSUMER run_task'), linesOf(spans).join('\n'))
   return spans
 }
+
+test('with capture_content the spans have the first characters of texts, arguments and results', async t => {
+  const { app, url } = await host(t, { mcp_servers: [everything], telemetry: { capture_content: true } })
+  await app.polyvac.gateway!.settled()
+  await takeSpans()
+  await post(`${url}/vac/demo`, { user_input: `tool ${'q'.repeat(20_000)}` })
+  const spans = await takeSpans()
+  const call = spans.find(({ name }) => name === 'invoke_agent demo')!.attributes
+  t.equal((call['gen_ai.input.messages'] as string).length, 8_193)
+  t.match(call['gen_ai.output.messages'], /canary-answer end$/)
+  t.match(spans.find(({ name }) => name === 'execute_tool echo')?.attributes, {
+    'gen_ai.tool.call.arguments': '{"message":"canary-argument"}', 'gen_ai.tool.call.result': /canary-argument/
+  })
+  // the switch is one for the process
+  await host(t)
+})
