@@ -1,7 +1,8 @@
-import type { Attributes, Context, Span, SpanKind } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
 import { ERROR_TYPE } from './names.js'
 import { openTelemetry, openTracer, type OpenTelemetry } from './open-telemetry.js'
-import { readTraceParent, writeTraceParent, type TraceParent } from './trace-parent.js'
+import { readTraceParent, writeTraceParent } from './trace-context.js'
+import type { TraceParent } from './trace-parent.js'
 
 /** An object whose declaration does not need the types of the optional peer. */
 export interface OpenSpan {
@@ -14,7 +15,7 @@ export interface OpenSpan {
 }
 
 export interface SpanOptions {
-  readonly kind?: keyof typeof SpanKind
+  readonly kind?: 'INTERNAL' | 'SERVER' | 'CLIENT' | 'PRODUCER' | 'CONSUMER'
   readonly attributes?: Readonly<Record<string, string | number | undefined>>
   /** Fields of the caller, which become the parent. A span that is active already is then linked. */
   readonly remote?: unknown
