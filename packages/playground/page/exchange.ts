@@ -55,6 +55,11 @@ export interface SendRequest {
   readonly as: 'json' | 'text' | 'sse'
 }
 
+/** The data of a server-sent event; empty for a comment. */
+export function eventData (frame: string): string {
+  return frame.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
+}
+
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
 

@@ -1,5 +1,7 @@
-import { send, type Protocol, type Sent, type SendRequest } from './exchange.js'
+import { eventData, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
+import { mcpRequest } from './mcp-request.js'
 import { failureText, settings, type RouteName } from './settings.js'
+import { textOf } from './tasks/client.js'
 
 export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
 export interface Source { readonly page_content?: string, readonly metadata?: Record<string, unknown> }
@@ -71,7 +73,7 @@ async function * events (request: SendRequest, onSent?: Question['onSent']): Asy
     return
   }
   for await (const { text } of sent.frames()) {
-    const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
+    const data = eventData(text)
     if (data === '' || data === '[DONE]') continue
     const value = JSON.parse(data) as Fields
     if (value.error != null) throw new Error(failureText(value, status))
@@ -153,8 +155,6 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
   }
 }
 
-const textOf = (parts: readonly Fields[] | undefined): string => parts?.map(part => part.text ?? '').join('') ?? ''
-
 function descriptionRequest (method: string, params: object, as: 'json' | 'sse', signal?: AbortSignal): SendRequest {
   return {
     protocol: 'a2a-description',
@@ -193,8 +193,6 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
   }
 }
 
-const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } } }
-
 async function * askMcp ({ vac, text, history, signal, reply, onSent }: Question): AsyncGenerator<Update> {
   const name = `vac_stream_${vac}`
   // the server compares the arguments with those of the call that asked
@@ -204,22 +202,14 @@ async function * askMcp ({ vac, text, history, signal, reply, onSent }: Question
     arguments: { query, chat_history: turns },
     ...reply?.mcp === undefined
       ? {}
-      : { requestState: reply.mcp.state.split('\n')[0], inputResponses: { [reply.mcp.id]: { action: 'accept', content: { [reply.mcp.field]: text } } } },
-    _meta: { progressToken: crypto.randomUUID(), ...META }
+      : { requestState: reply.mcp.state.split('\n')[0], inputResponses: { [reply.mcp.id]: { action: 'accept', content: { [reply.mcp.field]: text } } } }
   }
   const request = {
     protocol: 'mcp',
     label: `tools/call ${name}`,
-    path: path('mcp'),
     as: 'sse',
     signal,
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': /^[\x20-\x7e]*$/.test(name) ? name : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(name)))}?=`
-    },
-    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method: 'tools/call', params }
+    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: crypto.randomUUID() })
   } as const
   for await (const { method, params, result } of events(request, onSent)) {
     if (method === 'notifications/progress') yield { delta: params.message }

@@ -1,4 +1,5 @@
-import { send, type Sent } from '../exchange.js'
+import { eventData, send, type Sent } from '../exchange.js'
+import { mcpRequest, type PageRequest } from '../mcp-request.js'
 import { failureText, settings } from '../settings.js'
 import { isObject } from './json-schema.js'
 
@@ -6,7 +7,8 @@ import { isObject } from './json-schema.js'
 export const OWN = '@service'
 /** Pages of a list that the page reads. */
 const MAX_PAGES = 20
-const REVISION = '2026-07-28'
+/** What the page can answer. */
+const ELICITATION = { form: {}, url: {} }
 
 export interface Tool {
   readonly name: string
@@ -55,34 +57,17 @@ async function fromGateway (path: string): Promise<Record<string, unknown> | und
   return await bodyOf(sent)
 }
 
-interface McpRequest { readonly path: string, readonly headers: Record<string, string>, readonly body: object }
-
-function mcpRequest (method: string, params: Record<string, unknown>): McpRequest {
-  const name = params.name ?? params.uri
-  const meta = { 'io.modelcontextprotocol/protocolVersion': REVISION, 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } } }
-  return {
-    path: settings.value.routes.mcp!,
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': REVISION,
-      'mcp-method': method,
-      ...typeof name === 'string' && { 'mcp-name': /^[\x20-\x7e]*$/.test(name) ? name : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(name)))}?=` }
-    },
-    body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }
-  }
-}
-
 /** A request to the MCP server of the service; undefined where there is none. */
 async function fromMcp (method: string, params: Record<string, unknown> = {}): Promise<Record<string, unknown> | undefined> {
   if (settings.value.routes.mcp === null) return undefined
-  const sent = await send({ protocol: 'mcp', label: `${method} ${String(params.name ?? params.uri ?? '')}`.trim(), ...mcpRequest(method, params), as: 'sse' })
+  const label = `${method} ${String(params.name ?? params.uri ?? '')}`.trim()
+  const sent = await send({ protocol: 'mcp', label, ...mcpRequest(method, params, ELICITATION), as: 'sse' })
   const isStream = sent.exchange.headers?.['content-type']?.startsWith('text/event-stream') === true
   let reply: unknown = isStream ? undefined : await sent.json().catch(() => undefined)
   if (isStream) {
     for await (const { text } of sent.frames()) {
-      const data = text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5)).join('\n')
       try {
-        const message = JSON.parse(data) as Record<string, unknown>
+        const message = JSON.parse(eventData(text)) as Record<string, unknown>
         if ('result' in message || 'error' in message) reply = message
       } catch { /* a comment, or a part without data */ }
     }
@@ -145,8 +130,8 @@ export async function restartServer (server: string): Promise<void> {
 }
 
 /** The request of a call, to send and to copy. */
-export function callRequest ({ server, tool, args }: Call): McpRequest {
-  if (server === OWN) return mcpRequest('tools/call', { name: tool, arguments: args })
+export function callRequest ({ server, tool, args }: Call): PageRequest {
+  if (server === OWN) return mcpRequest('tools/call', { name: tool, arguments: args }, ELICITATION)
   return { path: `${settings.value.routes.gateway}/call`, headers: {}, body: { server, tool, arguments: args } }
 }
 
