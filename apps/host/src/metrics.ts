@@ -1,4 +1,4 @@
-import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -30,10 +30,10 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   app.addHook('onResponse', async (request, reply) => {
     const { url: route = 'unmatched' } = request.routeOptions
     record('http.server.request.duration', reply.elapsedTime / 1000, {
-      'http.request.method': request.method,
-      'http.route': route,
-      'polyvac.status_class': `${Math.floor(reply.statusCode / 100)}xx`,
-      'polyvac.protocol': PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
+      [names.HTTP_METHOD]: request.method,
+      [names.HTTP_ROUTE]: route,
+      [names.STATUS_CLASS]: `${Math.floor(reply.statusCode / 100)}xx`,
+      [names.PROTOCOL]: PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
     })
   })
 }
@@ -78,8 +78,8 @@ function observe ({ vacs, tasks, gateway }: Measured): () => void {
     observe('nodejs.eventloop.delay.max', delay.max / NS_PER_S)
     delay.reset()
     for (const { name, state, restarts } of gateway?.status() ?? []) {
-      observe('polyvac.mcp.upstream.state', 1, { 'polyvac.mcp.server': name, 'polyvac.mcp.state': state })
-      observe('polyvac.mcp.upstream.restarts', restarts, { 'polyvac.mcp.server': name })
+      observe('polyvac.mcp.upstream.state', 1, { [names.MCP_SERVER]: name, [names.MCP_STATE]: state })
+      observe('polyvac.mcp.upstream.restarts', restarts, { [names.MCP_SERVER]: name })
     }
     await observeTasks(tasks(), observe)
   })
@@ -93,7 +93,7 @@ async function observeTasks (store: TaskStore | undefined, observe: Observe): Pr
   if (store === undefined) return
   const backlog = await within(store.backlog(), STORE_WAIT_MS, () => { throw new Error('the task store did not answer') })
   for (const { state, tasks, since } of backlog) {
-    observe('polyvac.tasks', tasks, { 'polyvac.task.state': state })
+    observe('polyvac.tasks', tasks, { [names.TASK_STATE]: state })
     if (state === 'submitted') observe('polyvac.tasks.queue.age', Math.max(0, Date.now() - since) / 1000)
   }
   if (!backlog.some(({ state }) => state === 'submitted')) observe('polyvac.tasks.queue.age', 0)

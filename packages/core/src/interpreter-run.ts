@@ -274,7 +274,6 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
   }
 
   #give (chunk: Chunk): void {
-    this.#observed?.chunk()
     if (typeof chunk === 'string') {
       const { maxAnswerChars, maxStreamedChars } = this.#limits
       this.#kept.add(chunk, this.#whole ? maxAnswerChars : maxStreamedChars, this.#whole, this.#call.principal?.owner)

@@ -114,10 +114,10 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       if (outcome === 'delivered') log.debug(fields, 'a notification was answered')
       else warn(`refused ${url.host}`, fields, 'a notification was refused')
       const name = typeof outcome === 'string' ? outcome : 'retryAt' in outcome ? 'retry' : 'disable'
-      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': name })
+      record('polyvac.push.deliveries', 1, { [names.OUTCOME]: name })
       return outcome
     } catch (error) {
-      record('polyvac.push.deliveries', 1, { 'polyvac.outcome': 'retry' })
+      record('polyvac.push.deliveries', 1, { [names.OUTCOME]: 'retry' })
       span?.end(error ?? '_OTHER')
       warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }

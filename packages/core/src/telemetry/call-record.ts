@@ -3,6 +3,7 @@ import { usageOf } from '../usage.js'
 import type { Log } from '../log.js'
 import type { Answer, Chunk, Principal } from '../vac.js'
 import { isMetered, record } from './instruments.js'
+import { AGENT_NAME, EXECUTE_TOOL, INVOKE_AGENT, MCP_SERVER, OPERATION, OUTCOME, PROTOCOL, TOKEN_TYPE } from './names.js'
 import { activeTraceId } from './spans.js'
 
 /** What a call is: of a VAC, or of a tool of an external MCP server. */
@@ -88,18 +89,18 @@ export class CallRecord {
 
   #count (ms: number, first: number | undefined): void {
     const { vac, server, protocol } = this.#fields
-    const labels: Record<string, string> = { 'polyvac.protocol': protocol }
-    if (vac !== undefined) labels['gen_ai.agent.name'] = vac
-    if (server !== undefined) labels['polyvac.mcp.server'] = server
-    const operation = vac === undefined ? 'execute_tool' : 'invoke_agent'
+    const labels: Record<string, string> = { [PROTOCOL]: protocol }
+    if (vac !== undefined) labels[AGENT_NAME] = vac
+    if (server !== undefined) labels[MCP_SERVER] = server
+    const operation = vac === undefined ? EXECUTE_TOOL : INVOKE_AGENT
     const outcome = OUTCOMES.includes(this.outcome) ? this.outcome : 'failed'
-    record('gen_ai.client.operation.duration', ms / 1000, { ...labels, 'gen_ai.operation.name': operation, 'polyvac.outcome': outcome })
+    record('gen_ai.client.operation.duration', ms / 1000, { ...labels, [OPERATION]: operation, [OUTCOME]: outcome })
     if (first !== undefined) record('polyvac.call.time_to_first_chunk', first / 1000, labels)
     if (this.#chunks > 0) record('polyvac.call.chunks', this.#chunks, labels)
     const usage = this.#answer === undefined ? undefined : usageOf(this.#answer)
     if (usage === undefined) return
-    record('gen_ai.client.token.usage', usage.prompt_tokens, { ...labels, 'gen_ai.operation.name': operation, 'gen_ai.token.type': 'input' })
-    record('gen_ai.client.token.usage', usage.completion_tokens, { ...labels, 'gen_ai.operation.name': operation, 'gen_ai.token.type': 'output' })
+    record('gen_ai.client.token.usage', usage.prompt_tokens, { ...labels, [OPERATION]: operation, [TOKEN_TYPE]: 'input' })
+    record('gen_ai.client.token.usage', usage.completion_tokens, { ...labels, [OPERATION]: operation, [TOKEN_TYPE]: 'output' })
   }
 
   #finish (answer: Answer): void {

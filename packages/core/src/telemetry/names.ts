@@ -1,6 +1,7 @@
-/** Names of spans and attributes, as of version 1.38.0 of the semantic conventions of OpenTelemetry. */
+/** Names of spans, attributes and labels, as of version 1.38.0 of the semantic conventions of OpenTelemetry. */
 export const OPERATION = 'gen_ai.operation.name'
 export const AGENT_NAME = 'gen_ai.agent.name'
+export const TOKEN_TYPE = 'gen_ai.token.type'
 export const TOOL_NAME = 'gen_ai.tool.name'
 export const TOOL_ARGUMENTS = 'gen_ai.tool.call.arguments'
 export const TOOL_RESULT = 'gen_ai.tool.call.result'
@@ -22,6 +23,10 @@ export const RPC_STATUS = 'rpc.response.status_code'
 
 /** Polyvac's own, where the conventions have none. */
 export const PROTOCOL = 'polyvac.protocol'
+export const OUTCOME = 'polyvac.outcome'
+export const STATUS_CLASS = 'polyvac.status_class'
+export const MCP_STATE = 'polyvac.mcp.state'
+export const TASK_STATE = 'polyvac.task.state'
 export const MCP_SERVER = 'polyvac.mcp.server'
 export const SKILL = 'polyvac.skill'
 export const TASK_ATTEMPT = 'polyvac.task.attempt'

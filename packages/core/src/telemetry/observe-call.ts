@@ -28,9 +28,6 @@ export class ObservedCall {
     }
   }
 
-  /** The reader gets a chunk. */
-  chunk (): void {}
-
   /** The run is over: with its Answer, or with the error that its caller gets. */
   end (answer: Answer | undefined, err?: unknown): void {
     this.#span?.set(OUTPUT_MESSAGES, answer === undefined ? undefined : contentOf(answer.answer))
