@@ -10,7 +10,7 @@ export async function ask (args: Arguments): Promise<void> {
   await withVacs(args, async vacs => {
     const { vac, question } = toQuestion(vacs, args.words)
     if (question?.trim() === '' || (question === undefined && process.stdin.isTTY !== true)) {
-      throw new UsageError(`${question === undefined ? 'there is no question' : 'the question is blank'}; polyvac ask "How do I start?"`)
+      throw new UsageError(`${question === undefined ? 'polyvac ask needs a question' : 'the question is blank'}, for example: polyvac ask "How do I start?"`)
     }
     if (question === undefined) return await converse(vac.name, speakerOf(vac), args)
     const stop = new AbortController()
