@@ -14,8 +14,8 @@ export interface HttpRequest {
   readonly maxMs?: number
 }
 
-/** One piece of a body, with the time of its arrival. */
-export interface Piece { readonly at: number, readonly text: string }
+/** One piece of a body, with the time of its arrival. Its text has whole characters only. */
+export interface Piece { readonly at: number, readonly text: string, readonly bytes: number }
 
 export interface HttpReply {
   readonly status: number
@@ -80,11 +80,13 @@ export class HttpClient {
   async send (path: string, request: HttpRequest = {}): Promise<WholeReply> {
     const { status, headers, pieces } = await this.open(path, request)
     let text = ''
+    let bytes = 0
     for await (const piece of pieces) {
       text += piece.text
-      if (text.length >= MAX_REPLY_BYTES) break
+      bytes += piece.bytes
+      if (bytes >= MAX_REPLY_BYTES) break
     }
-    return { status, headers, text, json: parseJson(text), isCut: text.length >= MAX_REPLY_BYTES }
+    return { status, headers, text, json: parseJson(text), isCut: bytes >= MAX_REPLY_BYTES }
   }
 }
 
@@ -99,14 +101,15 @@ async function * readPieces (response: Response, stop: AbortController): AsyncGe
   const decoder = new TextDecoder()
   try {
     for await (const bytes of response.body ?? []) {
-      yield { at: performance.now(), text: decoder.decode(bytes as Uint8Array, { stream: true }) }
+      const piece = bytes as Uint8Array
+      yield { at: performance.now(), text: decoder.decode(piece, { stream: true }), bytes: piece.byteLength }
     }
   } finally {
     stop.abort()
   }
 }
 
-function parseJson (text: string): unknown {
+export function parseJson (text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,13 +1,10 @@
-import { createHost } from '../create-host.js'
 import { checkA2a } from '../doctor/a2a.js'
 import { problem, type Check, type Finding } from '../doctor/finding.js'
 import { checkCors, checkMcp } from '../doctor/mcp.js'
 import { checkReachable, checkService } from '../doctor/service.js'
-import { environmentOptions } from '../environment.js'
-import { describeFailure, HttpClient } from '../http-client.js'
-import { listen } from '../listen.js'
-import { loadConfig } from '../load-config.js'
+import { describeFailure, type HttpClient } from '../http-client.js'
 import { toPlainText } from '../terminal.js'
+import { withService } from './with-service.js'
 import type { Arguments } from '../arguments.js'
 
 const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: checkA2a, mcp: checkMcp, cors: checkCors }
@@ -17,18 +14,7 @@ const CHECKS: Readonly<Record<string, Check>> = { service: checkService, a2a: ch
  * It writes one line for each check, and the exit code is 1 if there are problems.
  */
 export async function doctor (args: Arguments): Promise<void> {
-  const [url] = args.words
-  if (url !== undefined) return await examine(new HttpClient(url, args.headers), args.json)
-  const config = await loadConfig(args)
-  const app = await createHost({
-    config, ...environmentOptions(config), watchDocuments: false, server: { logger: { level: 'error', stream: process.stderr } }
-  })
-  try {
-    const address = await listen(app, { host: '127.0.0.1', port: 0 })
-    await examine(new HttpClient(address, args.headers), args.json)
-  } finally {
-    await app.close()
-  }
+  await withService(args, args.words[0], async client => await examine(client, args.json))
 }
 
 async function examine (client: HttpClient, json: boolean): Promise<void> {
