@@ -1,9 +1,14 @@
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { UsageError } from './errors.js'
 
 /** Time until the headers of a reply, and until its end. */
 export const MAX_REPLY_MS = 10_000
 /** What is read of a reply. A longer one is cut off there. */
 export const MAX_REPLY_BYTES = 4 * 1024 * 1024
+
+/** Time for a service to refuse a body that it has not received. */
+export const MAX_WAIT_MS = 3_000
 
 export interface HttpRequest {
   readonly method?: string
@@ -52,6 +57,11 @@ export class HttpClient {
     this.#maxMs = maxMs
   }
 
+  /** Whether requests have headers of `--header`, such as a token. */
+  get hasHeaders (): boolean {
+    return Object.keys(this.#headers).length > 0
+  }
+
   /** The address of a path below the service, or of an absolute address. */
   address (path: string): URL {
     return new URL(path.replace(/^\/+/, ''), this.base)
@@ -74,6 +84,25 @@ export class HttpClient {
       signal: until
     })
     return { status: response.status, headers: response.headers, pieces: readPieces(response, stop) }
+  }
+
+  /** The status of a POST that announces a body of JSON and never sends it; undefined where the service waits for it. */
+  async announceBody (path: string, length: number): Promise<number | undefined> {
+    const url = this.address(path)
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: '*/*', ...this.#headers, 'content-length': length },
+      signal: AbortSignal.timeout(Math.min(this.#maxMs, MAX_WAIT_MS))
+    })
+    try {
+      return await new Promise<number | undefined>((resolve, reject) => {
+        request.once('response', ({ statusCode }) => { resolve(statusCode) })
+        request.on('error', (err: NodeJS.ErrnoException) => { if (err.name === 'AbortError' || err.name === 'TimeoutError') resolve(undefined); else reject(err) })
+        request.flushHeaders()
+      })
+    } finally {
+      request.destroy()
+    }
   }
 
   /** Sends a request and reads the reply to its end, or to MAX_REPLY_BYTES. */
