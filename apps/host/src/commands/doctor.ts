@@ -33,7 +33,7 @@ export async function doctor (args: Arguments): Promise<void> {
     })
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException
-    if (code === undefined || url !== undefined) throw err
+    if (code === undefined || code === 'USAGE' || url !== undefined) throw err
     write(problem('configuration', message, 'repair it; polyvac check reports all problems of the configuration'))
   }
   const count = (level: Finding['level']): number => findings.filter(finding => finding.level === level).length

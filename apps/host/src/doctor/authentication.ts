@@ -1,7 +1,7 @@
 import { isLoopbackHost, isRecord } from '@polyvac/core/plugin'
 import { ok, problem, unchecked, warning, type Finding } from './finding.js'
 import { mcpPath } from './json-rpc.js'
-import type { HttpClient, WholeReply } from '../http-client.js'
+import { describeFailure, type HttpClient, type WholeReply } from '../http-client.js'
 
 const CHECK = 'authentication'
 const METADATA = '.well-known/oauth-protected-resource'
@@ -20,7 +20,13 @@ export async function * checkAuthentication (client: HttpClient, reply: WholeRep
   if (challenge === null) return
   const named = /resource_metadata="([^"]+)"/.exec(challenge)?.[1]
   const [beside, root] = await readPublished(client)
-  const metadata = named === undefined ? isFound(beside!) ? beside! : root! : await client.send(named)
+  let metadata = isFound(beside!) ? beside! : root!
+  try {
+    if (named !== undefined) metadata = await client.send(named)
+  } catch (err) {
+    yield problem(CHECK, `the resource_metadata ${named!} of the 401: ${describeFailure(err)}`, 'set service.public_url to the address that clients reach')
+    return
+  }
   if (!isFound(metadata)) {
     yield (named === undefined ? warning : problem)(CHECK, `the metadata of the resource answers ${metadata.status}`,
       `serve /${METADATA} without authentication, or send tokens with --header`)
