@@ -270,5 +270,16 @@ export const limits = {
     ['Length of a tool\'s name', `${core}/tool-name.ts`, 'MAX_TOOL_NAME', 'characters', 'It is shortened, and gets a hash that distinguishes it.'],
     ['A line on standard input', `${mcpServer}/stdio/serve-stdio.ts`, 'MAX_LINE_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
     ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
+  ],
+  'Page of the playground': [
+    ['Exchanges that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_EXCHANGES', '', 'The oldest one leaves.'],
+    ['Requests and frames that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],
+    ['Frames that the page keeps of one exchange', 'packages/playground/page/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
+    ['Text that the page keeps of one frame', 'packages/playground/page/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
+    ['One response that the page reads', 'packages/playground/page/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
+    ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
+    ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
+    ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
+    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.']
   ]
 }
