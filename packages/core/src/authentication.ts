@@ -3,8 +3,19 @@ import { InvalidPrincipalError, UnauthenticatedError } from './errors.js'
 import { isLoopbackHost } from './public-address.js'
 import type { Principal } from './vac.js'
 
+/** What agent cards, OpenAPI and challenges announce beside `bearer`. */
+export interface AuthenticationScheme {
+  /** `JWT` where all tokens are. */
+  readonly bearerFormat?: string | undefined
+  /** Where callers get tokens. */
+  readonly issuers?: readonly string[] | undefined
+}
+
 /** Names the caller; undefined (or null) refuses the request with 401. */
-export type Authenticate = (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>
+export interface Authenticate {
+  (request: FastifyRequest): Principal | undefined | Promise<Principal | undefined>
+  readonly scheme?: AuthenticationScheme | undefined
+}
 
 const principals = new WeakMap<FastifyRequest, Principal>()
 
