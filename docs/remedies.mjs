@@ -14,6 +14,8 @@ export const remedies = {
   SERVICE_UNAVAILABLE: { seen: 'caller', status: 503, means: 'A hook of the application refuses requests for the moment, such as `@fastify/under-pressure`.', remedy: 'Wait for the seconds of `Retry-After`; the log has the cause.' },
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   ISSUER_UNAVAILABLE: { seen: 'caller', means: 'The issuer of the token does not answer, and no key of it is known.', remedy: 'Try again after the seconds of `Retry-After`; the operator looks whether the service reaches the issuer.' },
+  INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The caller lacks the scope that the message names.', remedy: 'Use credentials with that scope.' },
+  AUTH_WITHOUT_METHOD: { seen: 'start', means: '`service.auth` has neither tokens, nor `jwt`, nor `platform`.', remedy: 'Add one; `polyvac token` prints an entry of `tokens`.' },
   AUTH_OPTIONS: { seen: 'start', means: 'An option of authentication has the wrong form, or would not be safe.', remedy: 'Follow the message.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
   FORM_NOT_ALLOWED: { seen: 'caller', means: 'The form of the page at `/` was sent by a page of another site.', remedy: 'Open the page of the service itself. Programs send JSON to `POST /vac/<name>`.' },

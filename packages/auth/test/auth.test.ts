@@ -134,8 +134,8 @@ t.test('keys rotate, survive an outage of the issuer, and are read at most once 
   const { state, makeKey } = await issuerFor(t)
   let now = 0
   const keys = new IssuerKeys({ issuer: state.url, now: () => now })
-  const find = async (kid: string): Promise<string> => await keys.find({ alg: 'ES256', kid }, { payload: '', signature: '' })
-    .then(() => 'found', err => (err as { code: string }).code)
+  const find = async (kid: string): Promise<string> => await Promise.resolve(keys.find({ alg: 'ES256', kid }, { payload: '', signature: '' }))
+    .then(() => 'found', (err: unknown) => (err as { code: string }).code)
   state.isDown = true
   t.equal(await find('k1'), 'ISSUER_UNAVAILABLE')
   state.isDown = false
@@ -192,8 +192,8 @@ t.test('metadata of an issuer leads to no private address, no other issuer and n
   for (const refused of [canary, `${canary.replace('http', 'https')}/`, 'https://localhost/keys', 'https://[::1]/', 'http://keys.example.net', 'https://u:p@keys.example.net']) {
     await t.rejects(remote.readJson(refused), /keys are not read/, refused)
   }
-  const find = async (): Promise<string> => await new IssuerKeys({ issuer: url }).find({ alg: 'ES256', kid: 'k' }, { payload: '', signature: '' })
-    .then(() => 'found', err => (err as { code: string }).code)
+  const find = async (): Promise<string> => await Promise.resolve(new IssuerKeys({ issuer: url }).find({ alg: 'ES256', kid: 'k' }, { payload: '', signature: '' }))
+    .then(() => 'found', (err: unknown) => (err as { code: string }).code)
   for (const wrong of [{}, [], null, { issuer: 'https://evil.example.org', jwks_uri: canary }, { issuer: url, jwks_uri: 7 }, { issuer: url, jwks_uri: 'https://10.0.0.1/' }]) {
     body = wrong
     t.equal(await find(), 'ISSUER_UNAVAILABLE', JSON.stringify(wrong))
