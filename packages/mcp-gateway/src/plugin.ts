@@ -6,7 +6,7 @@ import {
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
 import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -17,6 +17,7 @@ import { InteractiveCalls } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
+import { signInRoutes } from './rest/sign-in-routes.js'
 import {
   CallBody, CallResult, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
@@ -51,6 +52,8 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.setValidatorCompiler(schemaValidator)
   // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
+  // before the hook of `authenticate`, which it does not have
+  await app.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
   app.setErrorHandler(errorHandler(failures.send))
@@ -84,13 +87,13 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/tools', {
     schema: { operationId: 'listMcpTools', summary: 'Tools of all MCP servers', tags, response: { 200: ToolList, ...errors } }
-  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools')))
+  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools', request)))
 
   app.get('/mcp/tools/:server_name', {
     schema: { operationId: 'listMcpToolsOfServer', summary: 'Tools of one MCP server', tags, params: ServerName, response: { 200: ToolList, ...errors } }
   }, async (request, reply) => {
     const { server_name: server } = request.params
-    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server))
+    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server, request))
   })
 
   app.post('/mcp/call', {
@@ -124,7 +127,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
       schema: { operationId, summary, tags, querystring: ServerQuery, response: { 200: schema, ...errors } }
     }, async (request, reply) => {
       const { server } = request.query
-      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind) : await ofOne(kind, server))
+      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind, request) : await ofOne(kind, server, request))
     })
   }
 
@@ -156,17 +159,17 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/openapi.json', {
     schema: { operationId: 'getMcpOpenApi', summary: 'The tools as an OpenAPI document', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async () => toolsDocument(await all('tools'), app.prefix))
+  }, async request => toolsDocument(await all('tools', request), app.prefix))
   refuseOthers()
 
-  async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const { items, unavailable } = await gateway.list(kind)
+  async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
+    const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
     return items
   }
 
-  async function ofOne (kind: ListKind, server: string): ReturnType<typeof all> {
-    return (await gateway.get(server).list(kind)).map(item => ({ server, item }))
+  async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {
+    return (await gateway.get(server).list(kind, principalOf(request)?.owner)).map(item => ({ server, item }))
   }
 }
 

@@ -5,8 +5,8 @@ import { backoff } from '../../backoff.js'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { CLIENT_INFO } from '../../protocol/revision.js'
+import type { Authorization } from './authorization.js'
 import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
-import type { OAuth } from './oauth.js'
 import { redirectOf } from './redirect.js'
 
 /** Delay in ms before a stream is resumed, unless its server names one. It doubles with each failure in a row. */
@@ -29,7 +29,7 @@ export interface StreamableOptions {
   /** Headers of the configuration. */
   readonly headers: Readonly<Record<string, string>>
   readonly maxMessageBytes: number
-  readonly oauth: OAuth | undefined
+  readonly oauth: Authorization | undefined
   /** Headers of a request of revision 2026-07-28; undefined: an earlier revision is spoken. */
   readonly headersOf: ((message: RpcMessage) => Record<string, string>) | undefined
 }
