@@ -29,14 +29,29 @@ const CLOSE_GRACE_MS = 200
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
-const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
-  const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: shared, authenticate, bodyLimit, openapi, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
+interface RouteOptions {
+  readonly gateway: Gateway
+  /** Whether the application closes the gateway. */
+  readonly isShared: boolean
+  readonly read: ReturnType<typeof readPluginOptions>
+}
+
+/** The pages of sign-ins have a scope alone: a hook of `authenticate` applies to all scopes within its own. */
+const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
+  const read = readPluginOptions({ log: host.log, ...options })
+  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, ...gatewayOptions } = read
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
   const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
+  if (!openapi) hideRoutes(host)
+  await host.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
+  await host.register(routes, { gateway, isShared: shared !== undefined, read })
+}
+
+/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
+const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit } }) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const calls = new OpenCalls<OpenCall>()
   const disconnects = new Disconnects()
   const bodies = new ListBodies()
@@ -44,7 +59,6 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   await traceRequests(app)
   boundMemory(app)
-  if (!openapi) hideRoutes(app)
   // Fastify would read a text, which then fails as a body that is not an object
   app.removeContentTypeParser('text/plain')
   const refuseOthers = refuseOtherMethods(app)
@@ -52,8 +66,6 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.setValidatorCompiler(schemaValidator)
   // bodies are built by this package; results of servers are passed on unchanged
   app.setSerializerCompiler(() => JSON.stringify)
-  // before the hook of `authenticate`, which it does not have
-  await app.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
   app.setErrorHandler(errorHandler(failures.send))
@@ -61,7 +73,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.addHook('preClose', async () => {
     interactive.close()
     const ended = calls.close(CLOSE_GRACE_MS)
-    if (shared === undefined) await gateway.close()
+    if (!isShared) await gateway.close()
     await ended
   })
 
@@ -186,4 +198,4 @@ function wantsEvents (accept: string | undefined): boolean {
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
  * } } })
  */
-export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })
+export const mcpGatewayPlugin = fp(plugin, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

@@ -65,7 +65,7 @@ export interface Connection {
   readonly session: Session
   readonly pid: number | undefined
   readonly missingEnv: readonly string[]
-  /** Why its owner has to sign in first. */
+  /** That its owner has to sign in first, or cannot. */
   readonly refusal?: Error | undefined
   /** Whether every attempt fails until the configuration changes. */
   readonly isMisconfigured: boolean

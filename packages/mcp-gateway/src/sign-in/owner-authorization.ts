@@ -54,7 +54,8 @@ export class OwnerAuthorization implements Authorization {
   }
 
   /** @throws MCP_SIGN_IN_REQUIRED, MCP_SIGN_IN_FAILED */
-  async renew (status: number, challenge: string | string[] | undefined): Promise<boolean> {
+  async renew (status: number, challenge: string | string[] | undefined, used: string | undefined): Promise<boolean> {
+    if (used !== this.authorization) return true
     // requests that are refused together share one refresh
     this.#renewing ??= this.#renew(status, readChallenge(status, challenge)).finally(() => { this.#renewing = undefined })
     return await this.#renewing

@@ -1,7 +1,7 @@
 import { within } from '@polyvac/core/plugin'
 import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
-import { CallTimeoutError, SignInRequiredError } from '../../errors.js'
+import { CallTimeoutError, SignInFailedError, SignInRequiredError } from '../../errors.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
@@ -120,11 +120,11 @@ export class HttpConnection implements Connection {
   }
 
   get refusal (): Error | undefined {
-    return this.#failure instanceof SignInRequiredError ? this.#failure : undefined
+    return this.#failure instanceof SignInRequiredError || this.#failure instanceof SignInFailedError ? this.#failure : undefined
   }
 
   get #cause (): Cause {
-    if (this.refusal !== undefined) return 'SIGN_IN_REQUIRED'
+    if (this.#failure instanceof SignInRequiredError) return 'SIGN_IN_REQUIRED'
     if (this.isMisconfigured) return 'MISSING_VARIABLE'
     return this.#hung ? 'NO_ANSWER' : this.#failure === undefined ? 'CLOSED' : causeOf(this.#failure)
   }
@@ -198,16 +198,17 @@ export class HttpConnection implements Connection {
   /** For the SDK's SSE client. Headers of the configuration and the token go to no other origin. */
   readonly #fetch = async (url: string | URL, init?: object): Promise<Response> => {
     const isOwn = new URL(url).origin === this.#url.origin
+    let authorization: string | undefined
     const send = async (): Promise<Response> => {
       const headers = new Headers((init as RequestInit | undefined)?.headers)
-      const { authorization } = this.#oauth ?? {}
+      authorization = this.#oauth?.authorization
       if (isOwn && authorization !== undefined) headers.set('authorization', authorization)
       for (const [name, value] of Object.entries(isOwn ? this.#config.headers ?? {} : {})) headers.set(name, value)
       return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
     }
     const response = await send()
     const isRefused = response.status === 401 || response.status === 403
-    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '') !== true) return response
+    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '', authorization) !== true) return response
     await response.body?.cancel()
     return await send()
   }

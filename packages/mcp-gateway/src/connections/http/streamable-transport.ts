@@ -114,7 +114,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
       if (target !== undefined) return this.#repeat(exchange, target)
       const { oauth } = this.#options
       if (oauth !== undefined && (err.status === 401 || err.status === 403)) {
-        oauth.renew(err.status, exchange.headers['www-authenticate']).then(isRenewed => {
+        oauth.renew(err.status, exchange.headers['www-authenticate'], exchange.authorization).then(isRenewed => {
           this.#updateHeaders()
           if (isRenewed) this.#repeat(exchange)
           else this.#finish(exchange, err)
@@ -176,6 +176,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
 
   #dispatch (request: ExchangeRequest, { origin, pathname, search } = this.#options.url): void {
     const exchange = new Exchange(request, this)
+    exchange.authorization = this.#headers.POST.authorization
     const key = keyOf(request)
     if (key !== undefined) this.#open.set(key, exchange)
     const common = this.#headers[request.method]
