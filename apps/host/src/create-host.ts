@@ -22,6 +22,7 @@ import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { version } from './version.js'
+import { continueTasks } from './tasks/continue-tasks.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -114,6 +115,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey) })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
+    opened?.signIns.onSignedIn((owner, server) => {
+      if (tasks === undefined) return
+      continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
+    })
     // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
@@ -173,7 +178,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   function sharedTasks (): Promise<HostTasks> {
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
-    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => { tasks = opened; return opened })
+    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => { tasks = opened; return opened }).catch((err: unknown) => {
+      openingTasks = undefined
+      throw err
+    })
     return openingTasks
   }
 

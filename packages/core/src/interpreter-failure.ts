@@ -21,7 +21,8 @@ export function interpreterFailure (vac: string, err: unknown): unknown {
 export function signInRequest (err: unknown): AuthRequired | undefined {
   try {
     if (!(err instanceof Error) || (err as { code?: unknown }).code !== 'MCP_SIGN_IN_REQUIRED') return undefined
-    return { auth_required: err.message }
+    const { signIn } = err as { signIn?: unknown }
+    return { auth_required: err.message, sign_in: signIn }
   } catch {
     return undefined
   }

@@ -56,6 +56,10 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
   if (entry.per_owner === true && (url === undefined || entry.oauth === undefined)) {
     problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in to a server with a url and oauth alone`, hint: 'add `url:` and `oauth: {}`' })
   }
+  const headers = Object.keys((entry.headers ?? {}) as object)
+  if (entry.per_owner === true && headers.some(name => name.toLowerCase() === 'authorization')) {
+    problems.push({ key: 'headers', message: `${where}.headers has an authorization for all owners`, hint: 'remove it, or `per_owner`' })
+  }
   if (entry.per_owner !== true && entry.oauth !== undefined && (typeof id !== 'string' || typeof secret !== 'string')) {
     problems.push({ key: 'oauth', message: `${where}.oauth has no client_id and client_secret`, hint: 'add both, or `per_owner: true` so that each owner signs in' })
   }

@@ -3,6 +3,7 @@ import Fastify, { type FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { createGateway, mcpGatewayPlugin, type Gateway, type McpServerConfig, type SignInStore } from '../src/index.js'
 import { memoryStore } from '../src/sign-in/sign-in-store.js'
+import { withSignIn } from '../src/tool-source/sign-in.js'
 import { authorizationServer, Browser, protectedServer, type AuthorizationServer } from './fixtures/authorization-server.mjs'
 
 const KEY = 'k'.repeat(32)
@@ -184,4 +185,29 @@ test('without `issuer` no other origin is trusted, and a server that rejects the
   const trusting = await service(t, { url: upstream.url, oauth: { issuer: as.base, resource: false } })
   t.match(await trusting.signIn('alice'), { status: 200 })
   t.equal(textOf(await trusting.call('alice')), 'alice')
+})
+
+test('a client of 2025-11-25 that cannot be asked during its call gets -32042 with the address', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const { gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
+  const context = { era: 'legacy', capabilities: { elicitation: { url: {} } }, signal: new AbortController().signal } as unknown as Parameters<typeof withSignIn>[1]
+  const cannot = async (): Promise<never> => { throw Object.assign(new Error('no session'), { code: 'MCP_CANNOT_ASK' }) }
+  await t.rejects(withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), {
+    rpcError: { code: -32042, data: { elicitations: [{ mode: 'url', url: /sign-in\?ticket=/, elicitationId: /./ }] } }
+  })
+  const stopped = { ...context, signal: AbortSignal.abort(new Error('left')) } as typeof context
+  const accept = async (questions: object): Promise<any> => Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept' }]))
+  await t.rejects(withSignIn(gateway, stopped, accept, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), { message: 'left' })
+})
+
+test('an entry with per_owner needs a url and oauth, and one without it a client', t => {
+  for (const [entry, problem] of [
+    [{ command: 'x', per_owner: true }, /url and oauth alone/], [{ url: 'https://a.example', per_owner: true }, /url and oauth alone/],
+    [{ url: 'https://a.example', oauth: {} }, /no client_id and client_secret/],
+    [{ url: 'https://a.example', oauth: {}, per_owner: true, headers: { Authorization: 'Bearer x' } }, /an authorization for all owners/],
+    [{ url: 'http://a.example', oauth: {}, per_owner: true }, /not an https address/]
+  ] as const) t.throws(() => createGateway({ servers: { mail: entry } }), { code: 'MCP_GATEWAY_OPTIONS', message: problem })
+  t.throws(() => createGateway({ servers: {}, signIn: { key: 'short' } }), { code: 'MCP_GATEWAY_OPTIONS' })
+  t.end()
 })

@@ -217,7 +217,8 @@ export class SignIns {
   #required (owner: string, server: string, { id, until }: PendingSignIn): Error {
     const ticket = this.#texts.seal([owner, server, id], ['ticket'])
     const url = `${pageUrl(this.#base)}?ticket=${ticket}`
-    return withContext(new SignInRequiredError(quoteName(server), url), {
+    const required = Object.assign(new SignInRequiredError(quoteName(server), url), { signIn: { server, url } })
+    return withContext(required, {
       server, details: { url, elicitationId: id, expiresAt: new Date(until).toISOString() }
     })
   }
