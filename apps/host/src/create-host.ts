@@ -3,7 +3,7 @@ import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
-import type { Gateway } from '@polyvac/mcp-gateway'
+import type { Gateway, SignInOptions, SignInStore } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -24,6 +24,7 @@ import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { version } from './version.js'
+import { continueTasks } from './tasks/continue-tasks.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -109,17 +110,23 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let protocols: readonly string[] = []
   let missing: ReturnType<typeof missingProtocols> = []
   let tasks: HostTasks | undefined
+  let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
-    await tasks?.store.close()
+    const opened = await openingTasks?.catch(() => undefined)
+    await opened?.store.close()
     await Promise.all(retired)
     await assembly.close()
   })
   try {
-    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey })
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey) })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
+    opened?.signIns.onSignedIn((owner, server) => {
+      if (tasks === undefined) return
+      continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
+    })
     // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
@@ -165,12 +172,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       authenticate,
       stallMs,
       protectedResource,
-      async tasks () {
-        // without a configuration file, no file is written into the working directory, which may have another program's
-        // tasks
-        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
-        return tasks
-      },
+      tasks: sharedTasks,
       gateway,
       stateKey
     })
@@ -180,6 +182,27 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   } catch (err) {
     await app.close()
     throw err
+  }
+
+  /** Opens the tasks at the first call. */
+  function sharedTasks (): Promise<HostTasks> {
+    // without a configuration file, no file is written into the working directory, which may have another program's
+    // tasks
+    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => { tasks = opened; return opened }).catch((err: unknown) => {
+      openingTasks = undefined
+      throw err
+    })
+    return openingTasks
+  }
+
+  /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
+  function signInOptions (key: string | undefined): SignInOptions {
+    const records = async (): Promise<SignInStore> => (await sharedTasks()).store.signIns!
+    const store: SignInStore = {
+      get: async (owner, server) => await (await records()).get(owner, server),
+      replace: async (owner, server, before, after) => await (await records()).replace(owner, server, before, after)
+    }
+    return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 
   async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
