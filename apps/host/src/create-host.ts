@@ -1,3 +1,4 @@
+import { trustedProxies } from '@polyvac/auth'
 import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
@@ -9,6 +10,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
+import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { registerHome } from './front-page/routes.js'
@@ -68,6 +70,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const options = readOptions(HOST_OPTIONS, hostOptions, HostOptionsError, 'createHost')
   let config = await configOf(options)
   let settings = toSettings(options, config)
+  const callers = new ConfiguredCallers(options.authenticate, settings.switches)
+  const { trusted_proxies: proxies } = settings.switches
   // the plugins log a line for each call with more details
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
@@ -79,6 +83,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: sendFailure,
     clientErrorHandler: refuseConnection,
+    ...proxies !== undefined && { trustProxy: trustedProxies(proxies) },
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
@@ -89,7 +94,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
   logRefusals(app)
   spreadRequests(app)
-  const { watchDocuments, onIndexing, authenticate, protectedResource } = options
+  const { watchDocuments, onIndexing } = options
+  const { authenticate } = callers
+  const issuers = options.protectedResource === undefined ? authenticate?.scheme?.issuers : undefined
+  const protectedResource = issuers === undefined ? options.protectedResource : { authorizationServers: issuers, resource: mcpAddress(settings.switches) }
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
@@ -147,6 +155,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
+    guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
@@ -167,6 +176,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       gateway,
       stateKey
     })
+    if (!protocols.includes('@polyvac/mcp-server')) publishMetadata(app, issuers, settings.switches.public_url)
     missing = missingProtocols(settings, protocols)
     return app
   } catch (err) {
@@ -202,6 +212,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     let answered: Promise<void>
     try {
       await gateway?.replace(serversOf(nextSettings.switches.mcp_servers))
+      callers.replace(nextSettings.switches)
       answered = vacs.replace(withTools(nextAssembly.vacsOptions))
     } catch (err) {
       await gateway?.replace(serversOf(settings.switches.mcp_servers))
@@ -220,7 +231,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   /** Logs changed switches that need a restart: routes cannot change while the app listens. */
   function warnOfSwitches (before: object, after: object): void {
-    const followed = gateway === undefined ? [] : ['mcp_servers']
+    const followsAuth = 'auth' in before && 'auth' in after
+    const followed = [...gateway === undefined ? [] : ['mcp_servers'], ...followsAuth ? ['auth'] : []]
     const changed = Object.keys({ ...before, ...after })
       .filter(key => !followed.includes(key) && JSON.stringify(before[key as never]) !== JSON.stringify(after[key as never]))
     if (changed.length > 0) log.warn({ changed }, 'these switches take effect at the next start')

@@ -27,9 +27,11 @@ import { preparePush } from '../push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
+import { isLargeLog } from '../log-page.js'
 import { FileWatch, openFile } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
+import { isTurnOver, takeTurn } from '../turn-time.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from '../usage.js'
@@ -271,7 +273,12 @@ class SqliteTaskStore implements TaskStore {
   async get (owner: string, id: string): Promise<TaskRecord | null> {
     const { tasks } = this.#now
     const row = tasks.find(owner, id)
-    return row === undefined ? null : tasks.fold(row).record()
+    if (row === undefined) return null
+    if (isLargeLog(row) && isTurnOver()) {
+      await takeTurn()
+      return await this.get(owner, id)
+    }
+    return tasks.fold(row).record()
   }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
