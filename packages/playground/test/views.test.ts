@@ -62,3 +62,27 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('raw-close').click()
   await page.locator('[data-testid=raw][data-state=live]').waitFor()
 })
+
+test('the same question goes over each protocol, with figures and whether the text is identical', options, async t => {
+  const { page: url } = await startApp(t, interpreter)
+  const page = await openPage(t, `${url}#/compare/demo?question=How+long`, { viewport: VIEWPORT })
+  await page.getByTestId('compare-send').click()
+  await page.locator('[data-testid=compare][data-state=done]').waitFor()
+  const ids = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp']
+  for (const [i, id] of ids.entries()) {
+    t.equal(await page.getByTestId(`compared-${id}`).getAttribute('data-state'), 'done', id)
+    t.match(await page.getByTestId(`figures-${id}`).textContent(), /^First byte[\d.]+ m?sTotal[\d.]+ m?sFrames\d+Bytes[\d.]+ k?B$/)
+    t.equal(await page.getByTestId(`difference-${id}`).count(), i === 0 ? 0 : 1)
+    if (i > 0) t.equal(await page.getByTestId(`difference-${id}`).textContent(), 'The text is identical.', id)
+  }
+  t.strictSame(await violationsOfThemes(page), [])
+  await takePicture(page, 'compare')
+  for (const id of ['openai', 'a2a', 'a2a-description']) await page.getByTestId(`compare-with-${id}`).uncheck()
+  await page.getByTestId('compare-question').fill('differ')
+  await page.getByTestId('compare-send').click()
+  await page.getByTestId('difference-mcp').waitFor()
+  t.match(await page.getByTestId('difference-mcp').textContent(), /^The text differs from Direct \(SSE\) from character \d+ on\.$/)
+  t.equal(await page.getByTestId('compared-a2a').count(), 0)
+  await page.getByTestId('compare-raw-mcp').click()
+  await page.locator('[data-testid=exchange][data-state=ended]').waitFor()
+})
