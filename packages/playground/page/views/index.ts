@@ -1,4 +1,5 @@
 import type { FunctionComponent } from 'preact'
+import { Cards } from './cards.js'
 import { Chat } from './chat.js'
 import { Compare } from './compare.js'
 import { Inbox } from './inbox.js'
@@ -20,5 +21,6 @@ export const VIEWS: readonly View[] = [
   { id: 'timeline', title: 'Timeline', component: Timeline },
   { id: 'inbox', title: 'Inbox', component: Inbox },
   { id: 'tools', title: 'Tools', component: Tools },
+  { id: 'cards', title: 'Cards', component: Cards },
   { id: 'raw', title: 'Raw', component: Raw }
 ]
