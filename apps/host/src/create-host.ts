@@ -145,7 +145,12 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     guardHost(app, () => settings.switches)
     await registerOpenApi(app, version)
     registerReadiness(app, {
-      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing, authenticate,
+      assembly: () => assembly,
+      isDraining: () => draining,
+      tasks: () => tasks?.store,
+      gateway,
+      missing: () => missing,
+      authenticate,
       configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}

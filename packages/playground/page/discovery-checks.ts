@@ -21,7 +21,7 @@ export function checkKeys ({ keys }: Fields): readonly Finding[] {
   return all.some(key => 'd' in key) ? [problem('a key has its private part `d`: replace the key')] : [ok(`it has ${all.length} public keys`)]
 }
 
-/** The fields of a card, its skills, its signature, and whether its addresses reach an agent that speaks their version. */
+/** The fields of a card, its skills, its signature, and whether its addresses reach an agent of their version. */
 export async function checkAgentCard (card: Fields, keys: unknown): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const missing = ['name', 'description', 'version', 'skills'].filter(key => card[key] === undefined)
