@@ -47,6 +47,7 @@ export const exchanges: Signal<readonly Exchange[]> = signal([])
 
 /** What a frame costs beside its text, in characters. */
 const FRAME_CHARS = 64
+const encoder = new TextEncoder()
 let count = 0
 /** Characters of the exchanges that are kept. */
 const chars = new Map<Exchange, number>()
@@ -145,7 +146,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   publish()
 
   function keep (text: string): Frame {
-    const frame = { at: now(), bytes: new Blob([text]).size, text }
+    const frame = { at: now(), bytes: encoder.encode(text).length, text }
     received.frames++
     received.bytes += frame.bytes
     const kept = text.length > MAX_FRAME_CHARS ? { ...frame, text: text.slice(0, MAX_FRAME_CHARS) } : frame

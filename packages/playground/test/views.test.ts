@@ -19,7 +19,7 @@ const interpreter: Interpreter = async function * (question) {
 
 test('the raw view shows each frame, and a session that it exports is opened again without a server', options, async t => {
   const { app, page: url } = await startApp(t, interpreter)
-  const page = await openPage(t, `${url}#/chat/demo?question=How+long`, { permissions: clipboard, viewport: VIEWPORT })
+  const page = await openPage(t, `${url}#/chat/demo?question=How+long`, { permissions: clipboard, viewport: VIEWPORT, allow: [/ERR_INTERNET_DISCONNECTED/] })
   await page.getByTestId('access').locator('summary').click()
   await page.getByTestId('token').fill('canary-token-0123456789')
   await page.getByTestId('token-save').click()
@@ -60,6 +60,10 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('raw-exchange').filter({ hasText: 'ask demo' }).click()
   t.equal((await page.getByTestId('raw-frame').allTextContents()).length, frames.length)
   await page.getByTestId('raw-close').click()
+  for (const view of ['chat', 'compare', 'timeline', 'inbox', 'tools', 'cards', 'raw']) {
+    await page.getByTestId(`nav-${view}`).click()
+    await page.getByTestId(`view-${view}`).waitFor()
+  }
   await page.locator('[data-testid=raw][data-state=live]').waitFor()
 })
 
