@@ -1,12 +1,12 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUseServer, OpenCalls, ownTime, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
 import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -22,6 +22,7 @@ import {
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
+import { checkTool, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
 
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
@@ -65,8 +66,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.get('/mcp/servers', {
     schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
   }, async request => {
-    const servers = gateway.status()
-    return { servers: mayAdminister(request, principalOf(request)) ? servers : servers.map(briefStatus) } as never
+    const principal = principalOf(request)
+    const servers = gateway.status().filter(({ name }) => mayUseServer(principal, name))
+    return { servers: mayAdminister(request, principal) ? servers : servers.map(briefStatus) } as never
   })
 
   app.post('/mcp/servers/:server_name/restart', {
@@ -84,13 +86,13 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/tools', {
     schema: { operationId: 'listMcpTools', summary: 'Tools of all MCP servers', tags, response: { 200: ToolList, ...errors } }
-  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools')))
+  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools', request)))
 
   app.get('/mcp/tools/:server_name', {
     schema: { operationId: 'listMcpToolsOfServer', summary: 'Tools of one MCP server', tags, params: ServerName, response: { 200: ToolList, ...errors } }
   }, async (request, reply) => {
     const { server_name: server } = request.params
-    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server))
+    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server, request))
   })
 
   app.post('/mcp/call', {
@@ -100,7 +102,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const owner = principalOf(request)?.owner
+      const principal = principalOf(request)
+      const owner = principal?.owner
+      await checkTool(gateway, principal, request.body.server, request.body.tool)
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await interactive.call(request.body, owner, call)
         if ('status' in outcome) reply.code(202)
@@ -124,7 +128,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
       schema: { operationId, summary, tags, querystring: ServerQuery, response: { 200: schema, ...errors } }
     }, async (request, reply) => {
       const { server } = request.query
-      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind) : await ofOne(kind, server))
+      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind, request) : await ofOne(kind, server, request))
     })
   }
 
@@ -134,7 +138,10 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call, owner: principalOf(request)?.owner })) as never
+      const { server, uri } = request.body
+      const principal = principalOf(request)
+      const upstream = serverOfResource(gateway, principal, server, uri)
+      return contentsBody(await upstream.readResource(uri, { signal: call, owner: principal?.owner })) as never
     } finally {
       call.end()
     }
@@ -147,7 +154,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     const { server, prompt, arguments: args = {} } = request.body
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call, owner: principalOf(request)?.owner })
+      const principal = principalOf(request)
+      const upstream = serverOfPrompt(gateway, principal, server, prompt)
+      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, owner: principal?.owner })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()
@@ -156,17 +165,19 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/openapi.json', {
     schema: { operationId: 'getMcpOpenApi', summary: 'The tools as an OpenAPI document', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async () => toolsDocument(await all('tools'), app.prefix))
+  }, async request => toolsDocument(await all('tools', request), app.prefix))
   refuseOthers()
 
-  async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
+  async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
     const { items, unavailable } = await gateway.list(kind)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
-    return items
+    return items.filter(item => isListedFor(principalOf(request), kind, item))
   }
 
-  async function ofOne (kind: ListKind, server: string): ReturnType<typeof all> {
-    return (await gateway.get(server).list(kind)).map(item => ({ server, item }))
+  async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {
+    const principal = principalOf(request)
+    const items = await serverFor(gateway, principal, server).list(kind)
+    return items.map(item => ({ server, item })).filter(item => isListedFor(principal, kind, item))
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { LISTS, type ListKind, type Revision } from '@polyvac/mcp-protocol'
 import { projectDefinition } from '../protocol/projection.js'
 import type { CacheHint, ResultTexts } from '../protocol/result-text.js'
@@ -27,8 +28,8 @@ export class ListPages {
   }
 
   /** The result of a list method. @throws RpcError -32602 for a cursor that this list did not issue */
-  async page (kind: ListKind, revision: Revision, cursor: unknown): Promise<string> {
-    const catalog = await this.#options.registry.catalog(kind)
+  async page (kind: ListKind, revision: Revision, cursor: unknown, principal: Principal | undefined): Promise<string> {
+    const catalog = await this.#options.registry.catalogFor(kind, principal)
     let revisions = this.#pages.get(catalog)
     if (revisions === undefined) this.#pages.set(catalog, revisions = new Map())
     let pages = revisions.get(revision)
