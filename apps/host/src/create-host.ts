@@ -149,7 +149,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
     guardOperations(app, authenticate, settings.switches.auth?.open)
-    await registerOpenApi(app, version)
+    await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
       assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
     })

@@ -116,6 +116,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     push: push !== undefined,
     extendedCard: extendedCard !== undefined,
     authenticated: authenticate !== undefined,
+    bearerFormat: authenticate?.scheme?.bearerFormat,
     extensions,
     inputModes,
     grpcUrl: read.grpcUrl
