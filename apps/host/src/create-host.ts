@@ -13,6 +13,7 @@ import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { limitRequests, limitTasks } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -148,6 +149,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
+    const { limits } = settings.switches
+    if (limits !== undefined) await limitRequests(app, limits)
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
@@ -168,7 +171,9 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       async tasks () {
         // without a configuration file, no file is written into the working directory, which may have another program's
         // tasks
-        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+        if (tasks !== undefined) return tasks
+        tasks = await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+        if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
         return tasks
       },
       gateway,
