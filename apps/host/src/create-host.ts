@@ -13,6 +13,7 @@ import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { limitRequests, limitTasks } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -158,8 +159,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
+    const { limits } = settings.switches
+    if (limits !== undefined) await limitRequests(app, limits)
     guardOperations(app, authenticate, settings.switches.auth?.open)
-    await registerOpenApi(app, version)
+    await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
       assembly: () => assembly,
       isDraining: () => draining,
@@ -195,13 +198,20 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   /** Opens the tasks at the first call. */
   function sharedTasks (): Promise<HostTasks> {
-    // without a configuration file, no file is written into the working directory, which may have another program's
-    // tasks
-    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => { tasks = opened; return opened }).catch((err: unknown) => {
+    openingTasks ??= openSharedTasks().catch((err: unknown) => {
       openingTasks = undefined
       throw err
     })
     return openingTasks
+  }
+
+  async function openSharedTasks (): Promise<HostTasks> {
+    const { tasks: stored, limits } = settings.switches
+    // without a configuration file, no file is written into the working directory, which may have another program's
+    // tasks
+    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
+    return tasks
   }
 
   /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */

@@ -8,7 +8,7 @@ export async function getPrompt (server: McpContext, call: Call): Promise<string
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!areStrings(args)) throw invalidParams('`arguments` must be an object of strings')
-  const prompts = await server.registry.catalog('prompts')
+  const prompts = await server.registry.catalogFor('prompts', call.principal)
   const entry = prompts.get(name)
   if (entry === undefined) throw unknownName('prompt', name, prompts.ids)
   const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
