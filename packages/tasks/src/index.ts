@@ -9,6 +9,7 @@ export type {
 } from './task-store.js'
 export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './replica-link.js'
 export type { SharedValues } from './shared-values.js'
+export type { SignInRecords } from './sign-in-records.js'
 export { deltaWriter } from './delta-writer.js'
 export type { DeltaWriter, DeltaWriterOptions } from './delta-writer.js'
 export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './fold-task.js'

@@ -1,6 +1,7 @@
 import type { FunctionComponent } from 'preact'
 import { Chat } from './chat.js'
 import { Inbox } from './inbox.js'
+import { Raw } from './raw.js'
 import { Timeline } from './timeline.js'
 import { Tools } from './tools.js'
 
@@ -16,5 +17,6 @@ export const VIEWS: readonly View[] = [
   { id: 'chat', title: 'Chat', component: Chat },
   { id: 'timeline', title: 'Timeline', component: Timeline },
   { id: 'inbox', title: 'Inbox', component: Inbox },
-  { id: 'tools', title: 'Tools', component: Tools }
+  { id: 'tools', title: 'Tools', component: Tools },
+  { id: 'raw', title: 'Raw', component: Raw }
 ]

@@ -22,6 +22,7 @@ import { isForWebhooks, Outbox } from '../outbox.js'
 import { OutboxRows } from './outbox-rows.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
+import { signInRecords } from './sign-in-records.js'
 import { preparePush } from '../push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../read-events.js'
@@ -69,6 +70,7 @@ export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
 }
 
 class SqliteTaskStore implements TaskStore {
+  readonly signIns = signInRecords(() => this.#now)
   readonly #settings: SqliteSettings
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
