@@ -7,7 +7,8 @@ import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { a2aGrpc, CLOSE_GRACE_MS, MAX_CALLS, MAX_DETAIL_BYTES, MAX_MESSAGE_CHARS, type A2aGrpc, type A2aGrpcOptions } from '../src/grpc/index.js'
 import { loadPeers } from '../src/grpc/peers.js'
-import { fromJson } from '../src/grpc/proto-json.js'
+import { encodeMessage } from '../src/grpc/large-message.js'
+import { fromJson, toJson } from '../src/grpc/proto-json.js'
 import { serve, type ServeOptions, type Served } from './fixtures/app.js'
 import { Caller, metadata, root, withDetails, type Told } from './fixtures/grpc-caller.js'
 import { message, result, rpc, type Json } from './fixtures/public.js'
@@ -212,4 +213,25 @@ test('a missing package or plugin is named', async t => {
   const { app: late } = await serve(t, steered)
   await a2aGrpc(late, { port })
   await t.rejects(async () => await late.ready(), { code: 'A2A_GRPC_CANNOT_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
+})
+
+test('a large message has the fields of one that is encoded at once', async t => {
+  const long = '\u{1F600}"'.repeat(150_000)
+  const data = {
+    list: Array.from({ length: 10_000 }, (_, i) => ({ i, text: 'source', no: null, yes: true })),
+    [long]: [[long, 1], [], null, {}],
+    nested: { long, members: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i])) }
+  }
+  const artifact = {
+    artifactId: 'a',
+    name: 'a',
+    metadata: data,
+    parts: [
+      { text: long }, { raw: Buffer.alloc(500_000, 1).toString('base64'), filename: 'f', mediaType: 'x/y' }, { data }, { data: long }, { data: null }, { text: 'short', metadata: {} }
+    ]
+  }
+  const task = { id: '1', contextId: '2', status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-01T00:00:00.000Z' }, artifacts: [artifact, artifact], history: [] }
+  const type = root.lookupType('lf.a2a.v1.Task')
+  const decode = (bytes: Uint8Array): string => JSON.stringify(toJson(type, type.decode(bytes) as never))
+  t.ok(decode(await encodeMessage(type, task)) === decode(type.encode(fromJson(type, task)).finish()))
 })
