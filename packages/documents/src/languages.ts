@@ -48,6 +48,9 @@ const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
 const LATIN_MARKS = /[\u0300-\u036f]/g
 const ARABIC_MARKS = /\u0640|[\u064b-\u0652]/g
+/** Stop words that show a language other than English: fewer may be code, or a quotation. */
+const MIN_STOP_WORDS = 3
+const MIN_STOP_SHARE = 0.2
 /** The beginning of a text shows its language. */
 const SAMPLE = 400
 /** Cached stems of one language; the cache is emptied when full. */
@@ -58,8 +61,11 @@ const stemmers = new Map<Language, (word: string) => string>([['en', stemEnglish
 const stops = new Map<Language, ReadonlySet<string>>([['en', STOP_WORDS]])
 const stems = new Map<Language, Map<string, string>>()
 
-/** The language of a text, by its script and its stop words; undefined where they do not show it. */
-export function languageOf (text: string, among: readonly Language[] = LATIN): Language | undefined {
+/**
+ * The language of a text, by its script and its stop words; undefined where they do not show it.
+ * @param among the languages of an index, for a query: one stop word then suffices
+ */
+export function languageOf (text: string, among?: readonly Language[]): Language | undefined {
   const sample = text.slice(0, SAMPLE)
   const isAscii = !NOT_ASCII.test(sample)
   if (isAscii && ENGLISH_SIGN.test(sample)) return 'en'
@@ -69,11 +75,16 @@ export function languageOf (text: string, among: readonly Language[] = LATIN): L
   const words = sample.toLowerCase().match(/\p{L}+/gu) ?? []
   let best: Language | undefined
   let most = 0
+  let english = 0
   for (const language of LATIN) {
-    if (language !== 'en' && !among.includes(language)) continue
+    if (language !== 'en' && among?.includes(language) === false) continue
     const list = stopWordsOf(language)
-    const count = words.reduce((sum, word) => list.has(word) ? sum + 1 : sum, 0)
-    if (count > most) [best, most] = [language, count]
+    // a letter alone is a name, or code
+    const count = words.reduce((sum, word) => word.length > 1 && list.has(word) ? sum + 1 : sum, 0)
+    const isEnough = language === 'en' || among !== undefined || (count >= Math.min(MIN_STOP_WORDS, words.length / 3) &&
+      count >= MIN_STOP_SHARE * words.length && count >= 1.5 * english)
+    if (language === 'en') english = count
+    if (count > most && isEnough) [best, most] = [language, count]
   }
   return best
 }

@@ -45,6 +45,7 @@ export class PassageIndex {
   readonly #database: SqliteDatabase
   readonly #statements: ReturnType<typeof prepareStatements>
   readonly #weights: TermWeights
+  readonly #rank: ReturnType<typeof rankPassages>
   #writing: Promise<unknown> = Promise.resolve()
   #closed = false
   #slices = 0
@@ -53,6 +54,7 @@ export class PassageIndex {
     this.#database = database
     this.#statements = prepareStatements(database)
     this.#weights = weighTerms(database)
+    this.#rank = rankPassages(database, this.#weights)
   }
 
   /**
@@ -91,7 +93,7 @@ export class PassageIndex {
    */
   search (query: Omit<MemoryQuery, 'signal'> & { readonly context?: string | undefined }): FoundPassage[] {
     const { query: text, limit, threshold } = searchArguments(query)
-    return rankPassages(this.#database, this.#weights, text, limit, threshold, query.context)
+    return this.#rank(text, limit, threshold, query.context)
   }
 
   /** The terms of a query with their weights, to weigh parts of a passage. */

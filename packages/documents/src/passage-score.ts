@@ -1,7 +1,7 @@
 import type { QueryTerms, QueryTerm } from './query-terms.js'
 import { TermMatcher } from './query-terms.js'
 import { GENERAL_WORDS } from './stop-words.js'
-import { partsOf, queryWords, spaced, WORD } from './terms.js'
+import { queryWords, spaced, WORD } from './terms.js'
 import type { Passage } from './passages.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
@@ -114,16 +114,14 @@ export class PassageScorer {
     let best = 0
     let seen = new Set<number>()
     for (const { 0: word, index } of text.matchAll(WORD)) {
-      if (index - end > 1 && SENTENCE_END.test(text.slice(end, index))) {
+      if ((index - end > 1 || text.charCodeAt(end) > 127) && SENTENCE_END.test(text.slice(end, index))) {
         best = Math.max(best, sentence)
         sentence = 0
         if (seen.size > 0) seen = new Set()
       }
       end = index + word.length
       words++
-      for (const one of [word, ...partsOf(word)]) {
-        const term = this.#matcher.termOf(one)
-        if (term < 0) continue
+      for (const term of this.#matcher.termsOf(word)) {
         const places = positions[term] ??= []
         if (places.length < MAX_POSITIONS) places.push(words)
         if (seen.has(term)) continue

@@ -29,19 +29,27 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
   return 'terms' in memory && typeof memory.terms === 'function'
 }
 
+const NONE: readonly number[] = []
+
 /** Finds the terms of a query in texts. */
 export class TermMatcher {
   readonly #terms = new Map<string, number>()
   readonly #languages: readonly Language[]
+  readonly #initials: ReadonlySet<number>
   readonly #seen = new Map<string, number>()
+  readonly #seenParts = new Map<string, readonly number[]>()
 
   constructor ({ terms, languages }: QueryTerms) {
     this.#languages = languages
     for (const [index, { stems }] of terms.entries()) for (const stem of stems) if (!this.#terms.has(stem)) this.#terms.set(stem, index)
+    this.#initials = new Set([...this.#terms.keys()].map(stem => stem.charCodeAt(0)))
   }
 
   /** The index of the term that a word of a text is equal to, in one of the languages; otherwise -1. */
   termOf (word: string): number {
+    // stemmers leave the first letter of a word of ASCII
+    const initial = word.charCodeAt(0)
+    if (initial < 128 && !this.#initials.has(initial) && !this.#initials.has(initial | 32)) return -1
     let term = this.#seen.get(word)
     if (term === undefined) {
       term = -1
@@ -56,15 +64,21 @@ export class TermMatcher {
     return term
   }
 
-  /** The indexes of the terms in a text, also as parts of compound names. */
+  /** The terms of a word and of the parts of a compound name. */
+  termsOf (word: string): readonly number[] {
+    let terms = this.#seenParts.get(word)
+    if (terms === undefined) {
+      terms = [word, ...partsOf(word)].map(one => this.termOf(one)).filter(term => term >= 0)
+      if (terms.length === 0) terms = NONE
+      this.#seenParts.set(word, terms)
+    }
+    return terms
+  }
+
+  /** The indexes of the terms in a text. */
   termsIn (text: string): Set<number> {
     const found = new Set<number>()
-    for (const word of rawWords(text)) {
-      for (const one of [word, ...partsOf(word)]) {
-        const term = this.termOf(one)
-        if (term >= 0) found.add(term)
-      }
-    }
+    for (const word of rawWords(text)) for (const term of this.termsOf(word)) found.add(term)
     return found
   }
 }

@@ -3,7 +3,7 @@ import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
 import type { Language } from './languages.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import type { QueryTerm, QueryTerms } from './query-terms.js'
-import { similarWords } from './spelling.js'
+import { similarWords, type Similar } from './spelling.js'
 import { queryWords, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 
@@ -15,6 +15,8 @@ const MAX_TERMS = 200
 const MAX_COMPARED = 50
 /** Every passage compared has one of the rarest terms: the others together weigh less than this share of the query. */
 const ESSENTIAL_SHARE = 0.35
+/** A term in more passages is not read in full where another one is. */
+const MANY_PASSAGES = 3_000
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
@@ -52,6 +54,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const dataVersion = database.prepare('PRAGMA data_version')
   const similar = similarWords(database)
   const counts = new Map<string, number>()
+  const corrections = new Map<string, Similar>()
   let languages: readonly Language[] | undefined
   let total: number | undefined
   let version: number | undefined
@@ -67,6 +70,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   }
   const forget = (): void => {
     counts.clear()
+    corrections.clear()
     total = languages = undefined
   }
   const refresh = (): void => {
@@ -90,7 +94,13 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const passages = Math.min(frequency(match), count())
     const weight = share * weigh(Math.min(all, passages + backgroundOf(word.stems[0] as string)))
     if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
-    const { words, likeness } = similar(word.text, word.stems)
+    let found = corrections.get(word.text)
+    if (found === undefined) {
+      found = similar(word.text, word.stems)
+      if (corrections.size >= MAX_COUNTS) corrections.clear()
+      corrections.set(word.text, found)
+    }
+    const { words, likeness } = found
     if (words.length === 0) return { match, passages, stems: word.stems, weight, likeness }
     const instead = anyOf(words)
     return { match: instead, passages: frequency(instead), stems: words, weight, likeness }
@@ -118,31 +128,33 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
 }
 
 /**
- * The best passages for a query. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their fields,
+ * Makes the search for the best passages. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their fields,
  * coverage, proximity and headings. The score does not rise from one passage to the next.
  */
-export function rankPassages (database: SqliteDatabase, weights: TermWeights, query: string, limit: number,
-  threshold: number, context?: string): RankedPassage[] {
-  const asked = weights.of(query, context)
-  const match = matchOf(asked.terms)
-  if (match === undefined) return []
-  const rows = database.prepare(`SELECT p.id, f.source, p.heading, p.first, p.last, p.content FROM
+export function rankPassages (database: SqliteDatabase, weights: TermWeights):
+(query: string, limit: number, threshold: number, context?: string) => RankedPassage[] {
+  const find = database.prepare(`SELECT f.source, p.heading, p.first, p.last, p.content FROM
     (SELECT rowid, rank FROM term WHERE term MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' ORDER BY rank LIMIT ?) t
     JOIN passage p ON p.id = t.rowid JOIN file f ON f.id = p.file ORDER BY t.rank, p.id`)
-    .all<Passage & { source: string }>(match, Math.max(MAX_COMPARED, limit))
-  const scorer = new PassageScorer(asked)
-  const compared = rows.map(({ source, heading, first, last, content }) => {
-    const fit = scorer.fit({ source, heading, content })
-    return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
-  }).sort((a, b) => b.order - a.order)
-  const ranked: RankedPassage[] = []
-  let score = 1
-  for (const { passage, fit } of compared.slice(0, limit)) {
-    score = Math.min(score, probabilityOf(fit, weights.count()))
-    if (score < threshold) break
-    ranked.push({ ...passage, score })
+  return (query, limit, threshold, context) => {
+    const asked = weights.of(query, context)
+    const match = matchOf(asked.terms)
+    if (match === undefined) return []
+    const scorer = new PassageScorer(asked)
+    const compared = find.all<Passage & { source: string }>(match, Math.max(MAX_COMPARED, limit))
+      .map(({ source, heading, first, last, content }) => {
+        const fit = scorer.fit({ source, heading, content })
+        return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
+      }).sort((a, b) => b.order - a.order)
+    const ranked: RankedPassage[] = []
+    let score = 1
+    for (const { passage, fit } of compared.slice(0, limit)) {
+      score = Math.min(score, probabilityOf(fit, weights.count()))
+      if (score < threshold) break
+      ranked.push({ ...passage, score })
+    }
+    return ranked
   }
-  return ranked
 }
 
 /** Any of the terms, in a passage that has an essential one: only the lists of the rarest terms are read in full. */
@@ -155,6 +167,8 @@ function matchOf (terms: readonly IndexedTerm[]): string | undefined {
     sum += (found[start - 1] as IndexedTerm).weight
     if (sum >= floor) break
   }
+  // in a large index a common word is not essential beside a rarer one
+  while (start > 1 && (found[start - 1] as IndexedTerm).passages > MANY_PASSAGES) start--
   const essential = found.slice(0, start).map(({ match }) => match).join(' OR ')
   return start === found.length ? essential : `(${essential}) AND (${found.map(({ match }) => match).join(' OR ')})`
 }
