@@ -128,8 +128,8 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
 }
 
 /**
- * Makes the search for the best passages. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their fields,
- * coverage, proximity and headings. The score does not rise from one passage to the next.
+ * Makes the search for the best passages. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their
+ * fields, coverage, proximity and headings. The score does not rise from one passage to the next.
  */
 export function rankPassages (database: SqliteDatabase, weights: TermWeights):
 (query: string, limit: number, threshold: number, context?: string) => RankedPassage[] {
@@ -157,7 +157,7 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights):
   }
 }
 
-/** Any of the terms, in a passage that has an essential one: only the lists of the rarest terms are read in full. */
+/** Any of the terms, in a passage that has an essential one: only the lists of the rarest are read in full. */
 function matchOf (terms: readonly IndexedTerm[]): string | undefined {
   const found = terms.filter(({ passages }) => passages > 0)
   if (found.length === 0) return undefined
