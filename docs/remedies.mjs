@@ -25,6 +25,7 @@ export const remedies = {
   ORIGIN_NOT_ALLOWED: { seen: 'caller', means: 'A web page of another site sent a request with effects to the host.', remedy: 'Add the origin of the page to `allowed_origins`.' },
   NOT_FOUND: { seen: 'caller', status: 404, means: 'No route matches the path.', remedy: '`message` names the route that is meant, or those that exist; `GET /openapi.json` of the host lists all.' },
   METHOD_NOT_ALLOWED: { seen: 'caller', means: 'The path exists, but not with this method. The header `Allow` lists the methods.', remedy: 'Send one of them.' },
+  VAC_HAS_NO_MEMORY: { seen: 'caller', means: 'The VAC has no memory that could be searched.', remedy: 'Search a VAC that `GET /vac` lists with `memory: true`, or add a `memory` entry to this one.' },
   VAC_NOT_FOUND: { seen: 'caller', means: 'No VAC has that name.', remedy: 'Use the near match in `message`, or a name from `GET /vac`.' },
   BODY_TOO_LARGE: { seen: 'caller', status: 413, means: 'The body is larger than the bound.', remedy: 'Send less, or raise `bodyLimit`.' },
   UNSUPPORTED_MEDIA_TYPE: { seen: 'caller', status: 415, means: 'The body is not of a type that the route takes, or is compressed with a `Content-Encoding`.', remedy: 'Send the `Content-Type` that the message names, in most cases `application/json`, and the body uncompressed.' },

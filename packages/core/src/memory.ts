@@ -1,4 +1,4 @@
-/** One search hit. `score` is the share of the query's information found in the passage, 0 to 1. */
+/** One search hit. `score` is the probability that the passage answers the query, 0 to 1. */
 export interface Hit {
   readonly content: string
   readonly score: number

@@ -51,18 +51,29 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
   const abort = (): void => { stop.abort(signal.reason) }
   const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
   signal.addEventListener('abort', abort)
+  const search = async (most: number, least: number): Promise<Hit[]> => {
+    const searching = vac.memory?.search({ query, limit: most, threshold: least, signal: stop.signal }) ?? Promise.resolve([])
+    return (await unlessAborted(searching, stop.signal)).filter(({ score }) => score >= least).slice(0, most)
+  }
   let hits: Hit[]
+  let below: Hit | undefined
   try {
     if (signal.aborted) abort()
-    const search = vac.memory?.search({ query, limit, threshold, signal: stop.signal }) ?? Promise.resolve([])
-    hits = await unlessAborted(search, stop.signal)
+    hits = await search(limit, threshold)
+    if (hits.length === 0 && threshold > 0) [below] = await search(1, 0)
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
-  const results = hits.filter(({ score }) => score >= threshold).slice(0, limit)
-    .map(({ content, score, metadata }) => ({ content, score, metadata }))
-  return { results, total_results: results.length, query, limit, similarity_threshold: threshold }
+  const results = hits.map(({ content, score, metadata }) => ({ content, score, metadata }))
+  return {
+    results,
+    total_results: results.length,
+    ...below !== undefined && { best_score: below.score },
+    query,
+    limit,
+    similarity_threshold: threshold
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Memory } from '@polyvac/core'
 import { MEMORY_DEFAULTS } from '@polyvac/core/plugin'
-import { hasWeights, type WeightedMemory } from './term-weights.js'
+import { hasTerms, type QueryTerms, type WeightedMemory } from './query-terms.js'
 
 /**
  * Combines several knowledge stores: hits of all, best first; a document is read from the first store that has it. The
@@ -8,13 +8,15 @@ import { hasWeights, type WeightedMemory } from './term-weights.js'
  * @example const memory = combineMemories([await openFolder({ path: 'docs' }), await openFolder({ path: 'notes' })])
  */
 export function combineMemories (memories: readonly Memory[]): Memory {
-  const weighing = memories.filter(hasWeights)
+  const weighing = memories.filter(hasTerms)
   return {
     async search (query) {
       const hits = await Promise.all(memories.map(memory => memory.search(query)))
       return hits.flat().sort((a, b) => b.score - a.score).slice(0, query.limit ?? MEMORY_DEFAULTS.limit)
     },
-    ...weighing.length > 0 && { weights: (query: string, signal?: AbortSignal) => heaviest(weighing, query, signal) },
+    ...weighing.length > 0 && {
+      terms: (query: string, context?: string, signal?: AbortSignal) => heaviest(weighing, query, context, signal)
+    },
     async list () {
       return (await Promise.all(memories.map(memory => memory.list?.() ?? []))).flat()
     },
@@ -35,10 +37,13 @@ export function combineMemories (memories: readonly Memory[]): Memory {
   }
 }
 
-async function heaviest (memories: readonly WeightedMemory[], query: string, signal?: AbortSignal): Promise<Map<string, number>> {
-  const all = new Map<string, number>()
-  for (const memory of memories) {
-    for (const [stem, weight] of await memory.weights(query, signal)) all.set(stem, Math.max(weight, all.get(stem) ?? 0))
+async function heaviest (memories: readonly WeightedMemory[], query: string, context?: string, signal?: AbortSignal): Promise<QueryTerms> {
+  const all = await Promise.all(memories.map(memory => memory.terms(query, context, signal)))
+  const terms = new Map<string, QueryTerms['terms'][number]>()
+  for (const term of all.flatMap(one => one.terms)) {
+    const [key = ''] = term.stems
+    const { stems = [], weight = 0, likeness = 0 } = terms.get(key) ?? {}
+    terms.set(key, { stems: [...new Set([...stems, ...term.stems])], weight: Math.max(weight, term.weight), likeness: Math.max(likeness, term.likeness) })
   }
-  return all
+  return { terms: [...terms.values()], languages: [...new Set(all.flatMap(one => one.languages))] }
 }

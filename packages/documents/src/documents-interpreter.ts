@@ -11,10 +11,7 @@ import { retrieve, type Retrieval } from './retrieval.js'
 export interface DocumentsInterpreterOptions {
   /** Passages for an answer, 1 to 100. Default: the memory's own `k`, otherwise 6. */
   readonly k?: number | undefined
-  /**
-   * Score from which a passage answers a question, 0 to 1. Default 0.5: off-topic questions score below 0.45, and 0.7,
-   * the default of a search, would exclude some good answers.
-   */
+  /** Score, a probability, from which a passage answers a question, 0 to 1. Default 0.5: more likely than not. */
   readonly threshold?: number | undefined
   /** Most sentences of an answer without a model. Default 4. */
   readonly maxSentences?: number | undefined
@@ -109,10 +106,10 @@ async function passagesFor (memory: Memory, found: Retrieval, question: Question
   return [...found.hits, ...more.filter(hit => !texts.has(hit.content))].slice(0, k)
 }
 
-function * extractive (question: Question, { hits, nearest, weights }: Retrieval, max: number,
+function * extractive (question: Question, { hits, nearest, asked }: Retrieval, max: number,
   fallback: { reason: string } | undefined): Generator<InterpreterChunk> {
   const mode: AnswerMode = fallback === undefined ? 'extractive' : 'extractive-fallback'
-  const extracts = extract(question.text, hits, weights, max)
+  const extracts = extract(question.text, hits, asked, max)
   if (extracts.length === 0) {
     yield * yieldWhole(noAnswer(nearest, { mode, ...fallback }))
     return

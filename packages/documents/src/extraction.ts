@@ -1,21 +1,31 @@
 import type { Hit } from '@polyvac/core'
-import { unitsOf, type Unit } from './prose.js'
-import { stemsOf } from './terms.js'
+import { answerKind } from './answer-kind.js'
+import { MAX_SENTENCE, unitsOf, type Unit } from './prose.js'
+import { GENERAL_WORDS } from './stop-words.js'
+import { TermMatcher, type QueryTerms } from './query-terms.js'
+import { rawWords } from './terms.js'
 
 /** A sentence of an answer lies between these lengths, in characters. */
-const SENTENCE_LENGTH = { min: 25, max: 420 } as const
+const SENTENCE_LENGTH = { min: 25, max: MAX_SENTENCE } as const
 /** A shorter one that ends like a sentence may still be the answer, "It is blue.", in characters. */
 const MIN_SENTENCE_CHARS = 8
+const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
+/** Scripts whose sentences end without a mark, or whose words have few letters. */
+const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 /** Code blocks longer than this, in characters, are left out; they are never cut. */
 const MAX_CODE = 2_000
 /** A code block longer than this, in characters, is less likely to answer. */
 const LONG_CODE = 700
 /** Sentences below this share of the best one's weight are left out. */
-const WEAKEST_SHARE = 0.55
+const WEAKEST_SHARE = 0.7
 /** Two sentences that share more than this part of their words count as equal. */
 const SAME_SHARE = 0.6
 /** Weight of a question's word that is in the headings above a sentence, not in it. */
-const HEADING_SHARE = 0.5
+const HEADING_SHARE = 0.4
+/** Weight of the passage's score beside that of the sentence. */
+const SCORE_SHARE = 0.3
+/** Added to a sentence with the kind of answer that the question asks for: a number, a date, a name. */
+const KIND_BONUS = 0.15
 /** The topic of a sentence is at its beginning: words of the question among its first ones count more. */
 const OPENING_WORDS = 6
 const OPENING_BONUS = 1.2
@@ -38,18 +48,20 @@ export interface Extract {
 
 interface Candidate extends Extract {
   readonly order: number
-  readonly stems: ReadonlySet<string>
+  readonly words: ReadonlySet<string>
+  /** Numbers and names: sentences that differ in them do not repeat one another. */
+  readonly facts: ReadonlySet<string>
   weight: number
 }
 
 /**
  * Selects the sentences of the hits with the highest weight for a question, at most `max`: grouped by passage, best
  * passage first, in the order of the text within it.
- * @param weights the weight of each word of the question, by stem
  */
-export function extract (question: string, hits: readonly Hit[], weights: ReadonlyMap<string, number>, max: number): Extract[] {
+export function extract (question: string, hits: readonly Hit[], asked: QueryTerms, max: number): Extract[] {
+  const reader = new SentenceReader(question, asked)
   const wantsCode = ASKS_FOR_CODE.test(question)
-  const candidates = hits.flatMap((hit, index) => candidatesOf(hit, weights, wantsCode)
+  const candidates = hits.flatMap((hit, index) => candidatesOf(hit, reader, wantsCode)
     .map(candidate => ({ ...candidate, weight: candidate.weight * NEXT_HIT_SHARE ** index })))
   candidates.sort((a, b) => b.weight - a.weight || a.order - b.order)
   const best = candidates[0]
@@ -70,33 +82,55 @@ export function extract (question: string, hits: readonly Hit[], weights: Readon
   return chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
 }
 
-function candidatesOf (hit: Hit, weights: ReadonlyMap<string, number>, wantsCode: boolean): Candidate[] {
+/** What the question asks for. */
+class SentenceReader {
+  readonly matcher: TermMatcher
+  readonly weights: readonly number[]
+  readonly total: number
+  readonly isKind: (text: string) => boolean
+
+  constructor (question: string, asked: QueryTerms) {
+    this.matcher = new TermMatcher(asked)
+    // words that are part of many questions weigh less
+    this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight / 2 : weight)
+    this.total = this.weights.reduce((sum, weight) => sum + weight, 0) || 1
+    this.isKind = answerKind(question)
+  }
+}
+
+function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceReader, wantsCode: boolean): Candidate[] {
   const { heading, source } = hit.metadata
   const headings = typeof heading === 'string' ? heading.split(' > ') : []
-  const near = stemsOf(headings.at(-1) ?? '')
-  const far = stemsOf(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
-  const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0) || 1
+  const near = matcher.termsIn(headings.at(-1) ?? '')
+  const far = matcher.termsIn(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
   const candidates: Candidate[] = []
   let before = 0
   for (const [order, raw] of unitsOf(hit.content).entries()) {
     const unit = withHeading(raw, headings.at(-1))
-    const stems = stemsOf(unit.text)
-    const below = unit.below === undefined ? undefined : stemsOf(unit.below)
-    const opening = stemsOf(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
+    const found = matcher.termsIn(unit.text)
+    const below = unit.below === undefined ? undefined : matcher.termsIn(unit.below)
+    const opening = matcher.termsIn(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
     let sum = 0
-    for (const [stem, weight] of weights) {
-      if (stems.has(stem)) sum += weight * (opening.has(stem) ? OPENING_BONUS : 1)
-      else if (near.has(stem)) sum += weight * HEADING_SHARE
-      else if (below?.has(stem) === true) sum += weight * HEADING_SHARE
-      else if (far.has(stem)) sum += weight * HEADING_SHARE / 2
+    for (const [term, weight] of weights.entries()) {
+      if (found.has(term)) sum += weight * (opening.has(term) ? OPENING_BONUS : 1)
+      else if (near.has(term)) sum += weight * HEADING_SHARE
+      else if (below?.has(term) === true) sum += weight * HEADING_SHARE
+      else if (far.has(term)) sum += weight * HEADING_SHARE / 2
     }
     // the sentence after a relevant one has the same topic; a code block illustrates it
     const carried = unit.kind === 'code' ? 0.5 : 0.15
-    const weight = (sum / total + before * carried) * shapeFactor(unit, order, wantsCode)
+    const own = sum / total + before * carried
+    const kind = own > 0 && isKind(`${unit.text} ${unit.below ?? ''}`) ? KIND_BONUS : 0
+    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, wantsCode)
     before = sum / total
-    if (fits(unit)) candidates.push({ unit, hit, order, stems, weight })
+    if (fits(unit)) candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), weight })
   }
   return candidates
+}
+
+/** Numbers, and names that are not at the beginning of the text. */
+function factsOf (text: string): Set<string> {
+  return new Set(Array.from(text.matchAll(/(?<!^)(?<![.!?…:]\s)(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{N}]*|\p{N}+(?:[.,:]\p{N}+)*/gu), ([fact]) => fact))
 }
 
 /** Prefixes a short item with its heading: "Default: 0" has no meaning without it. */
@@ -108,7 +142,7 @@ function withHeading (unit: Unit, heading: string | undefined): Unit {
 function fits (unit: Unit): boolean {
   if (unit.kind === 'code') return unit.text.length <= MAX_CODE
   if ((unit.below?.length ?? 0) > MAX_CODE) return false
-  const whole = unit.kind === 'sentence' && /[.!?…]["'”’)\]]*$/.test(unit.text)
+  const whole = unit.kind === 'sentence' && (SENTENCE_MARK.test(unit.text) || UNMARKED.test(unit.text))
   const min = unit.below !== undefined ? 4 : whole ? MIN_SENTENCE_CHARS : SENTENCE_LENGTH.min
   return unit.text.length >= min && unit.text.length <= SENTENCE_LENGTH.max
 }
@@ -132,7 +166,8 @@ function hasCode (unit: Unit): boolean {
 
 function repeats (a: Candidate, b: Candidate): boolean {
   if (a.unit.kind !== b.unit.kind && (a.unit.kind === 'code' || b.unit.kind === 'code')) return false
+  if ([...a.facts].some(fact => !b.facts.has(fact)) && [...b.facts].some(fact => !a.facts.has(fact))) return false
   let shared = 0
-  for (const stem of a.stems) if (b.stems.has(stem)) shared++
-  return shared > SAME_SHARE * Math.min(a.stems.size, b.stems.size)
+  for (const word of a.words) if (b.words.has(word)) shared++
+  return shared > SAME_SHARE * Math.min(a.words.size, b.words.size)
 }

@@ -11,7 +11,7 @@ import { watchFolder } from './folder-watch.js'
 import { moveAside, openIndex } from './index-file.js'
 import type { PassageIndex } from './passage-index.js'
 import { searchArguments } from './search-arguments.js'
-import type { WeightedMemory } from './term-weights.js'
+import type { QueryTerms, WeightedMemory } from './query-terms.js'
 
 export interface IndexStats {
   readonly files: number
@@ -67,7 +67,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   }
 
   /** Waits for the first index, then searches. @throws DOCUMENTS_INVALID_SEARCH, or the signal's reason */
-  async search (query: MemoryQuery): Promise<Hit[]> {
+  async search (query: MemoryQuery & { readonly context?: string | undefined }): Promise<Hit[]> {
     searchArguments(query)
     this.#assertOpen()
     await this.#whenReady(query.signal)
@@ -78,9 +78,9 @@ export class FolderMemory implements Memory, WeightedMemory {
     })
   }
 
-  async weights (query: string, signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  async terms (query: string, context?: string, signal?: AbortSignal): Promise<QueryTerms> {
     await this.#whenReady(signal)
-    return await this.#repairing(() => this.#index.weights(query))
+    return await this.#repairing(() => this.#index.terms(query, context))
   }
 
   /** Every indexed file, by name; `uri` is its path in the folder. */

@@ -8,7 +8,7 @@ export type IndexKey = string
 /** "PVDC": it distinguishes an index from databases of other programs. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables. */
-const TABLES_VERSION = 2
+const TABLES_VERSION = 3
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -18,8 +18,9 @@ const TABLES = `
   CREATE INDEX passage_file ON passage (file);
   CREATE VIRTUAL TABLE term USING fts5 (head, body, content='', contentless_delete=1, 
     tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '_'");
+  CREATE VIRTUAL TABLE vocabulary USING fts5vocab (term, row);
 `
-const DROP = ['meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
+const DROP = ['vocabulary', 'meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
 
 /** Creates the tables, or empties those of another version or key. */
 export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
@@ -42,5 +43,6 @@ export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {
     const insert = database.prepare('INSERT INTO meta (key, value) VALUES (?, ?)')
     insert.run('version', version)
     insert.run('key', key)
+    insert.run('languages', '')
   })
 }

@@ -12,7 +12,7 @@ export { PassageIndex } from './passage-index.js'
 export type { FoundPassage, IndexedDocument } from './passage-index.js'
 export { splitDocument } from './split-document.js'
 export type { Passage } from './passages.js'
-export type { WeightedMemory } from './term-weights.js'
+export type { QueryTerm, QueryTerms, WeightedMemory } from './query-terms.js'
 export {
   ClosedError, EchoError, FolderNotFoundError, IndexFileError, IndexNotOursError, InvalidOptionError, InvalidSearchError,
   ModelFailedError, ModelNotFoundError

@@ -1,6 +1,8 @@
 import { openDatabase, type SqliteDatabase } from '@polyvac/sqlite'
 import { migrateIndex, type IndexKey } from './index-tables.js'
-import { rankPassages, type RankedPassage, type TermWeights, weighTerms } from './ranking.js'
+import { languageOf, type Language } from './languages.js'
+import { rankPassages, type TermWeights, weighTerms } from './ranking.js'
+import type { QueryTerms } from './query-terms.js'
 import { searchArguments, shorten } from './search-arguments.js'
 import { inSlices } from './time-slices.js'
 import { indexText } from './terms.js'
@@ -20,7 +22,7 @@ export interface IndexedDocument {
 /** A search hit. */
 export interface FoundPassage extends Passage {
   readonly source: string
-  /** The share of the query's information found in the passage, its headings and its file's name, 0 to 1. */
+  /** The probability that the passage answers the query, 0 to 1. */
   readonly score: number
 }
 
@@ -31,8 +33,9 @@ export interface FoundPassage extends Passage {
 const SLICES_PER_CHECKPOINT = 8
 
 /**
- * Passages in SQLite FTS5, searched by idf-weighted coverage and then BM25. All state is in the database, so that
- * several processes can share one file. Reads and writes are synchronous; writes are split into slices of about 10 ms.
+ * Passages in SQLite FTS5, in any language, each with the probability that it answers a query. All state is in the
+ * database, so that several processes can share one file. Reads and writes are synchronous; writes are split into
+ * slices of about 10 ms.
  * @example
  * const index = await PassageIndex.open(':memory:')
  * await index.upsert([{ source: 'faq.md', passages: splitDocument('faq.md', text) }])
@@ -42,6 +45,7 @@ export class PassageIndex {
   readonly #database: SqliteDatabase
   readonly #statements: ReturnType<typeof prepareStatements>
   readonly #weights: TermWeights
+  readonly #rank: ReturnType<typeof rankPassages>
   #writing: Promise<unknown> = Promise.resolve()
   #closed = false
   #slices = 0
@@ -50,6 +54,7 @@ export class PassageIndex {
     this.#database = database
     this.#statements = prepareStatements(database)
     this.#weights = weighTerms(database)
+    this.#rank = rankPassages(database, this.#weights)
   }
 
   /**
@@ -81,15 +86,19 @@ export class PassageIndex {
     await this.#write(this.#removeSteps(sources), options.signal)
   }
 
-  /** Best passages first: by coverage, then BM25. @throws DOCUMENTS_INVALID_SEARCH for an argument out of range */
-  search (query: Omit<MemoryQuery, 'signal'>): FoundPassage[] {
+  /**
+   * Best passages first.
+   * @param query `context` is the turn before, whose words weigh half
+   * @throws DOCUMENTS_INVALID_SEARCH for an argument out of range
+   */
+  search (query: Omit<MemoryQuery, 'signal'> & { readonly context?: string | undefined }): FoundPassage[] {
     const { query: text, limit, threshold } = searchArguments(query)
-    return rankPassages(this.#database, this.#weights, text, limit, threshold).flatMap(hit => this.#found(hit))
+    return this.#rank(text, limit, threshold, query.context)
   }
 
-  /** The idf of the terms of a query, to weigh parts of a passage. */
-  weights (query: string): ReadonlyMap<string, number> {
-    return new Map(this.#weights.of(shorten(query)).map(({ stem, idf }) => [stem, idf]))
+  /** The terms of a query with their weights, to weigh parts of a passage. */
+  terms (query: string, context?: string): QueryTerms {
+    return this.#weights.of(shorten(query), context)
   }
 
   stats (): { files: number, passages: number } {
@@ -146,18 +155,24 @@ export class PassageIndex {
       // the stamp is set last: a document whose write was interrupted by a crash is written again at the next start
       deleteFile.run(source)
       const file = insertFile.run(source).lastInsertRowid
-      const name = indexText(source.replace(/\.[^./]*$/, ''))
+      const name = source.replace(/\.[^./]*$/, '')
       let heading = ''
-      let head = name
+      let head = ''
+      let language: Language | undefined
+      let before: Language | undefined
       for (const passage of typeof passages === 'function' ? passages() : passages) {
         // ids are never reused: without its row, another process writes the document
         if (isFile.get(file) === undefined) break
         const { lastInsertRowid: id } = insertPassage.run(file, passage.heading, passage.first, passage.last, passage.content)
-        if (passage.heading !== heading) {
+        // a passage without stop words, such as a table, has the language of the one before
+        language = languageOf(passage.content) ?? language
+        if (language !== undefined && language !== before) this.#addLanguage(language)
+        if (head === '' || passage.heading !== heading || language !== before) {
           heading = passage.heading
-          head = `${indexText(heading)} ${name}`
+          head = `${indexText(heading, language)} ${indexText(name, language)}`
         }
-        insertTerms.run(id, head, indexText(passage.content))
+        before = language
+        insertTerms.run(id, head, indexText(passage.content, language))
         tally.passages++
         yield
       }
@@ -181,10 +196,11 @@ export class PassageIndex {
     }
   }
 
-  /** Empty where another process has deleted the passage since the search. */
-  #found ({ id, score }: RankedPassage): FoundPassage[] {
-    const row = this.#statements.passage.get<Passage & { source: string }>(id)
-    return row === undefined ? [] : [{ ...row, score }]
+  /** The languages of the passages, so that a query is stemmed in each; a language stays until the index is emptied. */
+  #addLanguage (language: Language): void {
+    const { languages, setLanguages } = this.#statements
+    const known = (languages.column<string>()[0] ?? '').split(' ').filter(one => one !== '')
+    if (!known.includes(language)) setLanguages.run([...known, language].join(' '))
   }
 }
 
@@ -206,7 +222,7 @@ function prepareStatements (database: SqliteDatabase) {
     deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),
     deleteTerms: database.prepare('DELETE FROM term WHERE rowid = ?'),
-    passage: database.prepare(`SELECT f.source, p.heading, p.first, p.last, p.content
-      FROM passage p JOIN file f ON f.id = p.file WHERE p.id = ?`)
+    languages: database.prepare("SELECT value FROM meta WHERE key = 'languages'"),
+    setLanguages: database.prepare("UPDATE meta SET value = ? WHERE key = 'languages'")
   }
 }

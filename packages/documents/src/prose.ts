@@ -26,6 +26,16 @@ const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|
 // eslint-disable-next-line no-control-regex -- NUL marks removed code spans; texts contain none
 const SENTENCE_END = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
 
+/** A longer sentence is cut, in characters. */
+export const MAX_SENTENCE = 420
+/** Each part of a sentence that is cut has at most this many characters. */
+const CUT_SENTENCE = 280
+/** The beginning of a text shows its script. */
+const SCRIPT_SAMPLE = 200
+const LATIN = /\p{Script=Latin}/u
+
+let segmenter: Intl.Segmenter | undefined
+
 /** Splits a passage into sentences, list items, table rows and code blocks, in order. */
 export function unitsOf (content: string): Unit[] {
   const lines = content.split('\n')
@@ -148,13 +158,15 @@ export function plainText (markdown: string): string {
     .trim()
 }
 
-/** Splits plain text into sentences; full stops inside inline code and abbreviations do not end one. */
+/**
+ * Splits plain text into sentences; full stops inside inline code and abbreviations do not end one. A long sentence, or
+ * a paragraph of a script without marks at the end of a sentence, is cut between clauses.
+ */
 export function sentencesOf (text: string): string[] {
   const { text: safe, code } = takeCode(text)
   const sentences: string[] = []
   let start = 0
-  for (const match of safe.matchAll(SENTENCE_END)) {
-    const end = match.index + match[0].length
+  for (const end of endsOf(safe)) {
     const sentence = safe.slice(start, end).trim()
     if (ABBREVIATION.test(sentence) || /(?:^|\s)\d{1,2}\.$/.test(sentence)) continue
     sentences.push(sentence)
@@ -162,5 +174,33 @@ export function sentencesOf (text: string): string[] {
   }
   sentences.push(safe.slice(start).trim())
   return sentences.filter(sentence => sentence !== '')
-    .map(sentence => putBackCode(sentence, code))
+    .flatMap(sentence => cutSentence(putBackCode(sentence, code)))
+}
+
+function endsOf (text: string): number[] {
+  const letters = text.slice(0, SCRIPT_SAMPLE).match(/\p{L}/gu) ?? []
+  if (letters.filter(letter => !LATIN.test(letter)).length * 2 <= letters.length) {
+    return Array.from(text.matchAll(SENTENCE_END), match => match.index + match[0].length)
+  }
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'sentence' })
+  return Array.from(segmenter.segment(text), ({ index, segment }) => index + segment.length)
+}
+
+function cutSentence (sentence: string): string[] {
+  const parts: string[] = []
+  let rest = sentence
+  while (rest.length > MAX_SENTENCE) {
+    const head = rest.slice(0, CUT_SENTENCE)
+    // within inline code there is no place to cut
+    const clause = [...head.matchAll(/[;:,،؛、，；。]\s*/gu)].findLast(({ index }) => index > CUT_SENTENCE / 3 && isOutsideCode(head.slice(0, index)))
+    const end = clause === undefined ? head.lastIndexOf(' ') + 1 || CUT_SENTENCE : clause.index + clause[0].length
+    parts.push(rest.slice(0, end).trim())
+    rest = rest.slice(end)
+  }
+  parts.push(rest.trim())
+  return parts.filter(part => part !== '')
+}
+
+function isOutsideCode (head: string): boolean {
+  return head.split('`').length % 2 === 1
 }

@@ -1,7 +1,7 @@
 import type { ChatTurn } from '@polyvac/core'
 import { queryWords } from './terms.js'
 import { shorten } from './search-arguments.js'
-import { STOP_WORDS } from './stop-words.js'
+import { languageOf, stopWordsOf } from './languages.js'
 
 /** A question with fewer informative words than this uses those of the last question, too. */
 const MIN_CONTENT_WORDS = 3
@@ -14,6 +14,8 @@ export interface Question {
   readonly text: string
   /** The search query: the question, followed by the last user turn where it is a follow-up. */
   readonly query: string
+  /** The question, cut to the longest query. */
+  readonly own: string
   /** The last user turn, where its words are part of the query. */
   readonly borrowed?: string | undefined
   /** Not a question: a greeting, thanks, or a text without words. */
@@ -24,12 +26,12 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
   const asked = shorten(text.trim())
   const words = queryWords(asked)
   const plain = asked.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-  const content = words.filter(word => !STOP_WORDS.has(word.text))
+  const content = words.filter(word => !stopWordsOf(languageOf(asked) ?? 'en').has(word.text))
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
   const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
   if (content.length < MIN_CONTENT_WORDS && last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))) {
     const borrowed = shorten(last.content.trim())
-    return { text, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
+    return { text, own: asked, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
   }
-  return { text, query: asked, smallTalk }
+  return { text, own: asked, query: asked, smallTalk }
 }

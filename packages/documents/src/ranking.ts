@@ -1,58 +1,77 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { queryWords } from './terms.js'
+import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
+import type { Language } from './languages.js'
+import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
+import type { QueryTerm, QueryTerms } from './query-terms.js'
+import { similarWords, type Similar } from './spelling.js'
+import { queryWords, type Word } from './terms.js'
+import type { Passage } from './passages.js'
 
 /** Cached document counts; the cache is emptied when full, and after every change. */
 const MAX_COUNTS = 10_000
 /** Words of a query that are searched for, the rarest ones; few queries of 2,000 characters have more. */
 const MAX_TERMS = 200
-/** Thresholds that are tried before a lower one of the caller: most searches find enough at the first, cheap one. */
-const EASY_THRESHOLDS = [0.7, 0.35]
-/** Rounding errors may leave a full match slightly below 1. */
-const EPSILON = 1e-9
+/** Passages that are compared in full, the best ones of the index by BM25. */
+const MAX_COMPARED = 50
+/** Every passage compared has one of the rarest terms: the others together weigh less than this share of the query. */
+const ESSENTIAL_SHARE = 0.35
+/** A term in more passages is not read in full where another one is. */
+const MANY_PASSAGES = 3_000
+/** Weight of a term of the turn before. */
+const CONTEXT_SHARE = 0.5
 
-export interface WeightedTerm {
-  readonly term: string
-  readonly stem: string
-  readonly idf: number
+export interface IndexedTerm extends QueryTerm {
+  /** The term as an expression of FTS5. */
+  readonly match: string
   /** Number of passages that contain the term. */
   readonly passages: number
 }
 
-export interface RankedPassage {
-  readonly id: number
+export interface RankedPassage extends Passage {
+  readonly source: string
+  /** The probability that the passage answers the query. */
   readonly score: number
 }
 
+/** What an index knows about the terms of a query. */
 export interface TermWeights {
-  /** The terms of a query, rarest first. */
-  of (query: string): WeightedTerm[]
+  /** The terms of a query, highest weight first. */
+  of (query: string, context?: string): QueryTerms & { readonly terms: readonly IndexedTerm[] }
   /** Number of passages in the index. */
   count (): number
   /** Call it after a change. Changes by other processes are detected. */
   forget (): void
 }
 
-/** idf = ln(1 + (N - df + 0.5) / (df + 0.5)); a term that is not in the index has df 0 and the highest weight. */
+/**
+ * idf = ln(1 + (N - df + 0.5) / (df + 0.5)), where the passages of a background of usual English are counted too: in an
+ * index of 8 passages alone idf would be noise, and a word that is in none of them would weigh most.
+ */
 export function weighTerms (database: SqliteDatabase): TermWeights {
   const countTerm = database.prepare('SELECT count(*) FROM term WHERE term MATCH ?')
   const countAll = database.prepare('SELECT count(*) FROM passage')
+  const language = database.prepare("SELECT value FROM meta WHERE key = 'languages'")
   const dataVersion = database.prepare('PRAGMA data_version')
+  const similar = similarWords(database)
   const counts = new Map<string, number>()
+  const corrections = new Map<string, Similar>()
+  let languages: readonly Language[] | undefined
   let total: number | undefined
   let version: number | undefined
 
-  const frequency = (term: string): number => {
-    let count = counts.get(term)
+  const frequency = (match: string): number => {
+    let count = counts.get(match)
     if (count === undefined) {
-      count = countTerm.column<number>(quote(term))[0] ?? 0
+      count = countTerm.column<number>(match)[0] ?? 0
       if (counts.size >= MAX_COUNTS) counts.clear()
-      counts.set(term, count)
+      counts.set(match, count)
     }
     return count
   }
   const forget = (): void => {
     counts.clear()
-    total = undefined
+    corrections.clear()
+    total = languages = undefined
   }
   const refresh = (): void => {
     const [current] = dataVersion.column<number>()
@@ -64,89 +83,97 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     total ??= countAll.column<number>()[0] ?? 0
     return total
   }
+  const languagesOf = (): readonly Language[] => {
+    languages ??= ['en', ...(language.column<string>()[0] ?? '').split(' ').filter(one => one !== '' && one !== 'en') as Language[]]
+    return languages
+  }
+  const indexed = (word: Word, share: number): IndexedTerm => {
+    const all = count() + BACKGROUND_PASSAGES
+    const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5))
+    const match = anyOf([word.text, ...word.stems.slice(1)])
+    const passages = Math.min(frequency(match), count())
+    const weight = share * weigh(Math.min(all, passages + backgroundOf(word.stems[0] as string)))
+    if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    let found = corrections.get(word.text)
+    if (found === undefined) {
+      found = similar(word.text, word.stems)
+      if (corrections.size >= MAX_COUNTS) corrections.clear()
+      corrections.set(word.text, found)
+    }
+    const { words, likeness } = found
+    if (words.length === 0) return { match, passages, stems: word.stems, weight, likeness }
+    const instead = anyOf(words)
+    return { match: instead, passages: frequency(instead), stems: words, weight, likeness }
+  }
   return {
     count,
     forget,
-    of (query) {
-      const all = count()
-      const terms = new Map<string, string>()
-      for (const word of queryWords(query)) {
-        // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
-        const isSplit = word.parts.length > 0 && frequency(word.text) === 0
-        for (const { stem, text } of isSplit ? word.parts : [word]) if (!terms.has(stem)) terms.set(stem, text)
+    of (query, context = '') {
+      refresh()
+      const terms = new Map<string, IndexedTerm>()
+      for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
+        for (const word of text === '' ? [] : queryWords(text, languagesOf())) {
+          // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
+          const isSplit = word.parts.length > 0 && frequency(anyOf([word.text, ...word.stems.slice(1)])) === 0
+          for (const one of isSplit ? word.parts : [word]) {
+            const [key] = one.stems as [string]
+            if (!terms.has(key)) terms.set(key, indexed(one, share))
+          }
+        }
       }
-      return [...terms].map(([stem, term]) => {
-        const df = Math.min(frequency(term), all)
-        return { term, stem, passages: df, idf: Math.log(1 + (all - df + 0.5) / (df + 0.5)) }
-      }).sort((a, b) => b.idf - a.idf || (a.term < b.term ? -1 : 1)).slice(0, MAX_TERMS)
+      const sorted = [...terms.values()].sort((a, b) => b.weight - a.weight || (a.match < b.match ? -1 : 1))
+      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf() }
     }
   }
 }
 
-/** The best passages for a query: by coverage, the share of the terms' idf found in a passage, then by BM25. */
-export function rankPassages (database: SqliteDatabase, weights: TermWeights, query: string, limit: number,
-  threshold: number): RankedPassage[] {
-  const terms = weights.of(query)
-  const total = terms.reduce((sum, term) => sum + term.idf, 0)
-  const indexed = terms.filter(term => term.passages > 0)
-  if (indexed.length === 0) return []
-  let covered = new Map<number, number>()
-  let lists: SplitTerms = { essential: [], others: [] }
-  for (const floor of [...EASY_THRESHOLDS.filter(easy => easy > threshold), threshold]) {
-    lists = splitTerms(indexed, floor * total)
-    covered = coverage(database, lists, floor * total)
-    if (covered.size >= limit) break
-  }
-  const scores = [...covered].map(([id, sum]) => ({ id, score: Math.min(1, sum / total) }))
-  return breakTies(database, scores, lists, limit)
-}
-
-interface SplitTerms { readonly essential: readonly WeightedTerm[], readonly others: readonly WeightedTerm[] }
-
 /**
- * Terms whose idf together is below the floor cannot bring a passage above it. So only the lists of the other,
- * essential terms, which are the rarest, are read in full: every passage above the floor is in one of them.
+ * Makes the search for the best passages. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their
+ * fields, coverage, proximity and headings. The score does not rise from one passage to the next.
  */
-function splitTerms (terms: readonly WeightedTerm[], floor: number): SplitTerms {
-  let start = terms.length
+export function rankPassages (database: SqliteDatabase, weights: TermWeights):
+(query: string, limit: number, threshold: number, context?: string) => RankedPassage[] {
+  const find = database.prepare(`SELECT f.source, p.heading, p.first, p.last, p.content FROM
+    (SELECT rowid, rank FROM term WHERE term MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' ORDER BY rank LIMIT ?) t
+    JOIN passage p ON p.id = t.rowid JOIN file f ON f.id = p.file ORDER BY t.rank, p.id`)
+  return (query, limit, threshold, context) => {
+    const asked = weights.of(query, context)
+    const match = matchOf(asked.terms)
+    if (match === undefined) return []
+    const scorer = new PassageScorer(asked)
+    const compared = find.all<Passage & { source: string }>(match, Math.max(MAX_COMPARED, limit))
+      .map(({ source, heading, first, last, content }) => {
+        const fit = scorer.fit({ source, heading, content })
+        return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
+      }).sort((a, b) => b.order - a.order)
+    const ranked: RankedPassage[] = []
+    let score = 1
+    for (const { passage, fit } of compared.slice(0, limit)) {
+      score = Math.min(score, probabilityOf(fit, weights.count()))
+      if (score < threshold) break
+      ranked.push({ ...passage, score })
+    }
+    return ranked
+  }
+}
+
+/** Any of the terms, in a passage that has an essential one: only the lists of the rarest are read in full. */
+function matchOf (terms: readonly IndexedTerm[]): string | undefined {
+  const found = terms.filter(({ passages }) => passages > 0)
+  if (found.length === 0) return undefined
+  const floor = ESSENTIAL_SHARE * found.reduce((sum, { weight }) => sum + weight, 0)
+  let start = found.length
   for (let sum = 0; start > 1; start--) {
-    sum += (terms[start - 1] as WeightedTerm).idf
-    if (sum >= floor - EPSILON) break
+    sum += (found[start - 1] as IndexedTerm).weight
+    if (sum >= floor) break
   }
-  return { essential: terms.slice(0, start), others: terms.slice(start) }
+  // in a large index a common word is not essential beside a rarer one
+  while (start > 1 && (found[start - 1] as IndexedTerm).passages > MANY_PASSAGES) start--
+  const essential = found.slice(0, start).map(({ match }) => match).join(' OR ')
+  return start === found.length ? essential : `(${essential}) AND (${found.map(({ match }) => match).join(' OR ')})`
 }
 
-function coverage (database: SqliteDatabase, { essential, others }: SplitTerms, floor: number): Map<number, number> {
-  const rows = database.prepare('SELECT rowid FROM term WHERE term MATCH ?')
-  const sums = new Map<number, number>()
-  for (const { term, idf } of essential) {
-    for (const id of rows.column<number>(quote(term))) sums.set(id, (sums.get(id) ?? 0) + idf)
-  }
-  const among = essential.map(({ term }) => quote(term)).join(' OR ')
-  for (const { term, idf } of others) {
-    for (const id of rows.column<number>(`${quote(term)} AND (${among})`)) sums.set(id, (sums.get(id) ?? 0) + idf)
-  }
-  for (const [id, sum] of sums) if (sum < floor - EPSILON) sums.delete(id)
-  return sums
-}
-
-function breakTies (database: SqliteDatabase, scores: RankedPassage[], { essential, others }: SplitTerms,
-  limit: number): RankedPassage[] {
-  if (scores.length === 0) return []
-  scores.sort((a, b) => b.score - a.score)
-  const last = (scores[Math.min(limit, scores.length) - 1] as RankedPassage).score
-  const near = scores.filter(({ score }) => score >= last - EPSILON)
-  const among = essential.map(({ term }) => quote(term)).join(' OR ')
-  const all = [...essential, ...others].map(({ term }) => quote(term)).join(' OR ')
-  const rows = database.prepare('SELECT rowid AS id, bm25(term, 2.0, 1.0) AS rank FROM term WHERE term MATCH ?')
-    .all<{ id: number, rank: number }>(others.length === 0 ? among : `(${among}) AND (${all})`)
-  const ranks = new Map(rows.map(row => [row.id, row.rank]))
-  const rankOf = ({ id }: RankedPassage): number => ranks.get(id) ?? 0
-  const compare = (a: RankedPassage, b: RankedPassage): number =>
-    Math.abs(b.score - a.score) > EPSILON ? b.score - a.score : rankOf(a) - rankOf(b) || a.id - b.id
-  return near.sort(compare).slice(0, limit)
-}
-
-function quote (term: string): string {
-  return `"${term.replaceAll('"', '""')}"`
+function anyOf (words: readonly string[]): string {
+  const quoted = [...new Set(words)].map(word => `"${word.replaceAll('"', '""')}"`)
+  return quoted.length === 1 ? quoted[0] as string : `(${quoted.join(' OR ')})`
 }

@@ -15,26 +15,57 @@ async function indexOf (t: Test, texts: Record<string, string>): Promise<Passage
   return index
 }
 
-test('the score is the share of the query\'s idf found in passage, headings and file name', async t => {
+test('the score is a probability: near 1 for all words of the query, lower for a part of them', async t => {
   const index = await indexOf(t, TEXTS)
   const [best] = index.search({ query: 'how do I cancel a task?' })
   t.equal(best?.heading, 'Tasks > Cancel')
-  t.equal(best?.score, 1)
-  const idf = (df: number): number => Math.log(1 + (5 - df + 0.5) / (df + 0.5))
-  // "cat" is in one passage of five and in the name of the file of the other, "dog" in none
-  const [half] = index.search({ query: 'sleeping dog', threshold: 0 })
-  t.ok(Math.abs((half?.score ?? 0) - idf(1) / (idf(1) + idf(0))) < 1e-9)
+  t.ok((best?.score ?? 0) > 0.95)
+  const [half] = index.search({ query: 'sleeping dog in the kennel', threshold: 0 })
+  t.match(half?.content, /cat sleeps/)
+  t.ok((half?.score ?? 1) < 0.5)
+})
+
+test('the size of the index is part of the score: the same words in one of 3,000 passages mean less', async t => {
+  const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`${at}.md`, `Entry ${at} of the ledger.`]))
+  const scoreIn = async (texts: Record<string, string>): Promise<number> =>
+    (await indexOf(t, texts)).search({ query: 'sleeping dog', threshold: 0 })[0]?.score ?? 0
+  t.ok(await scoreIn(TEXTS) > await scoreIn({ ...TEXTS, ...many }))
+})
+
+test('a word that the index lacks is searched as the words it may be misspelled for', async t => {
+  const index = await indexOf(t, TEXTS)
+  for (const query of ['wnidowsill', 'windowsil', 'qindowsill', 'Where does the cat slepe on the windwosill?']) {
+    const [best] = index.search({ query, threshold: 0.3 })
+    t.match(best?.content, /windowsill/, query)
+  }
+  t.ok((index.search({ query: 'wnidowsill', threshold: 0 })[0]?.score ?? 1) < (index.search({ query: 'windowsill' })[0]?.score ?? 0))
+  t.strictSame(index.search({ query: 'workshop', threshold: 0 }), [], 'a word that is far from each')
+})
+
+test('each language is searched by its stems and stop words, in one index', async t => {
+  const index = await indexOf(t, {
+    'de.md': 'Die Boote liegen an den Stegen, und die Häuser stehen daneben.',
+    'ru.md': 'Кран поднимает лодки из воды, и он стоит у причала.',
+    'tr.md': 'Kitaplar evlerimizde durur ve bunlar çok eskidir.',
+    'ar.md': 'الكتب في المدرسة على الرف، وهي هناك منذ سنوات.',
+    'hi.md': 'बगीचे में किताबें रखी हैं और वे पुरानी हैं।',
+    'es.md': 'Las canciones de los marineros están en el libro que tenemos.',
+    'en.md': 'The houses of the village are near the harbour.'
+  })
+  for (const [query, source] of [['Wo ist das Haus mit dem Boot?', 'de.md'], ['где лодка и краны', 'ru.md'], ['kitap nerede', 'tr.md'], ['أين كتاب المدرسة', 'ar.md'], ['किताब कहाँ है', 'hi.md'], ['una canción', 'es.md'], ['village house', 'en.md']] as const) {
+    t.equal(index.search({ query, threshold: 0 })[0]?.source, source, query)
+  }
 })
 
 test('words of headings and file names count as found in the passage', async t => {
   const index = await indexOf(t, TEXTS)
   t.equal(index.search({ query: 'store ahead log' })[0]?.source, 'store.md')
-  t.equal(index.search({ query: 'retry growing pauses tasks' })[0]?.score, 1)
+  t.ok((index.search({ query: 'retry growing pauses tasks' })[0]?.score ?? 0) > 0.95)
 })
 
 test('question words count only in a query without other words', async t => {
   const index = await indexOf(t, TEXTS)
-  t.equal(index.search({ query: 'please tell me what the windowsill is about' })[0]?.score, 1)
+  t.ok((index.search({ query: 'please tell me what the windowsill is about' })[0]?.score ?? 0) > 0.95)
   t.ok(index.search({ query: 'the' }).length > 0)
 })
 
@@ -53,21 +84,25 @@ test('scripts without spaces are searched by word', async t => {
 
 test('accents and case are ignored', async t => {
   const index = await indexOf(t, { 'a.md': 'Ein Café in ZÜRICH.' })
-  for (const query of ['cafe zurich', 'CAFÉ zürich']) t.equal(index.search({ query })[0]?.score, 1, query)
+  for (const query of ['cafe zurich', 'CAFÉ zürich']) t.ok((index.search({ query })[0]?.score ?? 0) > 0.95, query)
 })
 
-test('nonsense finds nothing, exact text has the score 1', async t => {
+test('nonsense finds nothing, exact text has a score near 1', async t => {
   const index = await indexOf(t, TEXTS)
   t.strictSame(index.search({ query: 'xyzzy plugh frotz' }), [])
   t.strictSame(index.search({ query: 'the capital of France' }), [])
   for (const [source, text] of Object.entries(TEXTS)) {
-    for (const { content } of splitDocument(source, text)) t.ok((index.search({ query: content })[0]?.score ?? 0) >= 0.99, content)
+    for (const { content } of splitDocument(source, text)) t.ok((index.search({ query: content })[0]?.score ?? 0) >= 0.95, content)
   }
 })
 
-test('better coverage comes first, then BM25', async t => {
-  const index = await indexOf(t, { 'a.md': 'apple and a lot of other words that make it long', 'b.md': 'apple', 'c.md': 'apple pear' })
-  t.strictSame(index.search({ query: 'apple pear', threshold: 0 }).map(hit => hit.source), ['c.md', 'b.md', 'a.md'])
+test('the order counts how many of the words, how often, how near, and the heading', async t => {
+  const first = async (texts: Record<string, string>, query: string): Promise<string | undefined> =>
+    (await indexOf(t, texts)).search({ query, threshold: 0 })[0]?.source
+  t.equal(await first({ 'a.md': 'apple and a lot of other words', 'b.md': 'apple', 'c.md': 'apple pear' }, 'apple pear'), 'c.md')
+  const filler = 'and some further text that speaks about weather and cheese and stones of the field '
+  t.equal(await first({ 'a.md': `apple ${filler}pear`, 'b.md': `apple pear ${filler}` }, 'apple pear'), 'b.md')
+  t.equal(await first({ 'a.md': '# Fruit\n\nWash the apple.', 'b.md': '# Apple\n\nWash the apple.' }, 'apple'), 'b.md')
 })
 
 test('arguments out of range are refused with status 400', async t => {

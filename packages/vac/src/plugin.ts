@@ -11,6 +11,7 @@ import { failureHandler, loggedFailure } from './failures.js'
 import { InvalidOptionsError } from './errors.js'
 import { openAiRoutes } from './openai-routes.js'
 import { OPTIONS, STREAM_WAIT_TIME, type VacPluginOptions } from './options.js'
+import { addSearchRoutes } from './search-routes.js'
 import { refuseUnknownPaths } from './unknown-paths.js'
 import { VacList, VacQuery, VacStreamQuery, VectorName } from './schemas.js'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -79,6 +80,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
+  addSearchRoutes(app, { vacsOf, streams, principalOf, timeoutMs, bodyLimit })
   if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', table, vacsOf, streams, principalOf, timeoutMs, stallMs, bodyLimit })
   await app.register(async function unknownVacPaths (scope) { refuseUnknownPaths(scope, table) }, { prefix: '/vac' })
 
@@ -122,8 +124,8 @@ function streamContent (forms: StreamForm[]): Record<string, { schema: object }>
 
 /**
  * The plugin. Routes under the scope's prefix: GET /vac, POST /vac/<vector_name>, POST /vac/streaming/<vector_name>,
- * POST /vac/streaming/<vector_name>/sse, and /openai/v1. It does not add hooks, parsers or error handlers to the scope
- * around it.
+ * POST /vac/streaming/<vector_name>/sse, GET and POST /vac/<vector_name>/search, and /openai/v1. It does not add hooks,
+ * parsers or error handlers to the scope around it.
  * @example await app.register(vacPlugin, { vacs: createVacs({ vacs: ['demo'], streamInterpreter }) })
  */
 export const vacPlugin = fp(routes, { name: '@polyvac/vac', fastify: '5.x', encapsulate: true })

@@ -242,3 +242,23 @@ test('an interpreter refuses its caller with a status and a text, in the format 
     t.match(body, /"code":"TOO_MANY","message":"too many orders today"/, accept)
   }
 })
+
+test('the memory of a VAC is searched by GET and POST; without a result the best score below is reported', async t => {
+  const hits = [{ content: 'About tides.', score: 0.8, metadata: { source: 'tides.md' } }, { content: 'About wind.', score: 0.4, metadata: {} }]
+  const app = await makeApp(echo, {
+    vacs: { vacs: ['docs', 'bare'], parts: { docs: { memory: { search: async ({ limit = 10, threshold = 0.7 }) => hits.filter(({ score }) => score >= threshold).slice(0, limit) } } } },
+    plugin: { authenticate: async ({ headers: { authorization } }) => authorization === 'key' ? { owner: 'a' } : undefined }
+  })
+  t.teardown(() => app.close())
+  const headers = { authorization: 'key' }
+  const get = await app.inject({ url: '/vac/docs/search?q=tides&limit=5', headers })
+  t.equal(get.statusCode, 200)
+  t.strictSame(get.json(), { results: [hits[0]], total_results: 1, query: 'tides', limit: 5, similarity_threshold: 0.7 })
+  const post = await app.inject({ method: 'POST', url: '/vac/docs/search', headers, payload: { search_query: 'tides', similarity_threshold: 0.9 } })
+  t.strictSame(post.json(), { results: [], total_results: 0, best_score: 0.8, query: 'tides', limit: 10, similarity_threshold: 0.9 })
+  for (const [url, status, code] of [['/vac/docs/search', 400, 'BAD_REQUEST'], ['/vac/docs/search?q=%20', 400, 'BAD_REQUEST'], ['/vac/docs/search?q=x&limit=0', 400, 'BAD_REQUEST'], [`/vac/docs/search?q=${'x'.repeat(2_001)}`, 400, 'BAD_REQUEST'], ['/vac/docs/search?q=x&similarity_threshold=2', 400, 'BAD_REQUEST'], ['/vac/bare/search?q=x', 404, 'VAC_HAS_NO_MEMORY'], ['/vac/nope/search?q=x', 404, 'VAC_NOT_FOUND']] as const) {
+    const response = await app.inject({ url, headers })
+    t.match([response.statusCode, response.json().error.code], [status, code], url)
+  }
+  t.equal((await app.inject({ url: '/vac/docs/search?q=tides' })).statusCode, 401, 'as the other routes')
+})

@@ -1,0 +1,195 @@
+// How well questions are answered: from documentation that npm packages ship, and from own folders of short notes. The
+// weights of the ranking were chosen with every second question; the figures are those of the others.
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { documentsInterpreter, PassageIndex, splitDocument } from '@polyvac/documents'
+import { figure } from './parts/figure.mjs'
+import { PEERS } from './answers/peers.mjs'
+
+const MODULES = fileURLToPath(new URL('../node_modules/', import.meta.url))
+const RANKS = 10
+
+export const title = 'Answers from documents'
+
+export async function run () {
+  const { results, calibration } = await measure(question => question.number % 2 === 1)
+  process.stdout.write(`${report(results)}\n${calibrationTable(calibration)}\n`)
+  const notes = total(results.filter(({ group }) => group === 'notes'))
+  const docs = total(results.filter(({ group }) => group === 'docs'))
+  const folder = total(results.filter(({ group }) => group === 'folder'))
+  const article = total(results.filter(({ group }) => group === 'article'))
+  const languages = results.filter(({ group }) => group === 'languages')
+  const others = total(languages)
+  return [
+    ...[['folders of notes', notes, 93, 87, 3], ['one article', article, 90, 82, 5], ['40 notes', folder, 90, 82, 12], ['documentation', docs, 90, 82, 12], ['languages', others, 80, 70, 6]]
+      .flatMap(([name, { answered, correct, wrong }, ...targets]) => [
+        figure(`${name}: answered`, answered, '%', { atLeast: targets[0] }),
+        figure(`${name}: correct`, correct, '%', { atLeast: targets[1] }),
+        figure(`${name}: wrongly answered`, wrong, '%', { atMost: targets[2] })
+      ]),
+    figure('worst decile of the calibration', Math.max(...deciles(calibration).filter(({ count }) => count >= 20).map(({ error }) => error)), '', { atMost: 0.05 }),
+    figure('hit@1 lost by one typing error', total(results).hit1 - total(results).typo, 'points', { atMost: 8 })
+  ]
+}
+
+/** Asks the questions that `wanted` accepts, in every corpus. */
+export async function measure (wanted) {
+  const corpora = readCorpora()
+  const results = []
+  const calibration = []
+  for (const corpus of corpora) {
+    // the folders share no topic with one another, but the packages do: their questions from elsewhere are of the notes
+    const foreign = corpora.filter(other => other.language === corpus.language && other.group === (corpus.language === 'en' ? 'notes' : corpus.group) &&
+      other !== corpus && !corpus.parts?.includes(other.name)).flatMap(other => other.questions.filter(({ gold }) => gold !== undefined))
+    const answerable = corpus.questions.filter(question => question.gold !== undefined && wanted(question))
+    const strange = [...corpus.questions.filter(({ gold }) => gold === undefined), ...foreign].filter(wanted)
+    const index = await PassageIndex.open(':memory:')
+    await index.upsert(corpus.documents)
+    const passages = corpus.documents.flatMap(({ source, passages }) => passages.map(passage => ({ source, ...passage })))
+    const figures = { name: corpus.name, group: corpus.group, passages: passages.length, questions: answerable.length, unanswerable: strange.length }
+    Object.assign(figures, ranks(answerable, question => index.search({ query: question, threshold: 0, limit: RANKS }).map(({ content }) => content)))
+    figures.typo = ranks(answerable, question => index.search({ query: misspell(question), threshold: 0, limit: RANKS }).map(({ content }) => content)).hit1
+    figures.peers = {}
+    for (const [name, open] of Object.entries(PEERS)) {
+      const search = await open(passages)
+      const found = new Map()
+      for (const { text } of answerable) found.set(text, await search(text, RANKS))
+      figures.peers[name] = ranks(answerable, question => found.get(question))
+    }
+    let answered = 0
+    let correct = 0
+    let wrong = 0
+    for (const question of answerable) {
+      const { text, isAnswered, score } = await answerOf(index, question.text)
+      if (isAnswered) answered++
+      if (isAnswered && question.gold.test(text)) correct++
+      calibration.push({ score, isAnswerable: true, question: question.text, corpus: corpus.name, text })
+    }
+    for (const question of strange) {
+      const { text, isAnswered, score } = await answerOf(index, question.text)
+      if (isAnswered) wrong++
+      calibration.push({ score, isAnswerable: false, question: question.text, corpus: corpus.name, text })
+    }
+    Object.assign(figures, { answered, correct, wrong })
+    results.push(figures)
+    await index.close()
+  }
+  return { results, calibration }
+}
+
+export function readCorpora () {
+  const read = name => readFileSync(new URL(`answers/${name}.txt`, import.meta.url), 'utf8').split(/^@ /m).slice(1).map(part => {
+    const [head, ...lines] = part.split('\n')
+    const documents = []
+    const questions = []
+    for (const line of lines) {
+      const [, mark, rest] = /^([=?!]) (.*)$/.exec(line) ?? []
+      if (mark === '=') documents.push({ source: rest, text: '' })
+      else if (mark === '!') questions.push({ text: rest, number: questions.length })
+      else if (mark === '?') questions.push({ ...questionOf(rest), number: questions.length })
+      else if (line.trim() !== '') documents.at(-1).text += `${line}\n`
+    }
+    return { head: head.split(' '), documents: documents.map(({ source, text }) => ({ source, passages: splitDocument(source, text) })), questions }
+  })
+  const notes = read('notes-en').map(({ head, ...rest }) => ({ ...rest, name: head[0], group: 'notes', language: 'en' }))
+  return [
+    ...notes,
+    {
+      name: 'all notes',
+      parts: notes.map(({ name }) => name),
+      group: 'folder',
+      language: 'en',
+      documents: notes.flatMap(({ name, documents }) => documents.map(({ source, passages }) => ({ source: `${name}/${source}`, passages }))),
+      // what a folder does not answer, another does not either
+      questions: notes.flatMap(({ questions }) => questions)
+    },
+    ...read('notes-more').map(({ head, ...rest }) => ({ ...rest, name: head[0], group: 'languages', language: head[0] })),
+    ...read('packages').map(({ head, questions }) => {
+      const documents = markdownOf(head[1])
+      return { name: head[0], group: documents.length === 1 ? 'article' : 'docs', language: 'en', documents, questions }
+    })
+  ]
+}
+
+function questionOf (line) {
+  const at = line.lastIndexOf(' | ') > 0 ? line.indexOf(' | ') : line.length
+  return { text: line.slice(0, at), gold: new RegExp(line.slice(at + 3), 'iu') }
+}
+
+function markdownOf (path) {
+  const root = join(MODULES, path)
+  const files = statSync(root).isFile() ? [''] : readdirSync(root, { recursive: true }).filter(file => /\.md$/.test(file)).sort()
+  return files.map(file => ({ source: file || path.split('/').at(-1), passages: splitDocument('a.md', readFileSync(join(root, file), 'utf8')) }))
+}
+
+async function answerOf (index, question) {
+  const memory = {
+    search: async query => index.search(query).map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } })),
+    terms: async (query, context) => index.terms(query, context)
+  }
+  const extra = { signal: new AbortController().signal, log: console, vac: {} }
+  let last
+  for await (const chunk of documentsInterpreter(memory)(question, 'bench', [], extra)) last = chunk
+  const isAnswered = last.metadata?.answered === true
+  return { text: last.answer, isAnswered, score: isAnswered ? last.metadata.score : last.metadata?.nearest?.score ?? 0 }
+}
+
+function ranks (questions, search) {
+  const places = questions.map(({ text, gold }) => search(text).findIndex(content => gold.test(content)))
+  const share = test => places.filter(test).length
+  return { hit1: share(place => place === 0), hit5: share(place => place >= 0 && place < 5), mrr: places.reduce((sum, place) => sum + (place < 0 ? 0 : 1 / (place + 1)), 0) }
+}
+
+/** Two letters in the middle of the longest word are exchanged. */
+function misspell (question) {
+  const longest = question.match(/[\p{L}\p{M}]+/gu).reduce((best, word) => word.length > best.length ? word : best, '')
+  const at = Math.floor(longest.length / 2)
+  return question.replace(longest, longest.slice(0, at - 1) + longest[at] + longest[at - 1] + longest.slice(at + 1))
+}
+
+/** Percentages over the questions of several corpora. */
+function total (results) {
+  const sum = key => results.reduce((all, one) => all + one[key], 0)
+  const part = (key, of) => 100 * sum(key) / sum(of)
+  return {
+    ...Object.fromEntries(['hit1', 'hit5', 'mrr', 'typo', 'answered', 'correct'].map(key => [key, part(key, 'questions')])), wrong: part('wrong', 'unanswerable')
+  }
+}
+
+function report (results) {
+  const rows = []
+  for (const group of new Set(results.map(one => one.group))) {
+    const members = results.filter(one => one.group === group)
+    for (const one of [...members, ...members.length > 1 ? [{ ...merged(members), name: `all ${group}` }] : []]) {
+      const { hit1, hit5, mrr, typo, answered, correct, wrong } = total([one])
+      rows.push([one.name, one.passages, one.questions, ...[hit1, hit5, mrr, typo, answered, correct, wrong].map(value => value.toFixed(1)),
+        Object.values(one.peers).map(peer => [peer.hit1, peer.mrr].map(value => (100 * value / one.questions).toFixed(0)).join('/')).join(' ')])
+    }
+  }
+  const head = ['corpus', 'passages', 'questions', 'hit@1', 'hit@5', 'MRR', 'typo hit@1', 'answered', 'correct', 'wrong', `hit@1/MRR of ${Object.keys(PEERS).join(' ')}`]
+  return [head, ...rows].map(row => row.map((cell, at) => at === 10 ? cell : String(cell).padEnd(at === 0 ? 14 : 10)).join(' ')).join('\n')
+}
+
+function merged (members) {
+  const sum = (list, key) => list.reduce((all, one) => all + one[key], 0)
+  const keys = ['passages', 'questions', 'unanswerable', 'hit1', 'hit5', 'mrr', 'typo', 'answered', 'correct', 'wrong']
+  return {
+    ...Object.fromEntries(keys.map(key => [key, sum(members, key)])),
+    peers: Object.fromEntries(Object.keys(PEERS).map(name => [name, Object.fromEntries(['hit1', 'hit5', 'mrr'].map(key => [key, sum(members.map(one => one.peers[name]), key)]))]))
+  }
+}
+
+function deciles (calibration) {
+  return Array.from({ length: 10 }, (_, at) => {
+    const inside = calibration.filter(({ score }) => Math.min(9, Math.floor(score * 10)) === at)
+    const predicted = inside.reduce((sum, { score }) => sum + score, 0) / inside.length
+    const observed = inside.filter(({ isAnswerable }) => isAnswerable).length / inside.length
+    return { at, count: inside.length, predicted, observed, error: Math.abs(predicted - observed) }
+  })
+}
+
+function calibrationTable (calibration) {
+  return ['score      questions predicted observed', ...deciles(calibration).map(({ at, count, predicted, observed }) =>
+    `${(at / 10).toFixed(1)} to ${((at + 1) / 10).toFixed(1)} ${String(count).padEnd(9)} ${predicted.toFixed(2).padEnd(9)} ${observed.toFixed(2)}`)].join('\n')
+}

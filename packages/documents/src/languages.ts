@@ -1,0 +1,138 @@
+import { createRequire } from 'node:module'
+import { stemmer as stemEnglish } from 'stemmer'
+import { STOP_WORDS } from './stop-words.js'
+
+/** Languages with a stemmer and stop words; all other text is indexed without stems. */
+const NAMES = {
+  de: 'german',
+  fr: 'french',
+  es: 'spanish',
+  it: 'italian',
+  pt: 'portuguese',
+  nl: 'dutch',
+  sv: 'swedish',
+  da: 'danish',
+  ru: 'russian',
+  tr: 'turkish',
+  ar: 'arabic',
+  hi: 'indian'
+} as const
+
+export type Language = 'en' | keyof typeof NAMES
+
+/** Words of questions, and other words without information, that the lists of stop words lack. */
+const QUESTION_WORDS: Partial<Record<Language, string>> = {
+  de: 'wann wer wen wem wessen wieviel viele vieles lange weit oft warum wieso weshalb woher wohin womit wofür worin was gibt gilt gern bitte etwa denn man mehr darf dürfen müssen',
+  fr: 'quand comment combien pourquoi où est-ce lequel laquelle lesquels faut peut peuvent doit doivent quoi fait faire plus très y a cela aujourd hui',
+  es: 'cuánto cuánta cuántos cuántas quién quiénes qué dónde cuándo cómo cuál puede pueden hay debe tiene tienen',
+  it: 'quando quanto quanta quanti quante come dove perché chi cosa quale quali può possono deve devono fa molto è cui',
+  pt: 'quando quanto quanta quantos quantas como onde por porque porquê quem que qual quais pode podem deve devem há é faz muito são está',
+  nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat',
+  sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste',
+  da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal',
+  ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны',
+  tr: 'kaç nerede nereden ne zaman kim kimin hangi nasıl neden niçin niye kadar mı mi mu mü mıdır midir mudur müdür vardır var dır dir nedir kimdir',
+  ar: 'كم متى أين من ماذا ما هل كيف لماذا أي هو هي هم هذه هذا ذلك تلك يوجد توجد يمكن يجب',
+  hi: 'कब कहाँ कहां कैसे क्यों क्या कितने कितनी कितना कौन कौनसी किसने किसका किसकी में है हैं था थे थी के की का को से पर ने और या लिए जाता जाती जाते सकता सकते सकती चाहिए होता होती'
+}
+/** Words of the lists that have information. */
+const NOT_STOP = new Set(`horas hoy dias días dia día lugar largo pais país paìs tiempo trabajo trabajar uso usar valor final general
+ejemplo жизнь человек سنة سنوات شخصا صباح مساء ثلاثة اربعة عشر عشرة مليون مليار زيارة قوة عدد الوقت مايو ايار bin yüz elli
+otuz kırk yirmi altmış yetmiş seksen doksan on beş altı yedi sekiz dokuz dört üç iki trilyon katrilyon`.split(/\s+/))
+
+const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
+  [/\p{Script=Cyrillic}/gu, 'ru'], [/\p{Script=Arabic}/gu, 'ar'], [/\p{Script=Devanagari}/gu, 'hi']
+]
+const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr']
+const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
+const NOT_ASCII = /[^\0-\x7f]/
+const LATIN_MARKS = /[\u0300-\u036f]/g
+const ARABIC_MARKS = /\u0640|[\u064b-\u0652]/g
+/** Stop words that show a language other than English: fewer may be code, or a quotation. */
+const MIN_STOP_WORDS = 3
+const MIN_STOP_SHARE = 0.2
+/** The beginning of a text shows its language. */
+const SAMPLE = 400
+/** Cached stems of one language; the cache is emptied when full. */
+const MAX_STEMS = 20_000
+
+const require = createRequire(import.meta.url)
+const stemmers = new Map<Language, (word: string) => string>([['en', stemEnglish]])
+const stops = new Map<Language, ReadonlySet<string>>([['en', STOP_WORDS]])
+const stems = new Map<Language, Map<string, string>>()
+
+/**
+ * The language of a text, by its script and its stop words; undefined where they do not show it.
+ * @param among the languages of an index, for a query: one stop word then suffices
+ */
+export function languageOf (text: string, among?: readonly Language[]): Language | undefined {
+  const sample = text.slice(0, SAMPLE)
+  const isAscii = !NOT_ASCII.test(sample)
+  if (isAscii && ENGLISH_SIGN.test(sample)) return 'en'
+  if (!isAscii) {
+    for (const [letters, language] of SCRIPTS) if ((sample.match(letters)?.length ?? 0) * 2 > (sample.match(/\p{L}/gu)?.length ?? 0)) return language
+  }
+  const words = sample.toLowerCase().match(/\p{L}+/gu) ?? []
+  let best: Language | undefined
+  let most = 0
+  let english = 0
+  for (const language of LATIN) {
+    if (language !== 'en' && among?.includes(language) === false) continue
+    const list = stopWordsOf(language)
+    // a letter alone is a name, or code
+    const count = words.reduce((sum, word) => word.length > 1 && list.has(word) ? sum + 1 : sum, 0)
+    const isEnough = language === 'en' || among !== undefined || (count >= Math.min(MIN_STOP_WORDS, words.length / 3) &&
+      count >= MIN_STOP_SHARE * words.length && count >= 1.5 * english)
+    if (language === 'en') english = count
+    if (count > most && isEnough) [best, most] = [language, count]
+  }
+  return best
+}
+
+/** The stop words of a language, loaded when the language first occurs. */
+export function stopWordsOf (language: Language): ReadonlySet<string> {
+  let list = stops.get(language)
+  if (list === undefined) {
+    const { stopwords } = require(`@orama/stopwords/${NAMES[language as keyof typeof NAMES]}`) as { stopwords: readonly string[] }
+    const own = QUESTION_WORDS[language]?.split(' ') ?? []
+    list = new Set([...stopwords, ...own].filter(word => !NOT_STOP.has(word)))
+    stops.set(language, list)
+  }
+  return list
+}
+
+/** Equal for words of the same root, without accents. The stemmer is loaded when the language first occurs. */
+export function stemOf (raw: string, language: Language): string {
+  let cache = stems.get(language)
+  if (cache === undefined) stems.set(language, cache = new Map())
+  let stem = cache.get(raw)
+  if (stem !== undefined) return stem
+  stem = makeStem(raw, language)
+  if (cache.size >= MAX_STEMS) cache.clear()
+  cache.set(raw, stem)
+  return stem
+}
+
+function makeStem (raw: string, language: Language): string {
+  const lower = language === 'tr' ? raw.toLocaleLowerCase('tr') : raw.toLowerCase()
+  if (language === 'en') {
+    const plain = withoutMarks(lower)
+    return plain.length > 2 && /^[a-z]+$/.test(plain) ? stemEnglish(plain) : plain
+  }
+  const bare = language === 'ar' ? lower.replace(ARABIC_MARKS, '') : lower
+  if (bare.length <= 2 || /[^\p{L}\p{M}]/u.test(bare)) return withoutMarks(bare)
+  return withoutMarks(stemmerOf(language)(bare)) || withoutMarks(bare)
+}
+
+function stemmerOf (language: Language): (word: string) => string {
+  let stem = stemmers.get(language)
+  if (stem === undefined) {
+    stem = (require(`@orama/stemmers/${NAMES[language as keyof typeof NAMES]}`) as { stemmer: (word: string) => string }).stemmer
+    stemmers.set(language, stem)
+  }
+  return stem
+}
+
+function withoutMarks (word: string): string {
+  return NOT_ASCII.test(word) ? word.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC') : word
+}

@@ -1,0 +1,200 @@
+import type { QueryTerms, QueryTerm } from './query-terms.js'
+import { TermMatcher } from './query-terms.js'
+import { GENERAL_WORDS } from './stop-words.js'
+import { queryWords, spaced, WORD } from './terms.js'
+import type { Passage } from './passages.js'
+
+/** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
+export interface PassageFit {
+  /** Share of the weight of the terms that are in the passage, its headings or its file name. */
+  readonly coverage: number
+  /** The same for its best sentence. */
+  readonly sentence: number
+  /** How near to one another the terms are in the text. */
+  readonly proximity: number
+  /** BM25 over text, headings and name, as a share of the highest possible one. */
+  readonly bm25: number
+  /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
+  readonly heading: number
+  /** Sum of the weights of the terms found, 0 and more. */
+  readonly matched: number
+}
+
+const BM25_K1 = 1.2
+const BM25_B = 0.5
+/** Words of a passage of average length. */
+const AVERAGE_WORDS = 120
+/** A term in the last heading counts like this many in the text. */
+const LAST_HEADING_WEIGHT = 3
+/** Proximity is measured among the terms with the highest weights: the pairs grow with the square. */
+const MAX_NEAR_TERMS = 16
+/** Positions of a term that are compared, in a passage. */
+const MAX_POSITIONS = 32
+/** Weight of a term that is part of many questions, in headings. */
+const GENERAL_SHARE = 0.5
+const HEADING_SHARE = 0.6
+const NAME_SHARE = 0.15
+/** The end of a sentence between two words. */
+const SENTENCE_END = /[.!?…]["'”’»)\]]*\s|[。！？।॥؟۔]|\n\s*(?:\n|[-*+|>]|\d+[.)]\s)/
+
+/** Weights of the fit for the order of passages. */
+const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4 } as const
+
+/** Logistic regression on questions with and without an answer: `npm run bench -- answers` measures it. */
+const LOGISTIC = {
+  coverage: 3.76, sentence: 3.27, proximity: 0.59, bm25: 3.3, heading: 6.21, size: -0.53, matched: 0.19, constant: -4.98
+} as const
+
+/** The value that passages for one query are ordered by. */
+export function orderOf (fit: PassageFit): number {
+  return ORDER.bm25 * fit.bm25 + ORDER.coverage * fit.coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading
+}
+
+/** The probability that a passage answers the query, where it is the best of an index with so many passages. */
+export function probabilityOf (fit: PassageFit, passages: number): number {
+  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.sentence * fit.sentence + LOGISTIC.proximity * fit.proximity +
+    LOGISTIC.bm25 * fit.bm25 + LOGISTIC.heading * fit.heading + LOGISTIC.size * Math.log(Math.max(1, passages)) +
+    LOGISTIC.matched * fit.matched + LOGISTIC.constant
+  return 1 / (1 + Math.exp(-sum))
+}
+
+/** Compares passages with one query. */
+export class PassageScorer {
+  readonly #terms: readonly QueryTerm[]
+  readonly #matcher: TermMatcher
+  readonly #total: number
+  readonly #near: readonly number[]
+  readonly #general: readonly number[]
+  readonly #headings = new Map<string, number>()
+  readonly #names = new Map<string, number>()
+
+  constructor (query: QueryTerms) {
+    this.#terms = query.terms
+    this.#matcher = new TermMatcher(query)
+    this.#total = query.terms.reduce((sum, { weight }) => sum + weight, 0) || 1
+    this.#near = [...query.terms.keys()].sort((a, b) => this.#weight(b) - this.#weight(a)).slice(0, MAX_NEAR_TERMS)
+    this.#general = query.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight * GENERAL_SHARE : weight)
+  }
+
+  fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }): PassageFit {
+    const { positions, words, sentence } = this.#read(content)
+    const headings = heading.split(' > ')
+    const last = this.#matcher.termsIn(headings.at(-1) as string)
+    const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
+    const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
+    let coverage = 0
+    let bm25 = 0
+    let titled = 0
+    const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
+    for (const term of this.#terms.keys()) {
+      const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
+      if (tf === 0) continue
+      const weight = this.#weight(term)
+      coverage += weight
+      bm25 += weight * tf / (tf + length)
+      if (last.has(term)) titled += weight
+    }
+    return {
+      coverage: coverage / this.#total,
+      sentence: Math.max(sentence, titled) / this.#total,
+      proximity: this.#proximity(positions),
+      bm25: bm25 / this.#total,
+      heading: this.#headingFit(heading, source),
+      matched: coverage
+    }
+  }
+
+  /** The positions of each term in a text, its number of words, and the weight of the terms in its best sentence. */
+  #read (content: string): { positions: readonly (number[] | undefined)[], words: number, sentence: number } {
+    const text = spaced(content)
+    const positions: (number[] | undefined)[] = []
+    let words = 0
+    let end = 0
+    let sentence = 0
+    let best = 0
+    let seen = new Set<number>()
+    for (const { 0: word, index } of text.matchAll(WORD)) {
+      if ((index - end > 1 || text.charCodeAt(end) > 127) && SENTENCE_END.test(text.slice(end, index))) {
+        best = Math.max(best, sentence)
+        sentence = 0
+        if (seen.size > 0) seen = new Set()
+      }
+      end = index + word.length
+      words++
+      for (const term of this.#matcher.termsOf(word)) {
+        const places = positions[term] ??= []
+        if (places.length < MAX_POSITIONS) places.push(words)
+        if (seen.has(term)) continue
+        seen.add(term)
+        sentence += this.#weight(term)
+      }
+    }
+    return { positions, words, sentence: Math.max(best, sentence) }
+  }
+
+  /** The sum over the pairs of found terms of the lower weight, less with the distance, as a share of all pairs. */
+  #proximity (positions: readonly (readonly number[] | undefined)[]): number {
+    let near = 0
+    let all = 0
+    for (const [index, a] of this.#near.entries()) {
+      for (const b of this.#near.slice(index + 1)) {
+        const weight = this.#weight(b)
+        all += weight
+        const [first, second] = [positions[a], positions[b]]
+        if (first !== undefined && second !== undefined) near += weight / (1 + (distance(first, second) - 1) / 4)
+      }
+    }
+    return all === 0 ? (positions.some(places => places !== undefined) ? 1 : 0) : near / all
+  }
+
+  #headingFit (heading: string, source: string): number {
+    const key = `${heading}\0${source}`
+    let fit = this.#headings.get(key)
+    if (fit === undefined) this.#headings.set(key, fit = this.#compareHeadings(heading, source))
+    return fit
+  }
+
+  #compareHeadings (heading: string, source: string): number {
+    const headings = heading === '' ? [] : heading.split(' > ')
+    let best = 0
+    for (const [index, text] of headings.entries()) {
+      // without the heading's function words, as for the question
+      const words = queryWords(text).flatMap(word => [word, ...word.parts])
+      if (words.length === 0) continue
+      const found = words.map(word => this.#matcher.termOf(word.text)).filter(term => term >= 0)
+      const depth = index === headings.length - 1 ? 1 : 0.5
+      best = Math.max(best, this.#share(new Set(found)) * (0.4 + 0.6 * found.length / words.length) * depth)
+    }
+    let name = this.#names.get(source)
+    if (name === undefined) this.#names.set(source, name = this.#share(this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))))
+    return HEADING_SHARE * best + NAME_SHARE * name
+  }
+
+  #share (found: ReadonlySet<number>): number {
+    let matched = 0
+    let total = 0
+    for (const [term, weight] of this.#general.entries()) {
+      total += weight
+      if (found.has(term)) matched += weight
+    }
+    return total === 0 ? 0 : matched / total
+  }
+
+  /** Of a text that has the term. */
+  #weight (term: number): number {
+    const { weight, likeness } = this.#terms[term] as QueryTerm
+    return weight * likeness
+  }
+}
+
+/** The least distance between two places of two sorted lists, 1 and more. */
+function distance (first: readonly number[], second: readonly number[]): number {
+  let least = Infinity
+  for (let i = 0, j = 0; i < first.length && j < second.length;) {
+    const [a, b] = [first[i] as number, second[j] as number]
+    least = Math.min(least, Math.abs(a - b))
+    if (a < b) i++
+    else j++
+  }
+  return Math.max(1, least)
+}

@@ -1,0 +1,84 @@
+import type { Memory } from '@polyvac/core'
+import type { Language } from './languages.js'
+import { stemOf } from './languages.js'
+import { partsOf, rawWords } from './terms.js'
+
+/** A word of a query, for comparison with the words of texts. */
+export interface QueryTerm {
+  /** Its stem in each language of the index, and those of words that it may be misspelled for. */
+  readonly stems: readonly string[]
+  /** Its idf in the index and its background; half of it for a word of the turn before. */
+  readonly weight: number
+  /** The share of the weight that texts with the term have: below 1 where the word may be misspelled. */
+  readonly likeness: number
+}
+
+/** The terms of a query, and the languages of the texts. */
+export interface QueryTerms {
+  readonly terms: readonly QueryTerm[]
+  readonly languages: readonly Language[]
+}
+
+/** A memory that returns the weights of the words of a query, so that sentences are weighed like passages. */
+export interface WeightedMemory extends Memory {
+  /** @param context the turn before, whose words weigh half */
+  terms (query: string, context?: string, signal?: AbortSignal): Promise<QueryTerms>
+}
+
+export function hasTerms (memory: Memory): memory is WeightedMemory {
+  return 'terms' in memory && typeof memory.terms === 'function'
+}
+
+const NONE: readonly number[] = []
+
+/** Finds the terms of a query in texts. */
+export class TermMatcher {
+  readonly #terms = new Map<string, number>()
+  readonly #languages: readonly Language[]
+  readonly #initials: ReadonlySet<number>
+  readonly #seen = new Map<string, number>()
+  readonly #seenParts = new Map<string, readonly number[]>()
+
+  constructor ({ terms, languages }: QueryTerms) {
+    this.#languages = languages
+    for (const [index, { stems }] of terms.entries()) for (const stem of stems) if (!this.#terms.has(stem)) this.#terms.set(stem, index)
+    this.#initials = new Set([...this.#terms.keys()].map(stem => stem.charCodeAt(0)))
+  }
+
+  /** The index of the term that a word of a text is equal to, in one of the languages; otherwise -1. */
+  termOf (word: string): number {
+    // stemmers leave the first letter of a word of ASCII
+    const initial = word.charCodeAt(0)
+    if (initial < 128 && !this.#initials.has(initial) && !this.#initials.has(initial | 32)) return -1
+    let term = this.#seen.get(word)
+    if (term === undefined) {
+      term = -1
+      for (const language of this.#languages) {
+        if (term >= 0) break
+        const stem = stemOf(word, language)
+        // the index has stemmed it as English, too, and so has a corrected term
+        term = this.#terms.get(stem) ?? this.#terms.get(stemOf(stem, 'en')) ?? -1
+      }
+      this.#seen.set(word, term)
+    }
+    return term
+  }
+
+  /** The terms of a word and of the parts of a compound name. */
+  termsOf (word: string): readonly number[] {
+    let terms = this.#seenParts.get(word)
+    if (terms === undefined) {
+      terms = [word, ...partsOf(word)].map(one => this.termOf(one)).filter(term => term >= 0)
+      if (terms.length === 0) terms = NONE
+      this.#seenParts.set(word, terms)
+    }
+    return terms
+  }
+
+  /** The indexes of the terms in a text. */
+  termsIn (text: string): Set<number> {
+    const found = new Set<number>()
+    for (const word of rawWords(text)) for (const term of this.termsOf(word)) found.add(term)
+    return found
+  }
+}
