@@ -5,6 +5,7 @@ const vac = 'packages/vac/src'
 const documents = 'packages/documents/src'
 const tasks = 'packages/tasks/src'
 const a2a = 'packages/a2a/src'
+const auth = 'packages/auth/src'
 const gateway = 'packages/mcp-gateway/src'
 const mcpServer = 'packages/mcp-server/src'
 
@@ -31,6 +32,19 @@ export const limits = {
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
     ['Values in a body of JSON', `${core}/request-memory.ts`, 'MAX_BODY_VALUES', '', '413 `BODY_TOO_MANY_VALUES`.'],
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
+  Authentication: [
+    ['Static tokens', `${auth}/token-authentication.ts`, 'MAX_TOKENS', '', 'The host does not start.'],
+    ['Length of a bearer token', `${auth}/bearer-token.ts`, 'MAX_TOKEN_CHARS', 'characters', '401.'],
+    ['Length of the name of an owner', `${auth}/jwt-authentication.ts`, 'MAX_OWNER_CHARS', 'characters', '401.'],
+    ['Difference of clocks', `${auth}/jwt-authentication.ts`, 'CLOCK_SKEW_S', 's', '401 for tokens that expired longer ago.'],
+    ['Metadata and keys of an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_BYTES', 'bytes', 'They are not used.'],
+    ['Time for one request to an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_MS', 'ms', 'The request fails.'],
+    ['Keys of an issuer', `${auth}/issuer-keys.ts`, 'MAX_KEYS', '', 'The others are left out.'],
+    ['Age of keys at which they are read again', `${auth}/issuer-keys.ts`, 'KEYS_MAX_AGE_MS', 'ms', 'They are used meanwhile.'],
+    ['Age of keys while the issuer does not answer', `${auth}/issuer-keys.ts`, 'KEYS_MAX_STALE_MS', 'ms', '503 `ISSUER_UNAVAILABLE`.'],
+    ['Pause between two reads of keys', `${auth}/issuer-keys.ts`, 'KEYS_COOLDOWN_MS', 'ms', 'Tokens with unknown keys get 401.'],
+    ['The same while no keys are known', `${auth}/issuer-keys.ts`, 'KEYS_RETRY_MS', 'ms', '503 `ISSUER_UNAVAILABLE`.']
   ],
   'Memory of the process': [
     ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],

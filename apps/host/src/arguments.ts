@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'init', 'openapi', 'tools', 'call', 'migrate'] as const
+export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'init', 'openapi', 'tools', 'call', 'migrate', 'token'] as const
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
-const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, chat: 1, doctor: 1, tools: 1, call: 3 }
+const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infinity, chat: 1, doctor: 1, tools: 1, call: 3 }
 
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
@@ -85,6 +85,7 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac check [folder | config]       read the configuration and print all problems
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
+  polyvac token owner [scope…]          print a new bearer token, and its entry for service.auth.tokens
   polyvac migrate [folder | config]     create or update the tables of the tasks in PostgreSQL, ahead of a start
   polyvac help                          print this text
 
@@ -115,7 +116,7 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   const { [command]: maxWords = 0 } = WITH_WORDS
   if (serverCommand !== undefined) checkServerCommand(serverCommand, command, values.config)
   // after `ask` a single word is the question, even if it looks like a path
-  const isTarget = serverCommand === undefined && (maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)))
+  const isTarget = serverCommand === undefined && command !== 'token' && (maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)))
   const target = isTarget ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
   const isHelp = values.help === true || first === 'help'

@@ -13,6 +13,7 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,
   migrate: async () => (await import('./commands/migrate.js')).migrate,
+  token: async () => (await import('./commands/token.js')).token,
   openapi: async () => (await import('./commands/openapi.js')).openapi
 }
 

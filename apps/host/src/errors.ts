@@ -10,7 +10,9 @@ export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',
-  '%s is reachable from other machines, and callers are not authenticated; bind 127.0.0.1, use an authenticating proxy, or set --allow-unauthenticated', 500)
+  '%s is reachable from other machines, and callers are not authenticated; set service.auth, bind 127.0.0.1, or set --allow-unauthenticated', 500)
+export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
+  'service.auth names no way to authenticate; add tokens (`polyvac token` prints an entry), jwt or platform', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',
   'port %s is in use; stop the process that uses it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)

@@ -23,6 +23,11 @@ export interface ToolSource {
    * asks is asked at once, not in the task.
    */
   prepare? (name: string, args: JsonObject, context: CallContext): Promise<JsonObject> | JsonObject
+  /**
+   * Which entries of a list a caller sees, by name or URI, where callers see different ones; undefined: all. A hidden
+   * entry can be called all the same, and `call` refuses it.
+   */
+  listedFor? (kind: ListKind, principal: Principal | undefined): Promise<((id: string) => boolean) | undefined>
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** The tasks that an upstream server made of its calls. */

@@ -24,9 +24,11 @@ const BANNER_PATIENCE_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
 export async function start (args: Arguments): Promise<void> {
-  checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
-  checkAddress(config.service.a2a?.grpc?.host ?? GRPC_HOST, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+  const { auth, a2a } = config.service
+  for (const host of [args.host, a2a?.grpc?.host ?? GRPC_HOST]) {
+    checkAddress(host, { authenticated: auth !== undefined, allowUnauthenticated: args.allowUnauthenticated })
+  }
   const stopTelemetry = await startTelemetry()
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
