@@ -72,6 +72,9 @@ test('the raw view shows each frame, and a session that it exports is opened aga
 test('the same question goes over each protocol, with figures and whether the text is identical', options, async t => {
   const { page: url } = await startApp(t, interpreter)
   const page = await openPage(t, `${url}#/compare/demo?question=How+long`, { viewport: VIEWPORT })
+  // what a page of http:// on a LAN address does not have
+  await page.addInitScript('delete Crypto.prototype.randomUUID')
+  await page.reload()
   await page.getByTestId('compare-send').click()
   await page.locator('[data-testid=compare][data-state=done]').waitFor()
   const ids = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp']
