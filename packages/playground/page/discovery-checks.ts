@@ -18,7 +18,7 @@ const listOf = (value: unknown): Fields[] => Array.isArray(value) ? value.filter
 export function checkKeys ({ keys }: Fields): readonly Finding[] {
   const all = listOf(keys)
   if (all.length === 0) return [warning('it has no keys')]
-  return all.some(key => 'd' in key) ? [problem('a key has its private part `d`: replace the key')] : [ok(`it has ${all.length} public keys`)]
+  return all.some(key => 'd' in key) ? [problem('a key has its private part `d`: replace the key')] : [ok(`public keys: ${all.length}`)]
 }
 
 /** The fields of a card, its skills, its signature, and whether its addresses reach an agent of their version. */

@@ -91,7 +91,8 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
   t.equal(await page.getByTestId('content-text').textContent(), "it's me")
 
   await page.getByTestId('copy-curl').click()
-  t.match(await page.evaluate(() => (globalThis as any).navigator.clipboard.readText()), /^curl -sN -X POST '.*\/mcp\/call' .*it'\\''s me/)
+  const copied = await until(async () => await page.evaluate('navigator.clipboard.readText()') as string, 'the button has copied')
+  t.match(copied, /^curl -sN -X POST '.*\/mcp\/call' .*it'\\''s me/)
   t.strictSame(await violationsOfThemes(page), [])
   await takePicture(page, 'tools')
 

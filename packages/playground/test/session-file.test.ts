@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Exchange } from '../page/exchange-record.js'
+import type { Exchange, Frame } from '../page/exchange-record.js'
 import { FrameSplitter } from '../page/frame-splitter.js'
 import { maskText, maskValue } from '../page/mask.js'
 import { MAX_FILE_FRAMES, MAX_FILE_LINES, readSession, writeSession } from '../page/session-file.js'
@@ -85,4 +85,35 @@ test('frames are the same, however the chunks are cut, and the work grows with t
   const json = new FrameSplitter('application/json', true)
   t.strictSame([json.push('{'), json.push('}'), json.end()], [[], [], '{}'])
   t.end()
+})
+
+test('the page keeps a bounded session: the oldest exchanges leave, and frames past a bound are counted alone', async t => {
+  let body = ''
+  const globals = { location: { href: 'http://127.0.0.1/playground/' }, sessionStorage: { getItem: () => null, setItem () {}, removeItem () {} }, fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }) }
+  for (const [name, value] of Object.entries(globals)) t.intercept(globalThis, name as never, { value, configurable: true } as never)
+  // loaded once the names of a browser exist
+  const { exchanges, send, MAX_EXCHANGES, MAX_FRAME_CHARS, MAX_FRAMES, MAX_SESSION_CHARS } = await import(new URL('../page/exchange.js', import.meta.url).href) as {
+    exchanges: { readonly value: readonly Exchange[] }
+    send (request: object): Promise<{ readonly exchange: Exchange, frames (): AsyncIterable<Frame> }>
+  } & Record<'MAX_EXCHANGES' | 'MAX_FRAME_CHARS' | 'MAX_FRAMES' | 'MAX_SESSION_CHARS', number>
+  const read = async (request: object = {}): Promise<Exchange> => {
+    const sent = await send({ protocol: 'direct', label: 'x', path: '../vac', as: 'sse', ...request })
+    for await (const { text } of sent.frames()) if (text === '') t.fail('an empty frame')
+    return sent.exchange
+  }
+  body = 'data: x\n\n'
+  for (let i = 0; i < MAX_EXCHANGES + 5; i++) await read()
+  t.equal(exchanges.value.length, MAX_EXCHANGES)
+  body = 'data: x\n\n'.repeat(MAX_FRAMES + 7)
+  t.match(await read(), { frames: { length: MAX_FRAMES }, received: { frames: MAX_FRAMES + 7 } })
+  body = `${'x'.repeat(MAX_FRAME_CHARS + 9)}\n\n`.repeat(Math.ceil(MAX_SESSION_CHARS / MAX_FRAME_CHARS / 2))
+  const kept = await read()
+  t.match([kept.frames[0]?.text.length, kept.frames[0]?.bytes], [MAX_FRAME_CHARS, MAX_FRAME_CHARS + 9])
+  await read()
+  await read()
+  t.ok(exchanges.value.length <= 2, 'the oldest have left')
+  t.notOk(exchanges.value.includes(kept))
+  body = ''
+  const { request } = await read({ body: 'x'.repeat(MAX_SESSION_CHARS) })
+  t.notOk('body' in request, 'a body that alone is more than the session keeps')
 })
