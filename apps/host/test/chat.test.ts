@@ -146,8 +146,6 @@ test('without direct routes, chat asks over A2A, and without a card over the Ope
     const tasks = sqliteTaskStore({ path: ':memory:' })
     await tasks.open()
     t.teardown(async () => { await app.close(); await tasks.close() })
-    if (protocol === 'openai') await app.register(vacPlugin, { vacs })
-    else await app.register(a2aPlugin, { vacs, tasks })
     if (protocol === '0.3') {
       app.addHook('onSend', async ({ url }, _reply, payload) => {
         if (!url.startsWith('/.well-known/') || typeof payload !== 'string') return payload
@@ -156,6 +154,8 @@ test('without direct routes, chat asks over A2A, and without a card over the Ope
       })
     }
     app.addHook('onRequest', async ({ url }, reply) => { if (url.startsWith('/vac')) return await reply.code(404).send() })
+    if (protocol === 'openai') await app.register(vacPlugin, { vacs })
+    else await app.register(a2aPlugin, { vacs, tasks })
     const client = new HttpClient(await app.listen({ host: '127.0.0.1', port: 0 }))
     const { names, speakerOf } = await findService(client)
     t.strictSame(names, ['own'], protocol)
