@@ -58,7 +58,7 @@ function baseOf ({ protocol, host }: FastifyRequest, publicUrl: string | null | 
   return (publicUrl || `${protocol}://${host}`).replace(/\/+$/, '')
 }
 
-/** The address of the MCP server, which clients name as the resource of their tokens; undefined: as requests have it. */
+/** The address of the MCP server, the resource of tokens; undefined: as requests have it. */
 export function mcpAddress ({ public_url: url }: Switches): string | undefined {
   return url ? `${url.replace(/\/+$/, '')}/mcp` : undefined
 }

@@ -1,5 +1,5 @@
 import { trustedProxies } from '@polyvac/auth'
-import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
@@ -13,6 +13,7 @@ import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { limitRequests, limitTasks } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -49,6 +50,8 @@ export interface PolyvacHost {
   readonly database: string | undefined
   /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
+  /** Problems of a changed file that was refused; a reload empties the list. `/ready` shows it to administrators. */
+  configProblems: readonly ConfigProblem[]
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
@@ -136,6 +139,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get protocols () { return protocols },
       gateway,
       get database () { return tasks?.database },
+      configProblems: [],
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -155,10 +159,18 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
+    const { limits } = settings.switches
+    if (limits !== undefined) await limitRequests(app, limits)
     guardOperations(app, authenticate, settings.switches.auth?.open)
-    await registerOpenApi(app, version)
+    await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
-      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
+      assembly: () => assembly,
+      isDraining: () => draining,
+      tasks: () => tasks?.store,
+      gateway,
+      missing: () => missing,
+      authenticate,
+      configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
     captureContent(capture)
@@ -186,13 +198,20 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   /** Opens the tasks at the first call. */
   function sharedTasks (): Promise<HostTasks> {
-    // without a configuration file, no file is written into the working directory, which may have another program's
-    // tasks
-    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => { tasks = opened; return opened }).catch((err: unknown) => {
+    openingTasks ??= openSharedTasks().catch((err: unknown) => {
       openingTasks = undefined
       throw err
     })
     return openingTasks
+  }
+
+  async function openSharedTasks (): Promise<HostTasks> {
+    const { tasks: stored, limits } = settings.switches
+    // without a configuration file, no file is written into the working directory, which may have another program's
+    // tasks
+    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
+    return tasks
   }
 
   /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
@@ -221,6 +240,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
+    app.polyvac.configProblems = []
     // the old memories and interpreters are closed when the last answer that uses them has ended
     const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')

@@ -11,6 +11,10 @@ export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',
   '%s is reachable from other machines, and callers are not authenticated; set service.auth, bind 127.0.0.1, or set --allow-unauthenticated', 500)
+export const RateLimitError = createError<[string, number]>('RATE_LIMIT',
+  'there are more requests of %s than %s in a minute; wait for the seconds of Retry-After', 429)
+export const TasksPerDayError = createError<[number]>('TASKS_PER_DAY',
+  'one owner may create %s tasks in a day; wait for the seconds of Retry-After', 429)
 export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
   'service.auth names no way to authenticate; add tokens (`polyvac token` prints an entry), jwt or platform', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',

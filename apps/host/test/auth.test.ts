@@ -87,6 +87,22 @@ test('a configuration that is not safe does not start', async t => {
   await t.rejects(start({ auth: { tokens: [{ owner: 'a', sha256: 'b', scopes: ['read'] }] } as never }), { code: 'HOST_OPTIONS' })
 })
 
+test('cards, OpenAPI and challenges announce how callers authenticate', async t => {
+  const jwt = { issuer: 'https://login.example.org', audience: 'https://agents.example.org/mcp' }
+  for (const [auth, bearerFormat] of [[{ tokens: [alice.entry] }, undefined], [{ jwt }, 'JWT'], [{ tokens: [alice.entry], jwt }, undefined]] as const) {
+    const { get } = await hostWith(t, { auth: auth as never, enable_a2a_agent: true, tasks: { store: 'memory' } })
+    const scheme = { scheme: /bearer/i, bearerFormat }
+    const card = async (version: string) => (await get('/.well-known/agent-card.json', { 'a2a-version': version })).json()
+    t.match(await card('1.0'), { securitySchemes: { bearer: { httpAuthSecurityScheme: scheme } }, securityRequirements: [{ schemes: { bearer: { list: [] } } }] })
+    t.match(await card('0.3'), { securitySchemes: { bearer: { type: 'http', ...scheme } }, security: [{ bearer: [] }] })
+    const { components, security, paths } = (await get('/openapi.json')).json()
+    t.match(components.securitySchemes, { bearer: { type: 'http', ...scheme } })
+    t.strictSame([security, paths['/health'].get.security, paths['/vac'].get.security], [[{ bearer: [] }], [], undefined])
+  }
+  const { get } = await hostWith(t)
+  t.strictSame([(await get('/openapi.json')).json().security, (await get('/vac')).statusCode], [undefined, 200], 'without authentication')
+})
+
 test('a platform in front names the caller, and its addresses count for X-Forwarded-For', async t => {
   const { get, lines } = await hostWith(t, { auth: { platform: { header: 'x-user' } }, trusted_proxies: ['loopback'] })
   t.equal((await get('/vac', { 'x-user': 'alice' })).statusCode, 200)

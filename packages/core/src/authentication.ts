@@ -66,7 +66,7 @@ export function authenticateCallers (scope: FastifyInstance, authenticate: Authe
 export async function authenticateCaller (request: FastifyRequest, authenticate: Authenticate): Promise<Principal> {
   const principal = await authenticate(request) as Principal | undefined | null
   if (principal === undefined || principal === null) {
-    auditRefusal(request, undefined, 'UNAUTHENTICATED')
+    auditRequest(request, undefined, 'UNAUTHENTICATED')
     throw withChallenge(new UnauthenticatedError(), request, authenticate)
   }
   if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError()
@@ -78,8 +78,14 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
 export async function requireAdmin (request: FastifyRequest, authenticate: Authenticate): Promise<void> {
   const principal = await authenticateCaller(request, authenticate)
   if (isAdmin(principal)) return
-  auditRefusal(request, principal.owner, 'INSUFFICIENT_SCOPE')
+  auditRequest(request, principal.owner, 'INSUFFICIENT_SCOPE')
   throw withChallenge(new InsufficientScopeError(ADMIN), request, authenticate, `error="insufficient_scope", scope="${ADMIN}"`)
+}
+
+/** Logs that a request was refused. */
+export function auditRequest (request: FastifyRequest, owner: string | undefined, reason: string): void {
+  const { ip: address, method, routeOptions: { url: route } } = request
+  auditRefusal(request.log, { reason, owner, address, method, route })
 }
 
 /** Adds `WWW-Authenticate` (RFC 6750, RFC 9728), which the error handlers of the plugins send. */

@@ -144,6 +144,20 @@ export const ServiceConfig = Type.Object({
       description: 'questions, answers and arguments of tools become attributes of spans; default: false'
     }))
   }, { additionalProperties: false, description: 'metrics and traces' })),
+  limits: Type.Optional(Type.Object({
+    owner: Type.Optional(Type.Object({
+      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner in a minute' })),
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner at once; a stream is one until it ends' })),
+      tasks_per_day: Type.Optional(Type.Integer({ minimum: 1, description: 'tasks that one owner creates in a day, of UTC' }))
+    }, { additionalProperties: false, description: 'bounds for each owner' })),
+    address: Type.Optional(Type.Object({
+      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address in a minute, also those without valid credentials' })),
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once' }))
+    }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
+    owner_share: Type.Optional(Type.Number({
+      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget and of shared places that one owner may have; default 0.25'
+    }))
+  }, { additionalProperties: false, description: 'bounds of callers; none by default' })),
   load_timeout: Type.Optional(Type.Number({
     exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
   })),

@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUseServer, OpenCalls, ownTime, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -23,6 +23,7 @@ import {
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
+import { checkTool, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
 
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
@@ -80,8 +81,9 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   app.get('/mcp/servers', {
     schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
   }, async request => {
-    const servers = gateway.status()
-    return { servers: mayAdminister(request, principalOf(request)) ? servers : servers.map(briefStatus) } as never
+    const principal = principalOf(request)
+    const servers = gateway.status().filter(({ name }) => mayUseServer(principal, name))
+    return { servers: mayAdminister(request, principal) ? servers : servers.map(briefStatus) } as never
   })
 
   app.post('/mcp/servers/:server_name/restart', {
@@ -115,7 +117,9 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const owner = principalOf(request)?.owner
+      const principal = principalOf(request)
+      const owner = principal?.owner
+      await checkTool(gateway, principal, request.body.server, request.body.tool)
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await interactive.call(request.body, owner, call)
         if ('status' in outcome) reply.code(202)
@@ -149,7 +153,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call, owner: principalOf(request)?.owner })) as never
+      const { server, uri } = request.body
+      const principal = principalOf(request)
+      const upstream = serverOfResource(gateway, principal, server, uri)
+      return contentsBody(await upstream.readResource(uri, { signal: call, owner: principal?.owner })) as never
     } finally {
       call.end()
     }
@@ -162,7 +169,9 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     const { server, prompt, arguments: args = {} } = request.body
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call, owner: principalOf(request)?.owner })
+      const principal = principalOf(request)
+      const upstream = serverOfPrompt(gateway, principal, server, prompt)
+      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, owner: principal?.owner })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()
@@ -175,13 +184,16 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   refuseOthers()
 
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
+    const principal = principalOf(request)
+    const { items, unavailable } = await gateway.list(kind, principal?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
-    return items
+    return items.filter(item => isListedFor(principalOf(request), kind, item))
   }
 
   async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {
-    return (await gateway.get(server).list(kind, principalOf(request)?.owner)).map(item => ({ server, item }))
+    const principal = principalOf(request)
+    const items = await serverFor(gateway, principal, server).list(kind, principal?.owner)
+    return items.map(item => ({ server, item })).filter(item => isListedFor(principal, kind, item))
   }
 }
 

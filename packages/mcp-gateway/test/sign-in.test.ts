@@ -193,9 +193,8 @@ test('a client of 2025-11-25 that cannot be asked during its call gets -32042 wi
   const { gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
   const context = { era: 'legacy', capabilities: { elicitation: { url: {} } }, signal: new AbortController().signal } as unknown as Parameters<typeof withSignIn>[1]
   const cannot = async (): Promise<never> => { throw Object.assign(new Error('no session'), { code: 'MCP_CANNOT_ASK' }) }
-  await t.rejects(withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), {
-    rpcError: { code: -32042, data: { elicitations: [{ mode: 'url', url: /sign-in\?ticket=/, elicitationId: /./ }] } }
-  })
+  const failure: unknown = await withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })).catch((err: unknown) => err)
+  t.match(failure, { rpcError: { code: -32042, data: { elicitations: [{ mode: 'url', url: /sign-in\?ticket=/, elicitationId: /./ }] } } })
   const stopped = { ...context, signal: AbortSignal.abort(new Error('left')) } as typeof context
   const accept = async (questions: object): Promise<any> => Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept' }]))
   await t.rejects(withSignIn(gateway, stopped, accept, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), { message: 'left' })

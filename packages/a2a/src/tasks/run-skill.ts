@@ -1,7 +1,7 @@
-import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
   askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
-  streamResult, streamSettings, takeTurn, traceTask, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
+  streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
   type StreamInput
 } from '@polyvac/core/plugin'
 import {
@@ -53,8 +53,9 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
-  const { vacs, idLabel } = options
+  const { idLabel } = options
   return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
+    const vacs = vacsFor(options.vacs, callerOf(task))
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
       failed(problem)
@@ -187,7 +188,6 @@ async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): P
   const message = task.messages.findLast(({ role }) => role === 'user')
   const turns = task.turn === 0 ? [] : task.messages.map(toTurn)
   const reply = turns.pop()
-  const scopes = task.metadata.scopes as string[] | undefined
   return {
     question: reply?.content ?? question,
     history: turns.length === 0 ? history : [...history, ...turns],
@@ -196,9 +196,14 @@ async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): P
     signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
-    principal: task.owner === ANYONE.owner ? undefined : { owner: task.owner, scopes },
+    principal: callerOf(task),
     protocol: 'a2a'
   }
+}
+
+/** The caller that created a task; undefined where callers are not authenticated. */
+function callerOf ({ owner, metadata }: TaskRecord): Principal | undefined {
+  return owner === ANYONE.owner ? undefined : { owner, scopes: metadata.scopes as string[] | undefined }
 }
 
 /** The message, and its files and data if it has some. */

@@ -6,7 +6,7 @@ import type { Authorization } from '../connections/http/authorization.js'
 import { TokenRequests, type Resolve } from '../connections/http/token-requests.js'
 import { SignInFailedError } from '../errors.js'
 import { readChallenge, type Challenge } from './issuer.js'
-import type { SignIn, SignInRecords } from './sign-in-store.js'
+import { covers, ofIssuer, type SignIn, type SignInRecords } from './sign-in-store.js'
 
 /** Time in ms for which one process has a refresh for itself: longer than its request may take. */
 const REFRESH_MS = 15_000
@@ -49,7 +49,7 @@ export class OwnerAuthorization implements Authorization {
 
   /** Reads the token of an earlier sign-in. */
   async load (): Promise<void> {
-    const { token } = await this.#parts.records.get(this.#owner, this.#config.name)
+    const { token } = await this.#read()
     if (token !== undefined) this.#use(token)
   }
 
@@ -67,14 +67,20 @@ export class OwnerAuthorization implements Authorization {
 
   async #renew (status: number, challenge: Challenge): Promise<boolean> {
     if (status === 403 && challenge.error !== 'insufficient_scope') return false
-    const { token, refreshToken } = await this.#parts.records.get(this.#owner, this.#config.name)
+    const { token, refreshToken, scope } = await this.#read()
     if (token !== undefined && token !== this.#token) {
       this.#use(token)
       return true
     }
+    // another sign-in would grant the same
+    if (status === 403 && token !== undefined && scope !== undefined && covers(scope, challenge.scope)) return false
     const canRefresh = status === 401 && refreshToken !== undefined && performance.now() - this.#refreshedAt > MIN_TOKEN_MS
     if (canRefresh && await this.#refresh()) return true
     throw await this.#parts.begin(challenge, this.#requests)
+  }
+
+  async #read (): Promise<SignIn> {
+    return ofIssuer(await this.#parts.records.get(this.#owner, this.#config.name), this.#config.oauth?.issuer)
   }
 
   /** Refreshes the token, or waits for the process that does. False where the refresh token is not valid any more. */

@@ -43,6 +43,18 @@ export interface SignIn {
   readonly refreshingUntil?: number | undefined
 }
 
+/** What counts of a sign-in: credentials belong to one issuer, and the configuration may name another now. */
+export function ofIssuer (record: SignIn, issuer: string | undefined): SignIn {
+  const plain = (url: string): string => url.replace(/\/$/, '')
+  return issuer === undefined || record.issuer === undefined || plain(record.issuer.issuer) === plain(issuer) ? record : {}
+}
+
+/** Whether a scope has all that a challenge names. */
+export function covers (scope: string | undefined, wanted: string | undefined): boolean {
+  const has = new Set(scope?.split(' '))
+  return (wanted?.split(' ') ?? []).every(one => has.has(one))
+}
+
 /** Attempts to write where other processes write the same sign-in. */
 const MAX_ATTEMPTS = 20
 const RETRY_MS = 10

@@ -8,7 +8,7 @@ import { SignInFailedError, SignInRefusedError, SignInRequiredError, withContext
 import { chooseClient, clientMetadata, discoverIssuer, type Challenge } from './issuer.js'
 import { checkToken, OwnerAuthorization, requestsFor, withSecret } from './owner-authorization.js'
 import { SealedTexts } from './sealed-texts.js'
-import { memoryStore, SignInRecords, type PendingSignIn, type SignIn, type SignInStore } from './sign-in-store.js'
+import { covers, memoryStore, ofIssuer, SignInRecords, type PendingSignIn, type SignIn, type SignInStore } from './sign-in-store.js'
 
 /** Life of a sign-in that a person has not completed, in ms. */
 const PENDING_MS = 600_000
@@ -30,6 +30,11 @@ export interface SignInOptions {
    * application listens on.
    */
   readonly url?: string | (() => string | undefined) | undefined
+  /**
+   * Where the client metadata document is, if authorization servers do not reach that of the plugin: its content is that
+   * of `/mcp/sign-in/client.json`, with this address as `client_id`.
+   */
+  readonly clientDocument?: string | undefined
 }
 
 export interface SignInsParts extends SignInOptions {
@@ -186,7 +191,7 @@ export class SignIns {
   async #begin (owner: string, config: NamedServer, challenge: Challenge, requests: TokenRequests): Promise<Error> {
     const { name, url = '', oauth = {} } = config
     try {
-      const known = await this.#records.get(owner, name)
+      const known = ofIssuer(await this.#records.get(owner, name), oauth.issuer)
       const { pending } = known
       if (pending !== undefined && pending.until - Date.now() > MIN_LEFT_MS && covers(union(pending.scope, pending.wanted), challenge.scope)) return this.#required(owner, name, pending)
       const base = this.#base
@@ -194,7 +199,7 @@ export class SignIns {
       const found = await discoverIssuer(new URL(url), oauth, challenge, requests)
       // a scope that is too small is widened, never replaced
       const scope = challenge.error === 'insufficient_scope' ? union(known.scope, found.scope) : found.scope
-      const client = await chooseClient({ ...found, scope }, oauth, known, { redirectUri, documentUrl: documentUrl(base), fetch: requests.fetch })
+      const client = await chooseClient({ ...found, scope }, oauth, known, { redirectUri, documentUrl: this.#parts.clientDocument ?? documentUrl(base), fetch: requests.fetch })
       const id = randomBytes(16).toString('base64url')
       const { authorizationUrl, codeVerifier: verifier } = await startAuthorization(found.issuer.issuer, {
         metadata: { ...found.issuer, code_challenge_methods_supported: ['S256'] } as never,
@@ -207,7 +212,7 @@ export class SignIns {
       const next: PendingSignIn = { id, url: authorizationUrl.href, verifier, scope, wanted: challenge.scope, until: Date.now() + PENDING_MS }
       const { client_secret: _secret, ...withoutSecret } = client as { client_secret?: string, client_id: string }
       const kept = client.client_id === oauth.client_id ? withoutSecret : client
-      await this.#records.change(owner, name, before => ({ ...before, issuer: found.issuer, client: kept, redirectUri, resource: found.resource, pending: next }))
+      await this.#records.change(owner, name, before => ({ ...ofIssuer(before, oauth.issuer), issuer: found.issuer, client: kept, redirectUri, resource: found.resource, pending: next }))
       return this.#required(owner, name, next)
     } catch (err) {
       return err instanceof SignInFailedError ? err : withContext(new SignInFailedError(quoteName(name), (err as Error).message), { server: name })
@@ -266,12 +271,6 @@ function isPending ({ pending }: SignIn, id: string): boolean {
 const pageUrl = (base: string): string => `${base}/mcp/sign-in`
 const callbackUrl = (base: string): string => `${pageUrl(base)}/callback`
 const documentUrl = (base: string): string => `${pageUrl(base)}/client.json`
-
-/** Whether the scope of a pending sign-in has all that a challenge names. */
-function covers (scope: string | undefined, wanted: string | undefined): boolean {
-  const has = new Set(scope?.split(' '))
-  return (wanted?.split(' ') ?? []).every(one => has.has(one))
-}
 
 function union (...scopes: ReadonlyArray<string | undefined>): string | undefined {
   const all = new Set(scopes.flatMap(scope => scope?.split(' ') ?? []))

@@ -1,4 +1,4 @@
-import { isRecord, quoteName } from '@polyvac/core/plugin'
+import { isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
 import { LISTS } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError } from '../errors.js'
 import type { ToolResult } from '../protocol/call-options.js'
@@ -8,13 +8,13 @@ import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from 
 import type { SourceContext } from './types.js'
 
 /** A list of resources or templates. A URI that several servers list has its server as the authority. */
-export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<Record<string, unknown>>> {
+export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<{ readonly server: string, readonly item: Record<string, unknown> }>> {
   const { items } = await servers.listForAll(kind)
   const { id } = LISTS[kind]
   const twice = collisions(kind, items)
   return items.map(({ server, item }) => {
     const own = String(item[id])
-    return { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) }
+    return { server, item: { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) } }
   })
 }
 
@@ -44,6 +44,7 @@ export async function placesOf (servers: Servers, uri: string): Promise<readonly
 export async function readResource (servers: Servers, uri: string, context?: SourceContext): Promise<ToolResult> {
   let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
   for (const { server, own } of await placesOf(servers, uri)) {
+    if (!mayUseTool(context?.principal, server)) continue
     try {
       const upstream = servers.get(server)
       const result = await requestFor(servers, upstream, context, async options => await upstream.readResource(own, options))

@@ -1,4 +1,4 @@
-import { quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { mayUseTool, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import type { Servers } from '../servers.js'
@@ -12,7 +12,9 @@ import { InteractiveCalls } from '../input/interactive-calls.js'
 
 export function toolSource (servers: Servers): GatewayToolSource {
   // a name always maps to the same server and tool: a stale list can miss entries but not misroute
-  const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
+  const places = {
+    tools: new Map<string, Place>(), prompts: new Map<string, Place>(), resources: new Map<string, Place>(), templates: new Map<string, Place>()
+  }
   const interactive = new InteractiveCalls(servers)
   const tasks = new SourceTasks(servers)
   // whether a tool of the last list has a page, of MCP Apps
@@ -32,6 +34,12 @@ export function toolSource (servers: Servers): GatewayToolSource {
     })
     places[kind] = found
     return listed
+  }
+
+  async function listed (kind: 'resources' | 'templates'): Promise<object[]> {
+    const found = await listResources(servers, kind)
+    places[kind] = new Map(found.map(({ server, item }) => [String(item[LISTS[kind].id]), { server, own: '' }]))
+    return found.map(({ item }) => item)
   }
 
   /** Lists the tools before a client asks for the extensions; once at a time, however many changes there are. */
@@ -77,8 +85,8 @@ export function toolSource (servers: Servers): GatewayToolSource {
     },
     listedFor: async (kind, principal) => await listedFor(servers, kind, principal?.owner),
     resources: {
-      list: async () => await listResources(servers, 'resources') as never,
-      templates: async () => await listResources(servers, 'templates') as never,
+      list: async () => await listed('resources') as never,
+      templates: async () => await listed('templates') as never,
       read: async (uri, context) => await readResource(servers, uri, context) as never,
       async subscribe (uri, changed) {
         return await subscribeEverywhere(servers, uri, changed)
@@ -99,6 +107,12 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own }, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
       const { completion } = await requestFor(servers, upstream, context, async options => await upstream.complete(params, options))
       return completion as never
+    },
+    mayUse (kind, id, principal) {
+      const place = places[kind].get(id) ?? (kind === 'tools' || kind === 'prompts' ? undefined : placeOf(id, servers.names))
+      if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
+      // a resource of a template may be at any server
+      return servers.names.every(server => mayUseTool(principal, server))
     },
     extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
     onChange: listener => servers.onChange(kinds => {

@@ -29,7 +29,7 @@ export class ListPages {
 
   /** The result of a list method. @throws RpcError -32602 for a cursor that this list did not issue */
   async page (kind: ListKind, revision: Revision, cursor: unknown, principal: Principal | undefined): Promise<string> {
-    const all = await this.#options.registry.catalog(kind)
+    const all = await this.#options.registry.catalogFor(kind, principal)
     const catalog = await listedFor(all, principal)
     if (catalog !== all) return this.#serialize(catalog, revision, cursor === undefined ? 0 : startAfter(catalog, cursor))
     let revisions = this.#pages.get(catalog)

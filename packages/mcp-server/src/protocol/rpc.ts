@@ -78,6 +78,13 @@ export function resultText (id: RequestId, result: Json): Json {
   return typeof result === 'string' ? `${head}${result}}` : new Bytes([Buffer.from(head), ...result.pieces, Buffer.from('}')])
 }
 
+/** The responses to a batch. */
+export function batchText (texts: readonly Json[]): Json {
+  if (texts.every(text => typeof text === 'string')) return `[${texts.join(',')}]`
+  const pieces = texts.flatMap((text, i) => [Buffer.from(i === 0 ? '[' : ','), ...typeof text === 'string' ? [Buffer.from(text)] : text.pieces])
+  return new Bytes([...pieces, Buffer.from(']')])
+}
+
 export function errorText (id: RequestId | null, { code, message, data }: ErrorObject): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
 }

@@ -48,6 +48,8 @@ const LOOK_MS = 500
 /** Time between two tries of a reader while the database is away. */
 const READ_AGAIN_MS = 250
 const APPEND_CHARS = 1024 * 1024
+/** About the time of a batch of 300 events. */
+const APPEND_PAUSE_MS = 5
 
 interface Opened extends StoreContext {
   readonly pages: TaskPages
@@ -132,6 +134,7 @@ class PostgresTaskStore implements TaskStore {
           weightOf: ({ updates }) => updates.chars,
           capacity: APPEND_CHARS,
           inFlight: 3,
+          pauseMs: APPEND_PAUSE_MS,
           joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
         }, async entries => await tasks.append(entries)),
         follower: new Follower(connection, tasks, readers, log),
