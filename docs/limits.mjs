@@ -271,6 +271,7 @@ export const limits = {
     ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
     ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
     ['Time that the command line waits for a reply', 'apps/host/src/http-client.ts', 'MAX_REPLY_MS', 'ms', 'The check of `polyvac doctor` is a problem.'],
+    ['Time that `polyvac doctor` waits until a body that it announces is refused', 'apps/host/src/http-client.ts', 'MAX_WAIT_MS', 'ms', 'A warning: the service waits for the body.'],
     ['Size of a reply that the command line reads', 'apps/host/src/http-client.ts', 'MAX_REPLY_BYTES', 'bytes', 'The rest is not read.'],
     ['Size of the file of `polyvac replay`', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_BYTES', 'bytes', '`SESSION_FILE`.'],
     ['Exchanges in it', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_LINES', '', '`SESSION_FILE` with the number of the line.'],

@@ -21,7 +21,14 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
 /** Commands that go on until they are stopped. */
 const SERVING: ReadonlySet<string> = new Set<Command>(['start', 'mcp'])
 
+/** The event loop is empty: what the command waits for cannot happen any more. Node.js alone exits with 13. */
+const endIdle = (): void => {
+  process.stderr.write('polyvac: the command waits for a promise that nothing settles; look whether the interpreter awaits something that never happens\n')
+  process.exit(1)
+}
+
 let isServing = false
+process.once('beforeExit', endIdle)
 try {
   const args = readArguments(process.argv.slice(2), process.env)
   isServing = SERVING.has(args.command)
@@ -35,5 +42,6 @@ try {
   process.exitCode = code === 'USAGE' ? 2 : 1
   isServing = false
 }
+process.off('beforeExit', endIdle)
 // a module may have started a timer that never ends
 if (!isServing) process.stdout.write('', () => process.exit())

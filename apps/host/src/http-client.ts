@@ -86,7 +86,7 @@ export class HttpClient {
     return { status: response.status, headers: response.headers, pieces: readPieces(response, stop) }
   }
 
-  /** The status of a POST that announces a body of JSON and never sends it; undefined where the service waits for it. */
+  /** The status of a POST that announces a JSON body and never sends it; undefined where the service waits for it. */
   async announceBody (path: string, length: number): Promise<number | undefined> {
     const url = this.address(path)
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
