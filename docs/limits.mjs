@@ -272,6 +272,12 @@ export const limits = {
     ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
     ['Time that the command line waits for a reply', 'apps/host/src/http-client.ts', 'MAX_REPLY_MS', 'ms', 'The check of `polyvac doctor` is a problem.'],
     ['Size of a reply that the command line reads', 'apps/host/src/http-client.ts', 'MAX_REPLY_BYTES', 'bytes', 'The rest is not read.'],
+    ['Size of the file of `polyvac replay`', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_BYTES', 'bytes', '`SESSION_FILE`.'],
+    ['Exchanges in it', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_LINES', '', '`SESSION_FILE` with the number of the line.'],
+    ['Frames of one exchange in it', 'apps/host/src/replay/session-file.ts', 'MAX_EXCHANGE_FRAMES', '', '`SESSION_FILE` with the number of the line.'],
+    ['Time of one exchange of `polyvac replay`', 'apps/host/src/replay/send-exchange.ts', 'MAX_EXCHANGE_MS', 'ms', 'The exchange is different.'],
+    ['Differences of one exchange that `polyvac replay` prints', 'apps/host/src/replay/compare.ts', 'MAX_DIFFERENCES', '', 'The rest is left out.'],
+    ['Characters of each', 'apps/host/src/replay/compare.ts', 'MAX_DIFFERENCE_CHARS', 'characters', 'They start a little before the difference; the rest is left out.'],
     ['Turns of a conversation of `polyvac chat`', 'apps/host/src/conversation.ts', 'MAX_HISTORY_TURNS', '', 'The oldest are left out.'],
     ['Addresses of one card that `polyvac doctor` tries', 'apps/host/src/doctor/a2a.ts', 'MAX_INTERFACES', '', 'The others are not checked.'],
     ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
@@ -285,5 +291,16 @@ export const limits = {
     ['Length of a tool\'s name', `${core}/tool-name.ts`, 'MAX_TOOL_NAME', 'characters', 'It is shortened, and gets a hash that distinguishes it.'],
     ['A line on standard input', `${mcpServer}/stdio/serve-stdio.ts`, 'MAX_LINE_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
     ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
+  ],
+  'Page of the playground': [
+    ['Exchanges that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_EXCHANGES', '', 'The oldest one leaves.'],
+    ['Requests and frames that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],
+    ['Frames that the page keeps of one exchange', 'packages/playground/page/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
+    ['Text that the page keeps of one frame', 'packages/playground/page/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
+    ['One response that the page reads', 'packages/playground/page/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
+    ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
+    ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
+    ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
+    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.']
   ]
 }

@@ -1,9 +1,9 @@
 import { trustedProxies } from '@polyvac/auth'
-import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
-import type { Gateway } from '@polyvac/mcp-gateway'
+import type { Gateway, SignInOptions, SignInStore } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -26,6 +26,7 @@ import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { version } from './version.js'
+import { continueTasks } from './tasks/continue-tasks.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -50,6 +51,8 @@ export interface PolyvacHost {
   readonly database: string | undefined
   /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
+  /** Problems of a changed file that was refused; a reload empties the list. `/ready` shows it to administrators. */
+  configProblems: readonly ConfigProblem[]
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
@@ -111,17 +114,23 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let protocols: readonly string[] = []
   let missing: ReturnType<typeof missingProtocols> = []
   let tasks: HostTasks | undefined
+  let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
-    await tasks?.store.close()
+    const opened = await openingTasks?.catch(() => undefined)
+    await opened?.store.close()
     await Promise.all(retired)
     await assembly.close()
   })
   try {
-    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey })
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey) })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
+    opened?.signIns.onSignedIn((owner, server) => {
+      if (tasks === undefined) return
+      continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
+    })
     // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
@@ -131,6 +140,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get protocols () { return protocols },
       gateway,
       get database () { return tasks?.database },
+      configProblems: [],
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -156,7 +166,13 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
-      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
+      assembly: () => assembly,
+      isDraining: () => draining,
+      tasks: () => tasks?.store,
+      gateway,
+      missing: () => missing,
+      authenticate,
+      configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
     captureContent(capture)
@@ -170,14 +186,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       authenticate,
       stallMs,
       protectedResource,
-      async tasks () {
-        // without a configuration file, no file is written into the working directory, which may have another program's
-        // tasks
-        if (tasks !== undefined) return tasks
-        tasks = await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
-        if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
-        return tasks
-      },
+      tasks: sharedTasks,
       gateway,
       stateKey
     })
@@ -187,6 +196,32 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   } catch (err) {
     await app.close()
     throw err
+  }
+
+  /** Opens the tasks at the first call. */
+  function sharedTasks (): Promise<HostTasks> {
+    // without a configuration file, no file is written into the working directory, which may have another program's
+    // tasks
+    openingTasks ??= openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey).then(opened => {
+      tasks = opened
+      const { tasks_per_day: max } = settings.switches.limits?.owner ?? {}
+      if (max !== undefined) limitTasks(opened.store, max)
+      return opened
+    }).catch((err: unknown) => {
+      openingTasks = undefined
+      throw err
+    })
+    return openingTasks
+  }
+
+  /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
+  function signInOptions (key: string | undefined): SignInOptions {
+    const records = async (): Promise<SignInStore> => (await sharedTasks()).store.signIns!
+    const store: SignInStore = {
+      get: async (owner, server) => await (await records()).get(owner, server),
+      replace: async (owner, server, before, after) => await (await records()).replace(owner, server, before, after)
+    }
+    return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 
   async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
@@ -205,6 +240,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
+    app.polyvac.configProblems = []
     // the old memories and interpreters are closed when the last answer that uses them has ended
     const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')

@@ -38,11 +38,14 @@ export const McpServerConfig = Type.Object({
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
   oauth: Type.Optional(Type.Object({
-    client_id: Type.String({ minLength: 1 }),
-    client_secret: Type.String({ minLength: 1 }),
+    client_id: Type.Optional(Type.String({ minLength: 1, description: 'of a registered client' })),
+    client_secret: Type.Optional(Type.String({ minLength: 1 })),
     issuer: Type.Optional(Type.String({ description: 'https address of the authorization server that gets the secret; default: the origin of `url`' })),
-    scope: Type.Optional(Type.String())
-  }, { additionalProperties: false, description: 'OAuth client credentials for `url`: client_id, client_secret, issuer, scope' })),
+    scope: Type.Optional(Type.String({ description: 'default: what the server asks for' })),
+    resource: Type.Optional(Type.Boolean({ description: 'false: no resource indicator (RFC 8707), for servers that reject it; with `per_owner`' })),
+    client_metadata: Type.Optional(Type.Boolean({ description: 'false: never the metadata document of this service as client; with `per_owner`' }))
+  }, { additionalProperties: false, description: 'OAuth for `url`: client credentials, or with `per_owner` the sign-in of each owner' })),
+  per_owner: Type.Optional(Type.Boolean({ description: 'true: each owner signs in to `url` and has tokens and a connection alone; needs `oauth`' })),
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),

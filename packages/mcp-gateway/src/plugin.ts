@@ -17,6 +17,7 @@ import { InteractiveCalls } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
+import { signInRoutes } from './rest/sign-in-routes.js'
 import {
   CallBody, CallResult, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
@@ -29,14 +30,29 @@ const CLOSE_GRACE_MS = 200
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
-const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
-  const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: shared, authenticate, bodyLimit, openapi, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
+interface RouteOptions {
+  readonly gateway: Gateway
+  /** Whether the application closes the gateway. */
+  readonly isShared: boolean
+  readonly read: ReturnType<typeof readPluginOptions>
+}
+
+/** The pages of sign-ins have a scope alone: a hook of `authenticate` applies to all scopes within its own. */
+const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
+  const read = readPluginOptions({ log: host.log, ...options })
+  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, ...gatewayOptions } = read
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
   const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
+  if (!openapi) hideRoutes(host)
+  await host.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
+  await host.register(routes, { gateway, isShared: shared !== undefined, read })
+}
+
+/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
+const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit } }) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const calls = new OpenCalls<OpenCall>()
   const disconnects = new Disconnects()
   const bodies = new ListBodies()
@@ -44,7 +60,6 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   await traceRequests(app)
   boundMemory(app)
-  if (!openapi) hideRoutes(app)
   // Fastify would read a text, which then fails as a body that is not an object
   app.removeContentTypeParser('text/plain')
   const refuseOthers = refuseOtherMethods(app)
@@ -59,7 +74,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.addHook('preClose', async () => {
     interactive.close()
     const ended = calls.close(CLOSE_GRACE_MS)
-    if (shared === undefined) await gateway.close()
+    if (!isShared) await gateway.close()
     await ended
   })
 
@@ -169,14 +184,14 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   refuseOthers()
 
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const { items, unavailable } = await gateway.list(kind)
+    const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
     return items.filter(item => isListedFor(principalOf(request), kind, item))
   }
 
   async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {
     const principal = principalOf(request)
-    const items = await serverFor(gateway, principal, server).list(kind)
+    const items = await serverFor(gateway, principal, server).list(kind, principal?.owner)
     return items.map(item => ({ server, item })).filter(item => isListedFor(principal, kind, item))
   }
 }
@@ -194,4 +209,4 @@ function wantsEvents (accept: string | undefined): boolean {
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
  * } } })
  */
-export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })
+export const mcpGatewayPlugin = fp(plugin, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

@@ -28,6 +28,11 @@ export interface ToolSource {
    * exist for it. Without this method every caller may use all.
    */
   mayUse? (kind: ListKind, id: string, principal: Principal | undefined): boolean
+  /**
+   * Which entries of a list a caller sees, by name or URI, where callers see different ones; undefined: all. A hidden
+   * entry can be called all the same, and `call` refuses it.
+   */
+  listedFor? (kind: ListKind, principal: Principal | undefined): Promise<((id: string) => boolean) | undefined>
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** The tasks that an upstream server made of its calls. */

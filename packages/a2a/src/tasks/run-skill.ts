@@ -1,12 +1,12 @@
 import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
   streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
   type StreamInput
 } from '@polyvac/core/plugin'
 import {
-  deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
-  type TaskUpdate
+  deltaWriter, isTaskError, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
+  type TaskStore, type TaskUpdate
 } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
@@ -147,7 +147,12 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    await context.emit({ state, usage, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
+    const { sign_in: signIn } = answer
+    // the address as data, also where the text was streamed
+    const message = isRecord(signIn)
+      ? agentMessage(request.text, { type: 'data', data: { signIn } })
+      : request.text === streamed ? undefined : agentMessage(request.text)
+    await context.emit({ state, usage, ...message === undefined ? {} : { message } })
     return state
   }
   if (rejected === true) {
@@ -167,8 +172,8 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   return 'completed'
 }
 
-function agentMessage (text: string): NonNullable<TaskUpdate['message']> {
-  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }] }
+function agentMessage (text: string, ...more: readonly DataPart[]): NonNullable<TaskUpdate['message']> {
+  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }, ...more] }
 }
 
 /**

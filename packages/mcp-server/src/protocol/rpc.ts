@@ -2,7 +2,7 @@ import { Bytes, isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { CODES, type ClientCapabilities, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of an upstream server that the caller caused. */
-const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability']
+const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability', 'urlElicitationRequired']
 
 /** JSON-RPC ids are strings or numbers; null stands for a request whose id cannot be read. */
 export type RequestId = string | number

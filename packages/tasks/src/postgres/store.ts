@@ -34,6 +34,7 @@ import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
 import { sharedValues } from './shared-values.js'
+import { signInRecords } from './sign-in-records.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
 import { TaskPages } from './task-pages.js'
@@ -76,6 +77,7 @@ class PostgresTaskStore implements TaskStore {
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
   readonly shared = sharedValues(() => this.#now.connection)
+  readonly signIns = signInRecords(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
