@@ -17,6 +17,7 @@ export const remedies = {
   INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The caller lacks the scope that the message names.', remedy: 'Use credentials with that scope.' },
   RATE_LIMIT: { seen: 'caller', means: 'The owner, or the address, sent more requests in a minute than `limits` allows.', remedy: 'Wait for the seconds of `Retry-After`.' },
   TASKS_PER_DAY: { seen: 'caller', means: 'The owner created as many tasks today as `limits.owner.tasks_per_day` allows. The day is one of UTC.', remedy: 'Wait for the seconds of `Retry-After`.' },
+  PACKAGE_MISSING: { seen: 'start', means: '`cors` or `helmet` is on, and the package of Fastify that it uses is not installed.', remedy: 'Run the command of the message, or switch it off.' },
   AUTH_WITHOUT_METHOD: { seen: 'start', means: '`service.auth` has neither tokens, nor `jwt`, nor `platform`.', remedy: 'Add one; `polyvac token` prints an entry of `tokens`.' },
   AUTH_OPTIONS: { seen: 'start', means: 'An option of authentication has the wrong form, or would not be safe.', remedy: 'Follow the message.' },
   INVALID_PRINCIPAL: { seen: 'log', means: 'The `authenticate` option returned a caller without an `owner`. The request is refused with 500.', remedy: 'Return `{ owner }`, or undefined for an unknown caller.' },
