@@ -143,6 +143,7 @@ export const remedies = {
   MCP_GATEWAY_OPTIONS: { seen: 'start', means: 'An entry of the MCP servers, or an option of the gateway plugin, is invalid.', remedy: 'The message names every problem.' },
   MCP_SERVER_MISSING: { seen: 'start', means: '`polyvac mcp` was called, and the package of the MCP server is not installed.', remedy: 'Run `npm i @polyvac/mcp-server`.' },
   SERVER_COMMAND_FAILED: { seen: 'start', means: 'The MCP server of `polyvac -- <command>` could not be started, or ended at once.', remedy: 'Correct the command; `error` names the reason.' },
+  SESSION_FILE: { seen: 'start', means: 'The file of `polyvac replay` is missing, too large, or has a line that is not an exchange of a session; `message` names the line.', remedy: 'Export the session again in the playground.' },
   SERVICE_FAILED: { seen: 'start', means: '`polyvac chat --url` got no answer from the service, or a failure, which `message` quotes.', remedy: 'Run `polyvac doctor` with the same address.' },
   NO_MCP_SERVERS: { seen: 'start', means: '`polyvac tools` or `polyvac call` was called, and the configuration has no MCP servers.', remedy: 'Add them under `service.mcp_servers`.' },
   PUSH_ALLOW_ENTRY: { seen: 'start', means: 'An entry of the list of allowed receivers cannot be read.', remedy: 'Give a host name, `host:port`, an address, or a range such as 10.0.0.0/8.' },

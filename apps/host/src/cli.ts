@@ -9,6 +9,7 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   ask: async () => (await import('./commands/ask.js')).ask,
   chat: async () => (await import('./commands/chat.js')).chat,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
+  replay: async () => (await import('./commands/replay.js')).replay,
   init: async () => (await import('./commands/init.js')).init,
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,

@@ -1,5 +1,5 @@
 import { trustedProxies } from '@polyvac/auth'
-import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
@@ -49,6 +49,8 @@ export interface PolyvacHost {
   readonly database: string | undefined
   /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
+  /** Problems of a changed file that was refused; a reload empties the list. `/ready` shows it to administrators. */
+  configProblems: readonly ConfigProblem[]
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
@@ -136,6 +138,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get protocols () { return protocols },
       gateway,
       get database () { return tasks?.database },
+      configProblems: [],
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -158,7 +161,13 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version)
     registerReadiness(app, {
-      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
+      assembly: () => assembly,
+      isDraining: () => draining,
+      tasks: () => tasks?.store,
+      gateway,
+      missing: () => missing,
+      authenticate,
+      configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
     captureContent(capture)
@@ -221,6 +230,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
+    app.polyvac.configProblems = []
     // the old memories and interpreters are closed when the last answer that uses them has ended
     const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')

@@ -19,6 +19,8 @@ export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 
 export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
 export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
   'the service %s: %s', 500)
+export const SessionFileError = createError<[string, string]>('SESSION_FILE',
+  'the session %s cannot be read: %s; export it again in the playground', 500)
 export const TelemetrySdkMissingError = createError('TELEMETRY_SDK_MISSING',
   'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-node@0.222`, or set OTEL_SDK_DISABLED=true', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',

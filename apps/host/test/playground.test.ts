@@ -25,3 +25,13 @@ test('the command serves the playground on a loopback address, except in product
     t.equal(/ask +http:\S+\/playground\/ {2}playground/.test(out.stdout), status === 200, 'the banner names it')
   }
 })
+
+test('a name of another site that resolves to this machine does not reach the page or what it uses', async t => {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', enable_playground: true, server: { logger: false } })
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  for (const url of ['/playground/', '/playground/page.js', '/playground/settings.json', '/vac', '/ready']) {
+    t.equal((await app.inject({ url, headers: { host: 'rebound.example:8080' } })).statusCode, 403, url)
+    t.equal((await app.inject({ url, headers: { host: 'localhost:8080' } })).statusCode, 200, url)
+  }
+})

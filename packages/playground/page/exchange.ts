@@ -1,7 +1,10 @@
 import { signal, type Signal } from '@preact/signals'
 import { FrameSplitter } from './frame-splitter.js'
 import { maskHeaders, maskText } from './mask.js'
+import type { Exchange, Frame, Protocol } from './exchange-record.js'
 import { token } from './token.js'
+
+export type { Exchange, Frame, Protocol }
 
 /** Exchanges that the page keeps; the oldest one leaves. */
 export const MAX_EXCHANGES = 200
@@ -13,37 +16,6 @@ export const MAX_FRAME_CHARS = 64 * 1024
 export const MAX_SESSION_CHARS = 16 * 1024 * 1024
 /** Characters of one response that the page reads. */
 export const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
-
-export type Protocol = 'direct' | 'openai' | 'a2a' | 'a2a-description' | 'mcp' | 'mcp-gateway' | 'http'
-
-/** What arrived, in order: an SSE event, a line, or a piece of text. `at` is in ms since the start of the exchange. */
-export interface Frame { readonly at: number, readonly bytes: number, readonly text: string }
-
-/** One request and everything that was received for it. Times are ms since the epoch; `at` is ms since `startedAt`. */
-export interface Exchange {
-  /** Unique in the session. */
-  readonly id: string
-  readonly startedAt: number
-  readonly protocol: Protocol
-  /** For people: `ask demo`, `tools/call get_time`. */
-  readonly label: string
-  readonly request: {
-    readonly method: string
-    readonly path: string
-    readonly headers: Record<string, string>
-    readonly body?: unknown
-  }
-  status?: number
-  headers?: Record<string, string>
-  readonly frames: Frame[]
-  /** What was received, with the frames that the page did not keep. */
-  received?: { frames: number, bytes: number }
-  /** In ms since `startedAt`. */
-  firstByteAt?: number
-  endedAt?: number
-  /** Why it ended early. */
-  error?: string
-}
 
 export interface Sent {
   readonly exchange: Exchange
@@ -75,6 +47,7 @@ export const exchanges: Signal<readonly Exchange[]> = signal([])
 
 /** What a frame costs beside its text, in characters. */
 const FRAME_CHARS = 64
+const encoder = new TextEncoder()
 let count = 0
 /** Characters of the exchanges that are kept. */
 const chars = new Map<Exchange, number>()
@@ -173,7 +146,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   publish()
 
   function keep (text: string): Frame {
-    const frame = { at: now(), bytes: new Blob([text]).size, text }
+    const frame = { at: now(), bytes: encoder.encode(text).length, text }
     received.frames++
     received.bytes += frame.bytes
     const kept = text.length > MAX_FRAME_CHARS ? { ...frame, text: text.slice(0, MAX_FRAME_CHARS) } : frame

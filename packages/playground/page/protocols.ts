@@ -23,6 +23,9 @@ export interface Update {
   readonly done?: boolean | undefined
 }
 
+/** The text of an answer after an update. */
+export const addDelta = (text: string, update: Update): string => update.text ?? text + (update.delta ?? '')
+
 export interface Question {
   readonly vac: string
   readonly text: string

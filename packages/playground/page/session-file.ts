@@ -1,4 +1,4 @@
-import type { Exchange, Frame, Protocol } from './exchange.js'
+import type { Exchange, Frame, Protocol } from './exchange-record.js'
 import { maskHeaders, maskText, maskValue } from './mask.js'
 
 /** Bytes of a file that the page opens. */

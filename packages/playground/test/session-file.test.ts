@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Exchange } from '../page/exchange.js'
+import type { Exchange } from '../page/exchange-record.js'
 import { FrameSplitter } from '../page/frame-splitter.js'
 import { maskText, maskValue } from '../page/mask.js'
 import { MAX_FILE_FRAMES, MAX_FILE_LINES, readSession, writeSession } from '../page/session-file.js'

@@ -19,7 +19,7 @@ const interpreter: Interpreter = async function * (question) {
 
 test('the raw view shows each frame, and a session that it exports is opened again without a server', options, async t => {
   const { app, page: url } = await startApp(t, interpreter)
-  const page = await openPage(t, `${url}#/chat/demo?question=How+long`, { permissions: clipboard, viewport: VIEWPORT })
+  const page = await openPage(t, `${url}#/chat/demo?question=How+long`, { permissions: clipboard, viewport: VIEWPORT, allow: [/ERR_INTERNET_DISCONNECTED/] })
   await page.getByTestId('access').locator('summary').click()
   await page.getByTestId('token').fill('canary-token-0123456789')
   await page.getByTestId('token-save').click()
@@ -60,5 +60,68 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.getByTestId('raw-exchange').filter({ hasText: 'ask demo' }).click()
   t.equal((await page.getByTestId('raw-frame').allTextContents()).length, frames.length)
   await page.getByTestId('raw-close').click()
+  for (const view of ['chat', 'compare', 'timeline', 'inbox', 'tools', 'cards', 'raw']) {
+    await page.getByTestId(`nav-${view}`).click()
+    await page.getByTestId(`view-${view}`).waitFor()
+  }
   await page.locator('[data-testid=raw][data-state=live]').waitFor()
+})
+
+test('the same question goes over each protocol, with figures and whether the text is identical', options, async t => {
+  const { page: url } = await startApp(t, interpreter)
+  const page = await openPage(t, `${url}#/compare/demo?question=How+long`, { viewport: VIEWPORT })
+  await page.getByTestId('compare-send').click()
+  await page.locator('[data-testid=compare][data-state=done]').waitFor()
+  const ids = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp']
+  for (const [i, id] of ids.entries()) {
+    t.equal(await page.getByTestId(`compared-${id}`).getAttribute('data-state'), 'done', id)
+    t.match(await page.getByTestId(`figures-${id}`).textContent(), /^First byte[\d.]+ m?sTotal[\d.]+ m?sFrames\d+Bytes[\d.]+ k?B$/)
+    t.equal(await page.getByTestId(`difference-${id}`).count(), i === 0 ? 0 : 1)
+    if (i > 0) t.equal(await page.getByTestId(`difference-${id}`).textContent(), 'The text is identical.', id)
+  }
+  t.strictSame(await violationsOfThemes(page), [])
+  await takePicture(page, 'compare')
+  for (const id of ['openai', 'a2a', 'a2a-description']) await page.getByTestId(`compare-with-${id}`).uncheck()
+  await page.getByTestId('compare-question').fill('differ')
+  await page.getByTestId('compare-send').click()
+  await page.getByTestId('difference-mcp').waitFor()
+  t.match(await page.getByTestId('difference-mcp').textContent(), /^The text differs from Direct \(SSE\) from character \d+ on\.$/)
+  t.equal(await page.getByTestId('compared-a2a').count(), 0)
+  await page.getByTestId('compare-raw-mcp').click()
+  await page.locator('[data-testid=exchange][data-state=ended]').waitFor()
+})
+
+test('cards and discovery documents are checked against what the routes answer', options, async t => {
+  let ready: object = { status: 'ready', reasons: [] }
+  const { page: url } = await startApp(t, interpreter, {
+    before: scope => {
+      scope.get('/ready', async () => ready)
+      scope.get('/openapi.json', async () => ({ openapi: '3.1.0', paths: { '/vac': {} } }))
+    }
+  })
+  const page = await openPage(t, `${url}#/cards`, { viewport: VIEWPORT })
+  const findings = (id: string, kind: string): Promise<string[]> => page.locator(`[data-testid=document-${id}] [data-testid=finding][data-state=${kind}]`).allTextContents()
+  await page.locator('[data-testid=cards][data-state=done] [data-testid=document-openapi]').waitFor()
+  for (const id of ['ready', 'jwks', 'agent', 'card-0.3', 'card-1.0', 'catalog', 'mcp', 'openapi']) {
+    t.equal(await page.locator(`[data-testid="document-${id}"]`).getAttribute('data-state'), 'ok', id)
+  }
+  t.match(await findings('agent', 'ok'), [/each with a description/, /reaches the same agent/])
+  const newest = await page.locator('[data-testid="document-card-1.0"] [data-testid=finding]').allTextContents()
+  t.match(newest.join('\n'), /\/a2a \(JSONRPC 1\.0\) answers; the chat uses it too.*\/a2a\/v1 \(HTTP\+JSON 1\.0\) answers.*\/a2a \(JSONRPC 0\.3\) answers/s)
+  t.match(await findings('mcp', 'ok'), [/it names 2026-07-28/, /initialize answers with 2025-11-25/])
+  t.strictSame(await violationsOfThemes(page), [])
+  await takePicture(page, 'cards')
+
+  ready = { status: 'ready', reasons: [{ part: 'mcp.x', reason: 'it does not start' }], configuration: [{ file: 'vac_config.yaml', line: 6, column: 5, message: 'unknown key "agnet"', hint: 'did you mean "agent"?' }] }
+  await page.route('**/.well-known/agent.json', async route => {
+    const card = await (await route.fetch()).json()
+    await route.fulfill({ json: { ...card, url: 'http://192.0.2.7:8080', skills: [{ name: 'silent', description: ' ' }] } })
+  })
+  await page.route('**/.well-known/jwks.json', async route => { await route.fulfill({ json: { keys: [{ kty: 'EC', d: 'private' }] } }) })
+  await page.getByTestId('cards-check').click()
+  await page.locator('[data-testid=cards][data-state=done] [data-testid=document-openapi]').waitFor()
+  t.strictSame(await findings('ready', 'error'), ['vac_config.yaml:6:5  unknown key "agnet"; did you mean "agent"?'])
+  t.strictSame(await findings('ready', 'warning'), ['mcp.x: it does not start'])
+  t.match(await findings('agent', 'warning'), [/^skills without a description: silent;/, /^it names http:\/\/192\.0\.2\.7:8080, and this page reached the service at http:\/\/127/])
+  t.match(await findings('jwks', 'error'), [/private part/])
 })
