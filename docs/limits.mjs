@@ -151,7 +151,7 @@ export const limits = {
     ['Progress events that a task writes at once', `${a2a}/tasks/progress-writer.ts`, 'MAX_PROGRESS_BURST', 'events', 'The latest report replaces the ones that wait.'],
     ['Progress events after these', `${a2a}/tasks/progress-writer.ts`, 'PROGRESS_PER_SECOND', 'each second', 'The same.'],
     ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'The reader that has read nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Time that all readers together keep the event loop', `${tasks}/turn-time.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
