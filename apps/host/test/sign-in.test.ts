@@ -65,7 +65,7 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
   }, 'the task ends')
   t.match(JSON.stringify(ended.artifacts), /you are alice@mail/)
 
-  // REST of the VACs: the answer says what is needed
+  // REST of the VACs: the answer states what is needed
   t.match(await post(base, '/vac/demo', 'bob', { user_input: 'Who am I?' }), { auth_required: /needs a sign-in/ })
 
   // MCP, revision 2025-11-25: the client opens the address, and the call goes on
@@ -87,7 +87,10 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
 
   // MCP, revision 2026-07-28: the result asks, and the same call is sent again
   const modern = async (capabilities: object, more: object = {}): Promise<any> => await post(base, '/mcp', 'carol', {
-    jsonrpc: '2.0', id: 1, method: 'tools/call', params: {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
       name: 'mail__whoami', arguments: {}, ...more, _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': capabilities }
     }
   }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'mail__whoami' })

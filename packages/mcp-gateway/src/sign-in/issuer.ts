@@ -71,7 +71,11 @@ export async function discoverIssuer (url: URL, config: OAuthConfig, { metadataU
   return {
     metadata,
     issuer: {
-      issuer: name, authorization_endpoint, token_endpoint, response_types_supported, token_endpoint_auth_methods_supported,
+      issuer: name,
+      authorization_endpoint,
+      token_endpoint,
+      response_types_supported,
+      token_endpoint_auth_methods_supported,
       authorization_response_iss_parameter_supported: hasIss === true
     },
     resource: config.resource === false ? undefined : about?.resource ?? url.href,

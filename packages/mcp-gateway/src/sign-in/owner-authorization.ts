@@ -2,7 +2,7 @@ import { OAuthError, refreshAuthorization, type OAuthClientInformationMixed, typ
 import { setTimeout as delay } from 'node:timers/promises'
 import { quoteName } from '@polyvac/core/plugin'
 import type { NamedServer } from '../config/server-config.js'
-import type { Authorization } from '../connections/http/authorization.js'
+import type { Authorization } from '../connections/authorization.js'
 import { TokenRequests, type Resolve } from '../connections/http/token-requests.js'
 import { SignInFailedError } from '../errors.js'
 import { readChallenge, type Challenge } from './issuer.js'
