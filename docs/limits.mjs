@@ -152,7 +152,7 @@ export const limits = {
     ['Progress events that a task writes at once', `${a2a}/tasks/progress-writer.ts`, 'MAX_PROGRESS_BURST', 'events', 'The latest report replaces the ones that wait.'],
     ['Progress events after these', `${a2a}/tasks/progress-writer.ts`, 'PROGRESS_PER_SECOND', 'each second', 'The same.'],
     ['Characters that the frames of all streams have together', `${a2a}/tasks/task-streams.ts`, 'MAX_HELD_CHARS', 'characters', 'The reader that has read nothing for longest is disconnected, and may resubscribe.'],
-    ['Time that all readers together keep the event loop', `${a2a}/tasks/task-service.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
+    ['Time that all readers together keep the event loop', `${tasks}/turn-time.ts`, 'MAX_TURN_MS', 'ms', 'Other work goes first, then they go on.'],
     ['Time that a reader of a stream may take nothing', `${a2a}/options.ts`, 'stallMs', 'ms', 'It is disconnected, and may resubscribe; the task goes on. Set it with `stallMs`.'],
     ['Longest pause of a stream without a byte', `${a2a}/options.ts`, 'STREAM_WAIT_TIME', 's', 'It gets a comment. Set it for one task with `stream_settings.wait_time`.'],
     ['Size of a request body', `${a2a}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
@@ -220,6 +220,13 @@ export const limits = {
     ['Failures in a row to resume a stream of a server over HTTP', `${gateway}/connections/http/streamable-transport.ts`, 'MAX_RESUMES', '', 'Its call fails with `MCP_CALL_FAILED`.'],
     ['Pause between two polls of a followed task', `${gateway}/tool-source/tasks.ts`, 'MAX_POLL_MS', 'ms', 'It is polled then, whatever interval its server names.'],
     ['Questions of one call, one after the other', `${gateway}/session/session.ts`, 'MAX_ROUNDS', '', 'The call fails with `MCP_CALL_FAILED`.'],
+    ['Owners with a connection to one server with `per_owner`', `${gateway}/upstream/owned-upstream.ts`, 'MAX_OWNERS', '', 'The connection that was idle longest is closed; 503 `MCP_SERVER_BUSY` where none is idle.'],
+    ['Time without a request after which the connection of an owner is closed', `${gateway}/upstream/owned-upstream.ts`, 'OWNER_IDLE_MS', 'ms', 'The next request opens another one, with the same sign-in.'],
+    ['Time to complete a sign-in to a server', `${gateway}/sign-in/sign-ins.ts`, 'PENDING_MS', 'ms', 'The page refuses with `MCP_SIGN_IN_REFUSED`; the next call has another address.'],
+    ['Length of a ticket, a state and a code of a sign-in', `${gateway}/sign-in/sign-ins.ts`, 'MAX_CHARS', 'characters', 'The page refuses with `MCP_SIGN_IN_REFUSED`.'],
+    ['Time for which one process refreshes the token of an owner', `${gateway}/sign-in/owner-authorization.ts`, 'REFRESH_MS', 'ms', 'Another process refreshes it, or the call fails with `MCP_SIGN_IN_FAILED`.'],
+    ['Answers of a client before its user has signed in, for one call', `${gateway}/tool-source/sign-in.ts`, 'MAX_ROUNDS', '', 'The result has `isError` and the address.'],
+    ['Tasks that one sign-in continues', 'apps/host/src/tasks/continue-tasks.ts', 'MAX_CONTINUED', '', 'The caller answers the others.'],
     ['Text of progress that waits for a slow reader', `${core}/sse-body.ts`, 'MAX_UNREAD_CHARS', 'characters', 'Further progress is left out; the result never is.']
   ],
   'MCP server': [
