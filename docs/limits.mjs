@@ -128,6 +128,8 @@ export const limits = {
     ['Writes of one kind that wait for PostgreSQL', `${tasks}/postgres/write-batches.ts`, 'MAX_WAITING', 'writes', '503 `TASK_STORE_UNAVAILABLE`.'],
     ['Tasks created in one transaction there', `${tasks}/postgres/creates.ts`, 'BATCH', 'tasks', 'The others wait for the next transaction.'],
     ['Events written in one statement there, about', `${tasks}/postgres/store.ts`, 'APPEND_CHARS', 'characters', 'The others wait for the next statement.'],
+    ['Longest wait of events there for the statement before', `${tasks}/postgres/store.ts`, 'APPEND_PAUSE_MS', 'ms', 'They are written at the same time, over another connection.'],
+    ['Elements of a large gRPC message that are encoded at once', `${a2a}/grpc/large-message.ts`, 'BATCH', 'elements', 'The others follow in the next turns of the event loop.'],
     ['Connections to PostgreSQL of one replica, and one more that listens', `${tasks}/postgres/options.ts`, 'maxConnections', 'connections', 'Statements wait for a free one.'],
     ['Time that a statement waits for a connection', `${tasks}/postgres/connection.ts`, 'CONNECT_MS', 'ms', '503 `TASK_STORE_UNAVAILABLE`.'],
     ['Time that a statement waits for its answer', `${tasks}/postgres/connection.ts`, 'QUERY_MS', 'ms', '503 `TASK_STORE_UNAVAILABLE`; the connection is closed.'],
