@@ -1,9 +1,11 @@
 import type { Authenticate, Log } from '@polyvac/core'
-import { isExposed, refuseOtherMethods } from '@polyvac/core/plugin'
+import { errorHandler, refuseOtherMethods } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Callback, SignIns } from '../sign-in/sign-ins.js'
+import { SignInRefusedError } from '../errors.js'
+import { Failures } from './failures.js'
 import { PAGE_HEADERS, refusedPage, signedInPage, signInPage } from './sign-in-pages.js'
 
 const COOKIE = 'polyvac_sign_in'
@@ -26,11 +28,16 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
     const host = ['::', '0.0.0.0'].includes(address) ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
     signIns.listensAt ??= `http://${host}:${port}${app.prefix}`
   })
-  app.setErrorHandler((err, _request, reply: FastifyReply) => {
-    const { statusCode = 500 } = err as { statusCode?: number }
+  // pages are texts, errors of other codes objects
+  app.setSerializerCompiler(() => value => typeof value === 'string' ? value : JSON.stringify(value))
+  const failures = new Failures(() => undefined)
+  app.setErrorHandler(errorHandler((err, request, reply) => {
+    const { code, statusCode = 500, message } = err as { code?: unknown, statusCode?: number, message: string }
+    // other refusals, such as those of the application, have the format of the plugin
+    if (typeof code !== 'string' || !code.startsWith('MCP_SIGN_IN')) return failures.send(err, request, reply)
     if (statusCode >= 500) log.warn({ err }, 'a sign-in to an MCP server failed')
-    return reply.code(statusCode).headers(PAGE_HEADERS).send(refusedPage(isExposed(err) || statusCode < 500 ? (err as Error).message : 'the service failed'))
-  })
+    reply.code(statusCode).headers(PAGE_HEADERS).serializer(String).send(refusedPage(message))
+  }))
   const page = Type.String({ description: 'a page of HTML' })
   const answers = { response: { 200: page, '4xx': page, '5xx': page } }
 
@@ -54,7 +61,11 @@ export async function signInRoutes (app: FastifyInstance, { signIns, log, authen
 
   app.get('/mcp/sign-in/client.json', {
     schema: { operationId: 'getMcpClientMetadata', summary: 'This service as an OAuth client', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async (_request, reply) => await reply.type('application/json').header('cache-control', 'public, max-age=300').serializer(JSON.stringify).send(signIns.clientDocument))
+  }, async (_request, reply) => {
+    const document = signIns.clientDocument
+    if (document === undefined) throw new SignInRefusedError('the address of this service is not known yet')
+    return await reply.type('application/json').header('cache-control', 'public, max-age=300').serializer(JSON.stringify).send(document)
+  })
   refuseOthers()
 
   /** The owner of a request with credentials; undefined for a browser without them. */

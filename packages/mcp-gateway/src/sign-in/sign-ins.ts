@@ -105,10 +105,10 @@ export class SignIns {
     })
   }
 
-  /** The client metadata document: its address is the `client_id`. */
-  get clientDocument (): object {
-    const base = this.#base
-    return { client_id: documentUrl(base), client_uri: base, ...clientMetadata(callbackUrl(base)) }
+  /** The client metadata document: its address is the `client_id`. Undefined while the service has no address. */
+  get clientDocument (): object | undefined {
+    const base = this.#knownBase
+    return base === undefined ? undefined : { client_id: this.#parts.clientDocument ?? documentUrl(base), client_uri: base, ...clientMetadata(callbackUrl(base)) }
   }
 
   /** Path and security of the pages, for their cookie. */
@@ -238,11 +238,15 @@ export class SignIns {
     return taken
   }
 
-  get #base (): string {
+  get #knownBase (): string | undefined {
     const { url } = this.#parts
-    const base = (typeof url === 'function' ? url() : url) ?? this.listensAt
+    return ((typeof url === 'function' ? url() : url) ?? this.listensAt)?.replace(/\/+$/, '')
+  }
+
+  get #base (): string {
+    const base = this.#knownBase
     if (base === undefined) throw new Error('the address of this service is not known; set the option signIn.url, service.public_url in the host')
-    return base.replace(/\/+$/, '')
+    return base
   }
 }
 
