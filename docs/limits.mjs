@@ -5,6 +5,7 @@ const vac = 'packages/vac/src'
 const documents = 'packages/documents/src'
 const tasks = 'packages/tasks/src'
 const a2a = 'packages/a2a/src'
+const auth = 'packages/auth/src'
 const gateway = 'packages/mcp-gateway/src'
 const mcpServer = 'packages/mcp-server/src'
 
@@ -31,6 +32,20 @@ export const limits = {
     ['Length of one part of a path', 'apps/host/src/create-host.ts', 'MAX_PARAM_LENGTH', 'characters', 'The host answers 404 `NOT_FOUND`.'],
     ['Values in a body of JSON', `${core}/request-memory.ts`, 'MAX_BODY_VALUES', '', '413 `BODY_TOO_MANY_VALUES`.'],
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
+  ],
+  Authentication: [
+    ['Owners, and addresses, whose requests are counted for `limits`', 'apps/host/src/limits.ts', 'MAX_COUNTED_CALLERS', '', 'The count of the one that was idle longest begins again.'],
+    ['Static tokens', `${auth}/token-authentication.ts`, 'MAX_TOKENS', '', 'The host does not start.'],
+    ['Length of a bearer token', `${auth}/bearer-token.ts`, 'MAX_TOKEN_CHARS', 'characters', '401.'],
+    ['Length of the name of an owner', `${auth}/jwt-authentication.ts`, 'MAX_OWNER_CHARS', 'characters', '401.'],
+    ['Difference of clocks', `${auth}/jwt-authentication.ts`, 'CLOCK_SKEW_S', 's', '401 for tokens that expired longer ago.'],
+    ['Metadata and keys of an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_BYTES', 'bytes', 'They are not used.'],
+    ['Time for one request to an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_MS', 'ms', 'The request fails.'],
+    ['Keys of an issuer', `${auth}/issuer-keys.ts`, 'MAX_KEYS', '', 'The others are left out.'],
+    ['Age of keys at which they are read again', `${auth}/issuer-keys.ts`, 'KEYS_MAX_AGE_MS', 'ms', 'They are used meanwhile.'],
+    ['Age of keys while the issuer does not answer', `${auth}/issuer-keys.ts`, 'KEYS_MAX_STALE_MS', 'ms', '503 `ISSUER_UNAVAILABLE`.'],
+    ['Pause between two reads of keys', `${auth}/issuer-keys.ts`, 'KEYS_COOLDOWN_MS', 'ms', 'Tokens with unknown keys get 401.'],
+    ['The same while no keys are known', `${auth}/issuer-keys.ts`, 'KEYS_RETRY_MS', 'ms', '503 `ISSUER_UNAVAILABLE`.']
   ],
   'Memory of the process': [
     ['Part of the heap limit for the budget: request bodies, responses that wait for their reader, sessions, parked calls', `${core}/memory-budget.ts`, 'HEAP_PART', '', '503 `MEMORY_BUDGET_EXCEEDED` with `Retry-After`, a log line, and a reason at `/ready`. Set it with `memory_budget` of the host, in MiB.'],
@@ -256,7 +271,14 @@ export const limits = {
     ['Time for reading the file, and for checking it in a thread', `${core}/read-config.ts`, 'MAX_READ_MS', 'ms', '`CONFIG_INVALID`; after a change the configuration in force stays.'],
     ['Heap of that thread', `${core}/read-config.ts`, 'MAX_THREAD_MIB', 'MiB', 'The same.'],
     ['Time that the command line waits for a reply', 'apps/host/src/http-client.ts', 'MAX_REPLY_MS', 'ms', 'The check of `polyvac doctor` is a problem.'],
+    ['Time that `polyvac doctor` waits until a body that it announces is refused', 'apps/host/src/http-client.ts', 'MAX_WAIT_MS', 'ms', 'A warning: the service waits for the body.'],
     ['Size of a reply that the command line reads', 'apps/host/src/http-client.ts', 'MAX_REPLY_BYTES', 'bytes', 'The rest is not read.'],
+    ['Size of the file of `polyvac replay`', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_BYTES', 'bytes', '`SESSION_FILE`.'],
+    ['Exchanges in it', 'apps/host/src/replay/session-file.ts', 'MAX_SESSION_LINES', '', '`SESSION_FILE` with the number of the line.'],
+    ['Frames of one exchange in it', 'apps/host/src/replay/session-file.ts', 'MAX_EXCHANGE_FRAMES', '', '`SESSION_FILE` with the number of the line.'],
+    ['Time of one exchange of `polyvac replay`', 'apps/host/src/replay/send-exchange.ts', 'MAX_EXCHANGE_MS', 'ms', 'The exchange is different.'],
+    ['Differences of one exchange that `polyvac replay` prints', 'apps/host/src/replay/compare.ts', 'MAX_DIFFERENCES', '', 'The rest is left out.'],
+    ['Characters of each', 'apps/host/src/replay/compare.ts', 'MAX_DIFFERENCE_CHARS', 'characters', 'They start a little before the difference; the rest is left out.'],
     ['Turns of a conversation of `polyvac chat`', 'apps/host/src/conversation.ts', 'MAX_HISTORY_TURNS', '', 'The oldest are left out.'],
     ['Addresses of one card that `polyvac doctor` tries', 'apps/host/src/doctor/a2a.ts', 'MAX_INTERFACES', '', 'The others are not checked.'],
     ['Size of `.env`', 'apps/host/src/load-config.ts', 'MAX_ENV_BYTES', 'bytes', '`CONFIG_INVALID`.'],
@@ -270,5 +292,16 @@ export const limits = {
     ['Length of a tool\'s name', `${core}/tool-name.ts`, 'MAX_TOOL_NAME', 'characters', 'It is shortened, and gets a hash that distinguishes it.'],
     ['A line on standard input', `${mcpServer}/stdio/serve-stdio.ts`, 'MAX_LINE_BYTES', 'bytes', 'An error with the id of the message; the next one is served.'],
     ['Time for what is in progress when standard input ends', `${mcpServer}/stdio/serve-stdio.ts`, 'DRAIN_MS', 'ms', 'It is cancelled.']
+  ],
+  'Page of the playground': [
+    ['Exchanges that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_EXCHANGES', '', 'The oldest one leaves.'],
+    ['Requests and frames that the page keeps', 'packages/playground/page/exchange.ts', 'MAX_SESSION_CHARS', 'characters', 'The oldest exchanges leave.'],
+    ['Frames that the page keeps of one exchange', 'packages/playground/page/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
+    ['Text that the page keeps of one frame', 'packages/playground/page/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
+    ['One response that the page reads', 'packages/playground/page/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
+    ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
+    ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
+    ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
+    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.']
   ]
 }

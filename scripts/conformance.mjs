@@ -21,13 +21,21 @@ const RUNS = [
 ]
 const LONGEST_RUN_MS = 180_000
 
-/** The suite that has the client scenarios, and those that a gateway can take part in: the others sign a person in. */
+/** The suite that has the client scenarios, and those that a gateway can take part in. */
 const CLIENT_SUITE = '0.2.0-alpha.12'
 const CLIENT_SCENARIOS = [
   'initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry', 'request-metadata', 'sep-2322-client-request-state',
   'http-standard-headers', 'http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref', 'json-schema-2020-12-preservation',
   'auth/client-credentials-basic'
 ]
+/** Those that sign a person in. */
+const SIGN_IN_SCENARIOS = [
+  'metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'pre-registration', 'scope-from-www-authenticate',
+  'scope-from-scopes-supported', 'scope-omitted-when-undefined', 'scope-step-up', 'scope-retry-limit', 'token-endpoint-auth-basic',
+  'token-endpoint-auth-post', 'token-endpoint-auth-none', '2025-03-26-oauth-metadata-backcompat', '2025-03-26-oauth-endpoint-fallback',
+  'resource-mismatch', 'offline-access-scope', 'offline-access-not-supported', 'authorization-server-migration', 'iss-supported',
+  'iss-not-advertised', 'iss-supported-missing', 'iss-wrong-issuer', 'iss-unexpected', 'iss-normalized', 'metadata-issuer-mismatch'
+].map(name => `auth/${name}`)
 
 const given = process.argv.slice(2)
 const wants = part => given.includes(part) || !['--direct', '--gateway', '--client'].some(other => given.includes(other))
@@ -81,10 +89,11 @@ async function against (server, suites) {
 /** Runs each client scenario against a server of the suite. */
 async function asClient (suite) {
   const checks = []
-  for (const scenario of CLIENT_SCENARIOS) {
+  for (const scenario of [...CLIENT_SCENARIOS, ...SIGN_IN_SCENARIOS]) {
+    const client = SIGN_IN_SCENARIOS.includes(scenario) ? 'sign-in.mjs' : 'client.mjs'
     const out = await mkdtemp(join(folder, 'out-'))
     try {
-      await run(process.execPath, [suite, 'client', '--command', `"${process.execPath}" "${fixture('client.mjs')}"`, '--scenario', scenario, '-o', out], { timeout: LONGEST_RUN_MS })
+      await run(process.execPath, [suite, 'client', '--command', `"${process.execPath}" "${fixture(client)}"`, '--scenario', scenario, '-o', out], { timeout: LONGEST_RUN_MS })
     } catch {
       // as above
     }

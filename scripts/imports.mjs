@@ -13,6 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
  */
 const ARROWS = {
   'mcp-protocol': ['core'],
+  auth: ['core'],
   tasks: ['sqlite'],
   documents: ['core', 'sqlite'],
   vac: ['core'],
@@ -20,7 +21,7 @@ const ARROWS = {
   a2a: ['core', 'tasks'],
   'mcp-server': ['core', 'mcp-protocol', { types: 'tasks' }],
   'mcp-gateway': ['core', 'mcp-protocol'],
-  host: ['core', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground']
+  host: ['core', 'auth', 'sqlite', 'tasks', 'documents', 'vac', 'a2a', 'mcp-server', 'mcp-gateway', 'playground']
 }
 
 /** Each import: `{ from, to, type }`; paths from the root, or `to` is a package name; `type` where it is erased. */

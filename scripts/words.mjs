@@ -45,6 +45,11 @@ function proseOfSource (text, file) {
   const visit = (node, isProse) => {
     const isString = ts.isStringLiteral(node) || ts.isTemplateLiteralToken(node)
     if (isString || ts.isRegularExpressionLiteral(node)) code.fill(' ', node.getStart(source), node.end)
+    // the text between the tags of a .tsx file
+    if (ts.isJsxText(node)) {
+      code.fill(' ', node.pos, node.end)
+      copy(node.pos, node.end)
+    }
     if (isString && isProse) copy(node.getStart(source) + 1, node.end - 1)
     const isTestCall = isTest && ts.isCallExpression(node) && /^(?:t\.)?test$/.test(node.expression.getText(source))
     const isModule = ts.isImportDeclaration(node) || ts.isExportDeclaration(node)
@@ -61,7 +66,7 @@ function proseOf (text, file) {
   return isSource(file) ? proseOfSource(text, file) : text.replace(/^[^#\n]+/gm, blank)
 }
 
-const isSource = file => /\.[cm]?[jt]s$/.test(file)
+const isSource = file => /\.(?:[cm]?[jt]s|tsx)$/.test(file)
 
 /** @returns `{ line, found, advice }` for each finding of one file */
 export function findWords (text, file) {
@@ -80,7 +85,7 @@ function filesIn (path) {
   const names = readdirSync(join(root, path), { withFileTypes: true })
   const entries = path === '.' ? names.filter(entry => entry.isFile() && !entry.name.includes('lock')) : names
   return entries.map(({ name }) => posix.join(path, name)).filter(name => !SKIPPED.test(name)).flatMap(filesIn)
-    .filter(name => /\.(?:[cm]?[jt]s|md|ya?ml)$|^\.ci\/|Dockerfile$/.test(name))
+    .filter(name => /\.(?:[cm]?[jt]s|tsx|md|ya?ml)$|^\.ci\/|Dockerfile$/.test(name))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,13 +1,17 @@
 import { test, type Test } from 'tap'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { a2aPlugin } from '@polyvac/a2a'
+import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs, type InterpreterResult } from '@polyvac/core'
-import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { mcpServerPlugin, vacTools, type ToolSource } from '@polyvac/mcp-server'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
+import protobuf from 'protobufjs'
 import { watchLoop } from './fixtures/loop-watch.js'
 
 const ANSWER_CHARS = 12_000_000
@@ -15,17 +19,33 @@ const CHUNK_CHARS = 10_000_000
 /** An event of a task, and an answer object, have at most 8 Mi characters. */
 const OBJECT_CHARS = 8_000_000
 const text = (chars: number): string => Buffer.alloc(chars, 'text ').toString()
+/** Each of them is escaped in JSON, or has several bytes in UTF-8: the slowest text of its length. */
+const odd = 'é"\\\n\u{1F600} \u0001'.repeat(OBJECT_CHARS / 20)
 const TEXTS: Readonly<Record<string, string>> =
-  { answer: text(ANSWER_CHARS), chunk: text(CHUNK_CHARS), object: text(OBJECT_CHARS) }
+  { answer: text(ANSWER_CHARS), chunk: text(CHUNK_CHARS), object: text(OBJECT_CHARS), odd }
+/** Many small values. */
+const SOURCES = Array.from({ length: 25_000 }, (_, i) => ({ page_content: `source ${i} `.repeat(6), metadata: { source: `file-${i}.md`, chunk: i } }))
+const SOURCES_TEXT = JSON.stringify(SOURCES)
 
 async function * streamInterpreter (question: string): AsyncGenerator<string, InterpreterResult | undefined> {
   if (question === 'object') return { answer: TEXTS.object as string, source_documents: [{ page_content: 'x', metadata: {} }] }
+  if (question === 'odd') return { answer: odd, source_documents: [{ page_content: 'x', metadata: {} }] }
+  if (question === 'sources') return { answer: 'x', source_documents: SOURCES }
   if (question !== 'chunk') return TEXTS[question] ?? 'yes'
   yield TEXTS.chunk as string
   return undefined
 }
 
-async function serve (t: Test): Promise<number> {
+const prompts: ToolSource = {
+  list: () => [],
+  call: () => ({ content: [] }),
+  prompts: {
+    list: () => [{ name: 'large', arguments: [{ name: 'text' }] }],
+    get: (_name, { text = '' }) => ({ messages: [{ role: 'user', content: { type: 'text', text: TEXTS[text] ?? SOURCES_TEXT } }] })
+  }
+}
+
+async function serve (t: Test): Promise<{ port: number, grpcPort: number }> {
   const app: FastifyInstance = Fastify()
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
   const tasks = sqliteTaskStore({ path: ':memory:' })
@@ -33,10 +53,11 @@ async function serve (t: Test): Promise<number> {
   app.addHook('onClose', async () => { await tasks.close() })
   await app.register(vacPlugin, { vacs })
   await app.register(a2aPlugin, { vacs, tasks })
-  await app.register(mcpServerPlugin, { sources: [vacTools(vacs)] })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs), prompts] })
   t.teardown(() => app.close())
+  const grpc = await a2aGrpc(app)
   await app.listen({ port: 0, host: '127.0.0.1' })
-  return (app.server.address() as AddressInfo).port
+  return { port: (app.server.address() as AddressInfo).port, grpcPort: grpc.port }
 }
 
 const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params })
@@ -45,6 +66,7 @@ const tool = (name: string, query: string, meta: object): object =>
 const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
 const modernHeaders = (name: string): Record<string, string> =>
   ({ accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name })
+const BATCHED = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-03-26' }
 const LEGACY = { accept: 'application/json, text/event-stream' }
 
 /** The path, the body and the headers of a question, by protocol. */
@@ -59,16 +81,27 @@ const DIRECT: Readonly<Record<string, Ask>> = {
   'an OpenAI stream': q => ['/openai/v1/chat/completions', { model: 'docs', stream: true, messages: [{ role: 'user', content: q }] }],
   'a tool result': q => ['/mcp', tool('vac_query_docs', q, {}), LEGACY],
   'a tool result as events': q => ['/mcp', tool('vac_stream_docs', q, {}), LEGACY],
+  'a prompt': q => ['/mcp', rpc('prompts/get', { name: 'large', arguments: { text: q } }), LEGACY],
   'a tool result of 2026-07-28': q => ['/mcp', tool('vac_query_docs', q, MODERN), modernHeaders('vac_query_docs')],
   'a tool result of 2026-07-28 as events': q => ['/mcp', tool('vac_stream_docs', q, MODERN), modernHeaders('vac_stream_docs')]
 }
+/** The revision has no structured content, and so no sources. */
+const BATCH: Readonly<Record<string, Ask>> = {
+  'a batch of 2025-03-26': q => ['/mcp', [{ ...rpc('ping', {}), id: 2 }, rpc('tools/call', { name: 'vac_query_docs', arguments: { query: q } })], BATCHED]
+}
 
 const user = (text: string): object => ({ kind: 'message', messageId: text, role: 'user', parts: [{ kind: 'text', text }] })
+const userV1 = (text: string): object => ({ messageId: text, role: 'ROLE_USER', parts: [{ text }] })
+const V1 = { 'a2a-version': '1.0' }
 const TASKS: Readonly<Record<string, Ask>> = {
   'tasks/send': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q } })],
   'tasks/sendSubscribe': q => ['/a2a/tasks/sendSubscribe', rpc('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: q } })],
   'message/send of 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true } })],
-  'message/stream of 0.3': q => ['/a2a', rpc('message/stream', { message: user(q) })]
+  'message/stream of 0.3': q => ['/a2a', rpc('message/stream', { message: user(q) })],
+  'SendMessage of 1.0': q => ['/a2a', rpc('SendMessage', { message: userV1(q) }), V1],
+  'SendStreamingMessage of 1.0': q => ['/a2a', rpc('SendStreamingMessage', { message: userV1(q) }), V1],
+  'message:send of 1.0': q => ['/a2a/v1/message:send', { message: userV1(q) }, V1],
+  'message:stream of 1.0': q => ['/a2a/v1/message:stream', { message: userV1(q) }, V1]
 }
 
 /** Sends a request; returns the head of the response and the number of its bytes, which are not kept. */
@@ -83,28 +116,70 @@ async function ask (port: number, [path, body, headers]: ReturnType<Ask>): Promi
 }
 
 /** The header that names a new session of MCP. */
-async function openSession (port: number): Promise<Record<string, string>> {
-  const hello = rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } })
+async function openSession (port: number, protocolVersion = '2025-11-25'): Promise<Record<string, string>> {
+  const hello = rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } })
   const { response: { headers } } = await ask(port, ['/mcp', hello, LEGACY])
   return { 'mcp-session-id': String(headers['mcp-session-id']) }
 }
 
-for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'object']], [TASKS, ['object']]] as const) {
+for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'sources']], [BATCH, ['answer', 'chunk']], [TASKS, ['odd', 'sources']]] as const) {
   for (const [name, request] of Object.entries(protocols)) {
     test(`one large text as ${name} does not keep the event loop`, async t => {
-      const port = await serve(t)
-      const session = await openSession(port)
+      const { port } = await serve(t)
+      const headersOf: ReadonlyMap<unknown, Record<string, string>> = new Map([
+        [LEGACY, await openSession(port)], [BATCHED, await openSession(port, '2025-03-26')]
+      ])
       const send = (question: string): ReturnType<typeof ask> => {
         const [path, body, headers] = request(question)
-        return ask(port, [path, body, headers === LEGACY ? { ...headers, ...session } : headers])
+        return ask(port, [path, body, { ...headers, ...headersOf.get(headers) }])
       }
       await send('warm up')
       for (const question of questions) {
         const { bytes } = await watchLoop(t, () => send(question), { what: `${question} as ${name}` })
-        t.ok(bytes >= (TEXTS[question] as string).length, `the ${question} is complete`)
+        t.ok(bytes >= (TEXTS[question] ?? SOURCES_TEXT).length, `the ${question} is complete`)
       }
     })
   }
+}
+
+const root = new protobuf.Root()
+root.loadSync(fileURLToPath(import.meta.resolve('@polyvac/a2a/package.json').replace('package.json', 'proto/a2a.proto')))
+const SendMessageRequest = root.lookupType('lf.a2a.v1.SendMessageRequest')
+
+/** A call of gRPC whose answer is not decoded, which would be work of this process. */
+async function callGrpc (port: number, method: string, question: string): Promise<{ status: string, bytes: number }> {
+  const message = SendMessageRequest.encode(SendMessageRequest.fromObject({ message: { messageId: question, role: 1, parts: [{ text: question }] } })).finish()
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  const client = connect(`http://127.0.0.1:${port}`)
+  // its call gets the error as well
+  client.on('error', () => {})
+  try {
+    const call = client.request({
+      ':method': 'POST', ':path': `/lf.a2a.v1.A2AService/${method}`, 'content-type': 'application/grpc', te: 'trailers', 'a2a-version': '1.0'
+    })
+    let status = ''
+    call.on('trailers', headers => { status = String(headers['grpc-status']) })
+    call.end(Buffer.concat([head, message]))
+    let bytes = 0
+    for await (const piece of call as AsyncIterable<Buffer>) bytes += piece.length
+    return { status, bytes }
+  } finally {
+    client.destroy()
+  }
+}
+
+for (const method of ['SendMessage', 'SendStreamingMessage']) {
+  test(`one large text as ${method} of gRPC does not keep the event loop`, async t => {
+    const { grpcPort } = await serve(t)
+    await callGrpc(grpcPort, method, 'warm up')
+    for (const question of ['odd', 'sources']) {
+      const { status, bytes } = await watchLoop(t, () => callGrpc(grpcPort, method, question), { what: `${question} as ${method} of gRPC` })
+      t.equal(status, '0')
+      // without the syntax of JSON
+      t.ok(bytes >= (TEXTS[question] ?? SOURCES_TEXT).length / 2, `the ${question} is complete`)
+    }
+  })
 }
 
 test('the pieces of a large text are the text', async t => {

@@ -23,7 +23,7 @@ test('each package names its repository, and has main and types beside exports',
       t.strictSame(found, [target.default, target.types], `${name} ${entry}`)
     }
   }
-  t.equal(folders.length, 12)
+  t.equal(folders.length, 13)
   t.end()
 })
 

@@ -15,6 +15,12 @@ test('words are found in comments and strings of sources, across lines, and not 
   t.end()
 })
 
+test('the text between tags is read, and the code around it is not', t => {
+  const text = "export const a = (told: string) => <p class='told'>\n  It is told {told} <b>by need</b></p>\n"
+  t.strictSame(found(text, 'packages/x/page/a.tsx'), ['1 told', '2 told', '2 by need'])
+  t.end()
+})
+
 test('of the strings of a test only its name is prose', t => {
   const text = "test('nobody reads', () => { t.equal(f('is told'), 'nobody') })\n"
   t.strictSame(found(text, 'packages/x/test/a.test.ts'), ['1 nobody'])

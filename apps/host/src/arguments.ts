@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { UsageError } from './errors.js'
 
-export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'init', 'openapi', 'tools', 'call', 'migrate'] as const
+export const COMMANDS = ['start', 'mcp', 'check', 'ask', 'chat', 'doctor', 'replay', 'init', 'openapi', 'tools', 'call', 'migrate', 'token'] as const
 
 /** Commands whose words are a folder only when written as a path, with the maximum number of words. */
-const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, chat: 1, doctor: 1, tools: 1, call: 3 }
+const WITH_WORDS: Partial<Record<string, number>> = { ask: Infinity, token: Infinity, chat: 1, doctor: 1, replay: 1, tools: 1, call: 3 }
 
 /** Commands that take the command of an MCP server after `--`. */
 const WITH_SERVER: readonly string[] = ['start', 'mcp', 'check', 'openapi', 'tools', 'call']
@@ -35,10 +35,12 @@ export interface Arguments {
   readonly logLevel: string | undefined
   readonly pretty: boolean | undefined
   readonly json: boolean
-  /** The running service that `chat` talks to. */
+  /** The running service that `chat` talks to, and to which `replay` sends a session. */
   readonly url: string | undefined
-  /** Lines `name: value` that go with each request of `chat` and `doctor`. They may be secrets. */
+  /** Lines `name: value` that go with each request of `chat`, `doctor` and `replay`. They may be secrets. */
   readonly headers: readonly string[]
+  /** Whether `replay` also sends requests that may change something. */
+  readonly all: boolean
   /** Seconds for answers in progress when the service stops. */
   readonly grace: number
 }
@@ -56,6 +58,7 @@ const OPTIONS = {
   json: { type: 'boolean' },
   url: { type: 'string' },
   header: { type: 'string', multiple: true },
+  all: { type: 'boolean' },
   grace: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' }
@@ -78,6 +81,9 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac doctor [url | folder | config]
                                         check a running service of any kind, or the one of the configuration, and print
                                         what is wrong and how to fix it
+  polyvac replay [folder | config] session.jsonl
+                                        send the requests of a session that the playground exported again, here or to the
+                                        service of --url, and compare the answers
   polyvac tools [folder | config] [server]
                                         list the tools of the MCP servers that the configuration names
   polyvac call [folder | config] server tool '{"argument":"value"}'
@@ -85,6 +91,7 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   polyvac check [folder | config]       read the configuration and print all problems
   polyvac init [folder]                 write a configuration, an interpreter and a first document to start from
   polyvac openapi [folder | config]     print the OpenAPI document
+  polyvac token owner [scope…]          print a new bearer token, and its entry for service.auth.tokens
   polyvac migrate [folder | config]     create or update the tables of the tasks in PostgreSQL, ahead of a start
   polyvac help                          print this text
 
@@ -96,9 +103,10 @@ export const HELP = `polyvac: agents over direct HTTP, the OpenAI-compatible API
   -w, --watch                 also follow changes of interpreter modules
       --allow-unauthenticated bind an address that other machines reach, without authentication of callers
       --log-level level       ${LOG_LEVELS.join(', ')}
-      --pretty, --json        log lines for people, or for programs; with ask, chat, doctor and tools: results as JSON
-      --url service           with chat: the address of a running service
-      --header 'name: value'  with chat and doctor: a header of each request, such as a token; repeatable
+      --pretty, --json        log lines for people, or for programs; with ask, chat, doctor, replay and tools: results as JSON
+      --url service           with chat and replay: the address of a running service
+      --header 'name: value'  with chat, doctor and replay: a header of each request, such as a token; repeatable
+      --all                   with replay: also send requests that may change something
       --grace seconds         time for answers in progress when the service stops (default: ${DEFAULTS.graceSeconds})
 `
 
@@ -114,8 +122,9 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
   const rest = named ? positionals.slice(1) : positionals
   const { [command]: maxWords = 0 } = WITH_WORDS
   if (serverCommand !== undefined) checkServerCommand(serverCommand, command, values.config)
-  // after `ask` a single word is the question, even if it looks like a path
-  const isTarget = serverCommand === undefined && (maxWords === 0 || (rest.length > (command === 'ask' ? 1 : 0) && isPath(rest[0]!)))
+  // the last word of `ask` is the question and that of `replay` the session, even if it looks like a path
+  const minRest = ['ask', 'replay'].includes(command) ? 1 : 0
+  const isTarget = serverCommand === undefined && command !== 'token' && (maxWords === 0 || (rest.length > minRest && isPath(rest[0]!)))
   const target = isTarget ? rest[0] : undefined
   const words = target === undefined ? rest : rest.slice(1)
   const isHelp = values.help === true || first === 'help'
@@ -142,6 +151,7 @@ export function readArguments (argv: readonly string[], env: Readonly<Record<str
     json: values.json === true,
     url: values.url,
     headers: values.header ?? [],
+    all: values.all === true,
     grace: wholeNumber('--grace', values.grace, DEFAULTS.graceSeconds, 3_600)
   }
 }

@@ -9,17 +9,26 @@ const commands: Record<Command, () => Promise<(args: Arguments) => Promise<void>
   ask: async () => (await import('./commands/ask.js')).ask,
   chat: async () => (await import('./commands/chat.js')).chat,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
+  replay: async () => (await import('./commands/replay.js')).replay,
   init: async () => (await import('./commands/init.js')).init,
   tools: async () => (await import('./commands/tools.js')).tools,
   call: async () => (await import('./commands/call.js')).call,
   migrate: async () => (await import('./commands/migrate.js')).migrate,
+  token: async () => (await import('./commands/token.js')).token,
   openapi: async () => (await import('./commands/openapi.js')).openapi
 }
 
 /** Commands that go on until they are stopped. */
 const SERVING: ReadonlySet<string> = new Set<Command>(['start', 'mcp'])
 
+/** The event loop is empty: what the command waits for cannot happen any more. Node.js alone exits with 13. */
+const endIdle = (): void => {
+  process.stderr.write('polyvac: the command waits for a promise that nothing settles; look whether the interpreter awaits something that never happens\n')
+  process.exit(1)
+}
+
 let isServing = false
+process.once('beforeExit', endIdle)
 try {
   const args = readArguments(process.argv.slice(2), process.env)
   isServing = SERVING.has(args.command)
@@ -33,5 +42,6 @@ try {
   process.exitCode = code === 'USAGE' ? 2 : 1
   isServing = false
 }
+process.off('beforeExit', endIdle)
 // a module may have started a timer that never ends
 if (!isServing) process.stdout.write('', () => process.exit())

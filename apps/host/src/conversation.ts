@@ -39,8 +39,14 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
   const lines = createInterface({ input: process.stdin, terminal: isTerminal, ...isTerminal ? { output: process.stderr } : {} })
   lines.setPrompt(isTerminal ? `${name}> ` : '')
   let answering: AbortController | undefined
+  let isInterrupted = false
+  let isClosed = false
+  lines.once('close', () => { isClosed = true })
   const onInterrupt = (): void => {
-    if (answering === undefined || answering.signal.aborted) lines.close()
+    if (answering === undefined || answering.signal.aborted) {
+      isInterrupted = true
+      lines.close()
+    }
     answering?.abort(new Error('interrupted'))
   }
   lines.on('SIGINT', onInterrupt)
@@ -66,7 +72,9 @@ export async function converse (name: string, speak: Speaker, { json }: { readon
           answering = undefined
         }
       }
-      if (isTerminal) lines.prompt()
+      if (isInterrupted) return
+      // the end of a pipe closes it while lines wait
+      if (isTerminal && !isClosed) lines.prompt()
     }
   } finally {
     process.off('SIGINT', onInterrupt)

@@ -1,16 +1,19 @@
-import { createVacs, readConfig, type Config, type Vacs, type VacsOptions } from '@polyvac/core'
+import { trustedProxies } from '@polyvac/auth'
+import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
-import type { Gateway } from '@polyvac/mcp-gateway'
+import type { Gateway, SignInOptions, SignInStore } from '@polyvac/mcp-gateway'
 import { vacPlugin } from '@polyvac/vac'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
+import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
+import { limitRequests, limitTasks } from './limits.js'
 import { registerHome } from './front-page/routes.js'
 import { guardHost } from './host-guard.js'
 import { HostOptionsError, UnknownVacNamesError } from './errors.js'
@@ -22,6 +25,7 @@ import { registerReadiness } from './readiness.js'
 import { registerNotFound } from './not-found.js'
 import { isDatabase, type HostTasks } from './tasks/host-tasks.js'
 import { version } from './version.js'
+import { continueTasks } from './tasks/continue-tasks.js'
 import { openTasks } from './tasks/open-tasks.js'
 import { checkStateKey } from './tasks/state-key.js'
 
@@ -46,6 +50,8 @@ export interface PolyvacHost {
   readonly database: string | undefined
   /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
   reload (config: Config): Promise<void>
+  /** Problems of a changed file that was refused; a reload empties the list. `/ready` shows it to administrators. */
+  configProblems: readonly ConfigProblem[]
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
@@ -67,6 +73,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const options = readOptions(HOST_OPTIONS, hostOptions, HostOptionsError, 'createHost')
   let config = await configOf(options)
   let settings = toSettings(options, config)
+  const callers = new ConfiguredCallers(options.authenticate, settings.switches)
+  const { trusted_proxies: proxies } = settings.switches
   // the plugins log a line for each call with more details
   const app = Fastify({
     logController: new LogController({ disableRequestLogging: true }),
@@ -78,6 +86,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: sendFailure,
     clientErrorHandler: refuseConnection,
+    ...proxies !== undefined && { trustProxy: trustedProxies(proxies) },
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
@@ -88,7 +97,10 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   if (budget !== undefined) memoryBudget.limit = budget * 1024 * 1024
   logRefusals(app)
   spreadRequests(app)
-  const { watchDocuments, onIndexing, authenticate, protectedResource } = options
+  const { watchDocuments, onIndexing } = options
+  const { authenticate } = callers
+  const issuers = options.protectedResource === undefined ? authenticate?.scheme?.issuers : undefined
+  const protectedResource = issuers === undefined ? options.protectedResource : { authorizationServers: issuers, resource: mcpAddress(settings.switches) }
   const ownPort = (): number | undefined => (app.server.address() as AddressInfo | null)?.port
   const parts = { watchDocuments, onIndexing, log, ownPort }
   checkNames(settings.switches.a2a_vac_names, Object.keys(settings.vacs))
@@ -101,17 +113,23 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let protocols: readonly string[] = []
   let missing: ReturnType<typeof missingProtocols> = []
   let tasks: HostTasks | undefined
+  let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
-    await tasks?.store.close()
+    const opened = await openingTasks?.catch(() => undefined)
+    await opened?.store.close()
     await Promise.all(retired)
     await assembly.close()
   })
   try {
-    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey })
+    const opened = gateway = await openGateway(settings, config?.variables ?? [], log, { stateKey, signIn: signInOptions(givenKey) })
     const withTools = (options: VacsOptions): VacsOptions => ({ ...options, ...toolAccess(opened) })
     const vacs = createVacs(withTools(assembly.vacsOptions))
+    opened?.signIns.onSignedIn((owner, server) => {
+      if (tasks === undefined) return
+      continueTasks(tasks.store, owner, server).catch((err: unknown) => { log.warn({ err, owner, mcpServer: server }, 'tasks that wait for a sign-in do not continue') })
+    })
     // plugins answer their callers before the gateway closes
     app.addHook('preClose', async () => { await opened?.close() })
     app.decorate('polyvac', {
@@ -121,6 +139,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get protocols () { return protocols },
       gateway,
       get database () { return tasks?.database },
+      configProblems: [],
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -140,9 +159,18 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
-    await registerOpenApi(app, version)
+    const { limits } = settings.switches
+    if (limits !== undefined) await limitRequests(app, limits)
+    guardOperations(app, authenticate, settings.switches.auth?.open)
+    await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
-      assembly: () => assembly, isDraining: () => draining, tasks: () => tasks?.store, gateway, missing: () => missing
+      assembly: () => assembly,
+      isDraining: () => draining,
+      tasks: () => tasks?.store,
+      gateway,
+      missing: () => missing,
+      authenticate,
+      configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
     captureContent(capture)
@@ -156,20 +184,44 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       authenticate,
       stallMs,
       protectedResource,
-      async tasks () {
-        // without a configuration file, no file is written into the working directory, which may have another program's
-        // tasks
-        tasks ??= await openTasks(settings.switches.tasks ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
-        return tasks
-      },
+      tasks: sharedTasks,
       gateway,
       stateKey
     })
+    if (!protocols.includes('@polyvac/mcp-server')) publishMetadata(app, issuers, settings.switches.public_url)
     missing = missingProtocols(settings, protocols)
     return app
   } catch (err) {
     await app.close()
     throw err
+  }
+
+  /** Opens the tasks at the first call. */
+  function sharedTasks (): Promise<HostTasks> {
+    openingTasks ??= openSharedTasks().catch((err: unknown) => {
+      openingTasks = undefined
+      throw err
+    })
+    return openingTasks
+  }
+
+  async function openSharedTasks (): Promise<HostTasks> {
+    const { tasks: stored, limits } = settings.switches
+    // without a configuration file, no file is written into the working directory, which may have another program's
+    // tasks
+    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
+    return tasks
+  }
+
+  /** Sign-ins to MCP servers: in the store of the tasks, if the service has a key that outlasts its process. */
+  function signInOptions (key: string | undefined): SignInOptions {
+    const records = async (): Promise<SignInStore> => (await sharedTasks()).store.signIns!
+    const store: SignInStore = {
+      get: async (owner, server) => await (await records()).get(owner, server),
+      replace: async (owner, server, before, after) => await (await records()).replace(owner, server, before, after)
+    }
+    return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 
   async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
@@ -179,6 +231,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     let answered: Promise<void>
     try {
       await gateway?.replace(serversOf(nextSettings.switches.mcp_servers))
+      callers.replace(nextSettings.switches)
       answered = vacs.replace(withTools(nextAssembly.vacsOptions))
     } catch (err) {
       await gateway?.replace(serversOf(settings.switches.mcp_servers))
@@ -187,6 +240,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
+    app.polyvac.configProblems = []
     // the old memories and interpreters are closed when the last answer that uses them has ended
     const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')
@@ -197,7 +251,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
 
   /** Logs changed switches that need a restart: routes cannot change while the app listens. */
   function warnOfSwitches (before: object, after: object): void {
-    const followed = gateway === undefined ? [] : ['mcp_servers']
+    const followsAuth = 'auth' in before && 'auth' in after
+    const followed = [...gateway === undefined ? [] : ['mcp_servers'], ...followsAuth ? ['auth'] : []]
     const changed = Object.keys({ ...before, ...after })
       .filter(key => !followed.includes(key) && JSON.stringify(before[key as never]) !== JSON.stringify(after[key as never]))
     if (changed.length > 0) log.warn({ changed }, 'these switches take effect at the next start')

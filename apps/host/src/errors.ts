@@ -10,13 +10,21 @@ export const HostOptionsError = createError<[string]>('HOST_OPTIONS', '%s', 500)
 export const WorkerFunctionError = createError('WORKER_FUNCTION',
   'async_stream: false runs interpreters in worker threads, which cannot get functions; give stream_interpreter as a module path', 500)
 export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATED',
-  '%s is reachable from other machines, and callers are not authenticated; bind 127.0.0.1, use an authenticating proxy, or set --allow-unauthenticated', 500)
+  '%s is reachable from other machines, and callers are not authenticated; set service.auth, bind 127.0.0.1, or set --allow-unauthenticated', 500)
+export const RateLimitError = createError<[string, number]>('RATE_LIMIT',
+  'there are more requests of %s than %s in a minute; wait for the seconds of Retry-After', 429)
+export const TasksPerDayError = createError<[number]>('TASKS_PER_DAY',
+  'one owner may create %s tasks in a day; wait for the seconds of Retry-After', 429)
+export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
+  'service.auth names no way to authenticate; add tokens (`polyvac token` prints an entry), jwt or platform', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',
   'port %s is in use; stop the process that uses it, or choose another with --port (0 picks a free one)', 500)
 export const CannotListenError = createError<[string, string]>('CANNOT_LISTEN', 'cannot listen on %s: %s', 500)
 export const UsageError = createError<[string]>('USAGE', '%s; see `polyvac --help`', 500)
 export const ServiceError = createError<[string, string]>('SERVICE_FAILED',
   'the service %s: %s', 500)
+export const SessionFileError = createError<[string, string]>('SESSION_FILE',
+  'the session %s cannot be read: %s; export it again in the playground', 500)
 export const TelemetrySdkMissingError = createError('TELEMETRY_SDK_MISSING',
   'a variable OTEL_* asks for traces or metrics, and the packages that send them are not installed; run `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-node@0.222`, or set OTEL_SDK_DISABLED=true', 500)
 export const NoServersError = createError<[string]>('NO_MCP_SERVERS',

@@ -1,6 +1,6 @@
 import type { ServiceConfig, ToolAccess } from '@polyvac/core'
 import type { StateKey } from '@polyvac/core/plugin'
-import type { Gateway, McpServerConfig } from '@polyvac/mcp-gateway'
+import type { Gateway, McpServerConfig, SignInOptions } from '@polyvac/mcp-gateway'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from './host-options.js'
 import { isOn, loadPlugin } from './protocols.js'
@@ -12,10 +12,13 @@ import { isOn, loadPlugin } from './protocols.js'
  * @throws MCP_GATEWAY_OPTIONS
  */
 export async function openGateway ({ switches, folder }: Settings, variables: readonly string[], log: FastifyBaseLogger,
-  more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined } = {}): Promise<Gateway | undefined> {
+  more: { readonly readyWaitMs?: number, readonly stateKey?: StateKey | undefined, readonly signIn?: SignInOptions } = {}): Promise<Gateway | undefined> {
   const { mcp_servers: servers, mcp_inherit_env: inheritEnv } = switches
   if (!isOn(servers)) return undefined
   const module = await loadPlugin('@polyvac/mcp-gateway') as typeof import('@polyvac/mcp-gateway') | undefined
+  if (more.signIn?.key === undefined && Object.values(serversOf(servers)).some(server => (server as McpServerConfig).per_owner === true)) {
+    log.warn('sign-ins to MCP servers are kept in memory and end with this process; set POLYVAC_STATE_KEY or service.state_key to keep them, encrypted, with the tasks')
+  }
   return module?.createGateway({ servers: serversOf(servers), inheritEnv, secretEnv: variables, folder, log, ...more })
 }
 
@@ -32,9 +35,9 @@ export function toolAccess (gateway: Gateway | undefined): ToolAccess {
       gateway.start()
       return await gateway.call(server, tool, args, options)
     },
-    async listTools () {
+    async listTools (options) {
       gateway.start()
-      return await gateway.listTools()
+      return await gateway.listTools(options)
     }
   }
 }

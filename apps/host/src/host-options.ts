@@ -44,6 +44,12 @@ export interface HostOptions {
   readonly connections?: ServiceConfig['connections'] | undefined
   /** MiB that requests, responses and sessions may hold together. Default: a quarter of the heap limit. */
   readonly memory_budget?: number | undefined
+  /** Who may call: `{ tokens, jwt, platform, open }`. An `authenticate` function takes precedence. */
+  readonly auth?: ServiceConfig['auth'] | undefined
+  /** Bounds of callers: `{ owner: { requests_per_minute, at_once, tasks_per_day }, address, owner_share }`. */
+  readonly limits?: ServiceConfig['limits'] | undefined
+  /** Addresses of the proxies in front, whose `X-Forwarded-*` headers count. Default: none. */
+  readonly trusted_proxies?: readonly string[] | undefined
   /** Address under which callers reach the service. */
   readonly public_url?: string | undefined
   /** Further host names of the service in `Host`; `*` allows all. */
@@ -100,6 +106,9 @@ export const HOST_OPTIONS = {
   async_stream: flag(),
   connections: switchRule('connections'),
   memory_budget: switchRule('memory_budget'),
+  auth: switchRule('auth'),
+  limits: switchRule('limits'),
+  trusted_proxies: switchRule('trusted_proxies'),
   public_url: optional('a text', isText),
   allowed_hosts: switchRule('allowed_hosts'),
   allowed_origins: switchRule('allowed_origins'),
@@ -148,6 +157,9 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     async_stream: options.async_stream,
     connections: options.connections,
     memory_budget: options.memory_budget,
+    auth: options.auth,
+    limits: options.limits,
+    trusted_proxies: options.trusted_proxies,
     public_url: options.public_url,
     allowed_hosts: options.allowed_hosts,
     allowed_origins: options.allowed_origins,

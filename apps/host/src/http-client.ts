@@ -1,9 +1,14 @@
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
 import { UsageError } from './errors.js'
 
 /** Time until the headers of a reply, and until its end. */
 export const MAX_REPLY_MS = 10_000
 /** What is read of a reply. A longer one is cut off there. */
 export const MAX_REPLY_BYTES = 4 * 1024 * 1024
+
+/** Time for a service to refuse a body that it has not received. */
+export const MAX_WAIT_MS = 3_000
 
 export interface HttpRequest {
   readonly method?: string
@@ -14,8 +19,8 @@ export interface HttpRequest {
   readonly maxMs?: number
 }
 
-/** One piece of a body, with the time of its arrival. */
-export interface Piece { readonly at: number, readonly text: string }
+/** One piece of a body, with the time of its arrival. Its text has whole characters only. */
+export interface Piece { readonly at: number, readonly text: string, readonly bytes: number }
 
 export interface HttpReply {
   readonly status: number
@@ -52,6 +57,11 @@ export class HttpClient {
     this.#maxMs = maxMs
   }
 
+  /** Whether requests have headers of `--header`, such as a token. */
+  get hasHeaders (): boolean {
+    return Object.keys(this.#headers).length > 0
+  }
+
   /** The address of a path below the service, or of an absolute address. */
   address (path: string): URL {
     return new URL(path.replace(/^\/+/, ''), this.base)
@@ -76,15 +86,36 @@ export class HttpClient {
     return { status: response.status, headers: response.headers, pieces: readPieces(response, stop) }
   }
 
+  /** The status of a POST that announces a JSON body and never sends it; undefined where the service waits for it. */
+  async announceBody (path: string, length: number): Promise<number | undefined> {
+    const url = this.address(path)
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: '*/*', ...this.#headers, 'content-length': length },
+      signal: AbortSignal.timeout(Math.min(this.#maxMs, MAX_WAIT_MS))
+    })
+    try {
+      return await new Promise<number | undefined>((resolve, reject) => {
+        request.once('response', ({ statusCode }) => { resolve(statusCode) })
+        request.on('error', (err: NodeJS.ErrnoException) => { if (err.name === 'AbortError' || err.name === 'TimeoutError') resolve(undefined); else reject(err) })
+        request.flushHeaders()
+      })
+    } finally {
+      request.destroy()
+    }
+  }
+
   /** Sends a request and reads the reply to its end, or to MAX_REPLY_BYTES. */
   async send (path: string, request: HttpRequest = {}): Promise<WholeReply> {
     const { status, headers, pieces } = await this.open(path, request)
     let text = ''
+    let bytes = 0
     for await (const piece of pieces) {
       text += piece.text
-      if (text.length >= MAX_REPLY_BYTES) break
+      bytes += piece.bytes
+      if (bytes >= MAX_REPLY_BYTES) break
     }
-    return { status, headers, text, json: parseJson(text), isCut: text.length >= MAX_REPLY_BYTES }
+    return { status, headers, text, json: parseJson(text), isCut: bytes >= MAX_REPLY_BYTES }
   }
 }
 
@@ -99,14 +130,15 @@ async function * readPieces (response: Response, stop: AbortController): AsyncGe
   const decoder = new TextDecoder()
   try {
     for await (const bytes of response.body ?? []) {
-      yield { at: performance.now(), text: decoder.decode(bytes as Uint8Array, { stream: true }) }
+      const piece = bytes as Uint8Array
+      yield { at: performance.now(), text: decoder.decode(piece, { stream: true }), bytes: piece.byteLength }
     }
   } finally {
     stop.abort()
   }
 }
 
-function parseJson (text: string): unknown {
+export function parseJson (text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

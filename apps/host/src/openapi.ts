@@ -1,14 +1,23 @@
 import swagger from '@fastify/swagger'
+import type { Authenticate } from '@polyvac/core'
 import type { FastifyInstance } from 'fastify'
 
 type Json = Record<string, unknown>
 
+/** Routes that need no credentials. */
+const OPEN = /^\/(?:health$|\.well-known\/|a2a\/vacs\/[^/]+\/\.well-known\/|playground)/
+
 /** Collects the routes that are registered after it, and serves them as OpenAPI 3.1 at GET /openapi.json. */
-export async function registerOpenApi (app: FastifyInstance, version: string): Promise<void> {
+export async function registerOpenApi (app: FastifyInstance, version: string, authenticate: Authenticate | undefined): Promise<void> {
+  const bearerFormat = authenticate?.scheme?.bearerFormat
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible API, A2A and MCP' }
+      info: { title: 'Polyvac', version, description: 'Agents over direct HTTP, the OpenAI-compatible API, A2A and MCP' },
+      ...authenticate !== undefined && {
+        components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', ...bearerFormat !== undefined && { bearerFormat } } } },
+        security: [{ bearer: [] }]
+      }
     }
   })
   let text: string | undefined
@@ -20,7 +29,12 @@ export async function registerOpenApi (app: FastifyInstance, version: string): P
 
 /** The OpenAPI document of an app that is ready. */
 export function openApiOf (app: FastifyInstance): Json {
-  return hoistSchemas(app.swagger() as unknown as Json)
+  const document = hoistSchemas(app.swagger() as unknown as Json)
+  for (const [path, operations] of Object.entries(document.paths as Record<string, Record<string, Json>>)) {
+    if (!OPEN.test(path)) continue
+    for (const operation of Object.values(operations)) if (document.security !== undefined) operation.security = []
+  }
+  return document
 }
 
 /** Moves schemas with a `title` to `components`: generated clients then have one type for each, not one per use. */

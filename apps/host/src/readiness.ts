@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { Log } from '@polyvac/core'
-import { LogGate, memoryBudget } from '@polyvac/core/plugin'
-import type { FastifyInstance } from 'fastify'
+import type { Authenticate, ConfigProblem, Log } from '@polyvac/core'
+import { LogGate, mayAdminister, memoryBudget } from '@polyvac/core/plugin'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
 import { gatewayStates } from './gateway.js'
@@ -17,10 +17,17 @@ export interface Condition {
   readonly gateway: Gateway | undefined
   /** Switches that are on while their package is not installed. */
   readonly missing: () => ReadonlyArray<{ readonly switch: string, readonly package: string }>
+  /** Problems and warnings of the configuration file, for administrators. */
+  readonly configuration?: (() => readonly ConfigProblem[]) | undefined
+  readonly authenticate?: Authenticate | undefined
 }
 
 const Ready = Type.Object({
-  status: Type.String(), reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() }))
+  status: Type.String(),
+  reasons: Type.Array(Type.Object({ part: Type.String(), reason: Type.String() })),
+  configuration: Type.Optional(Type.Array(Type.Object({
+    file: Type.String(), line: Type.Integer(), column: Type.Integer(), message: Type.String(), hint: Type.Optional(Type.String())
+  }), { description: 'problems and warnings of the configuration file, for administrators' }))
 })
 
 /** GET /health: the process runs. GET /ready: whether it can serve requests, with the reasons why not. */
@@ -32,7 +39,7 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
 
   app.get('/ready', {
     schema: { summary: 'Readiness, with reasons', tags: ['host'], response: { 200: Ready, 503: Ready } }
-  }, async (_request, reply) => {
+  }, async (request, reply) => {
     const reasons = await reasonsOf(condition, app.log, gate)
     const isReady = reasons.length === 0
     // reported, but not a reason for 503: everything else works, and another process would have the same problem
@@ -44,8 +51,21 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
       reasons.push({ part: 'memory', reason: 'requests were refused in the last seconds: the memory budget, or the share of an owner, is used up' })
     }
     if (!isReady) reply.code(503).header('retry-after', 1)
-    return { status: isReady ? 'ready' : 'not ready', reasons }
+    const problems = condition.configuration?.() ?? []
+    const isShown = problems.length > 0 && await mayReadConfiguration(request, condition.authenticate)
+    return { status: isReady ? 'ready' : 'not ready', reasons, ...isShown && { configuration: problems } }
   })
+}
+
+/** Whether the caller of this public route is an administrator; a request without valid credentials is not refused. */
+async function mayReadConfiguration (request: FastifyRequest, authenticate: Authenticate | undefined): Promise<boolean> {
+  if (authenticate === undefined) return mayAdminister(request, undefined)
+  try {
+    const principal = await authenticate(request) as Awaited<ReturnType<Authenticate>> | null
+    return principal != null && mayAdminister(request, principal)
+  } catch {
+    return false
+  }
 }
 
 async function reasonsOf ({ assembly, isDraining, tasks }: Condition, log: Log, gate: LogGate): Promise<Array<{ part: string, reason: string }>> {

@@ -1,9 +1,16 @@
+import Fastify from 'fastify'
+import { a2aPlugin } from '@polyvac/a2a'
+import { createVacs } from '@polyvac/core'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import { vacPlugin } from '@polyvac/vac'
 import { test } from 'tap'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { emptyFolder, polyvac, root } from './command.js'
+import { HttpClient } from '../src/http-client.js'
+import { findService } from '../src/service-speaker.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const INTERPRETER = `export default async function * (question, vac, history, { signal }) {
@@ -11,11 +18,28 @@ const INTERPRETER = `export default async function * (question, vac, history, { 
     yield 'waiting'
     await new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
+  if (question === 'ignore') {
+    yield 'ignoring'
+    await new Promise(() => {})
+  }
   if (question === 'fail') throw new Error('secret')
   if (question === 'book') return { input_required: 'Which day?' }
   yield 'heard ' + question + ' after ' + history.map(({ content }) => content).join('|')
   yield { answer: 'heard ' + question + '\\x1b[2J', source_documents: [{ page_content: 'p', metadata: { source: 'a\\x1b[2J.md' } }] }
 }`
+
+/** `polyvac chat` on a pseudo terminal of util-linux; Ctrl+C is the character 0x03. */
+function startTerminal (t: Parameters<typeof emptyFolder>[0], args: readonly string[], cwd: string) {
+  const command = [process.execPath, join(root, 'apps/host/dist/cli.js'), 'chat', ...args].map(word => `'${word}'`).join(' ')
+  const { NODE_OPTIONS, ...env } = process.env
+  const child = spawn('script', ['-qefc', command, '/dev/null'], { cwd, env: { ...env, TERM: 'xterm' }, stdio: 'pipe' })
+  t.teardown(() => { child.kill('SIGKILL') })
+  const out = { stdout: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })
+  return { child, out, ended: new Promise<number | null>(resolve => { child.on('close', resolve) }) }
+}
+
+const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
 /** `polyvac chat`, whose standard input is the conversation: the command of other tests reads it for their own end. */
 function startChat (t: Parameters<typeof emptyFolder>[0], args: readonly string[], cwd: string) {
@@ -79,4 +103,74 @@ test('chat names the VACs to choose from, and why a service cannot be used', asy
   const dead = startChat(t, ['--url', `http://127.0.0.1:${port}`], cwd)
   t.equal(await dead.ended, 1)
   t.match(dead.out.stderr, /^polyvac: the service http:\/\/127\.0\.0\.1:\d+\/: .*ECONNREFUSED/)
+})
+
+test('on a terminal, chat asks for the VAC, stops with Ctrl+C, and ends with the next one', { skip: !hasScript && 'script of util-linux is not installed' }, async t => {
+  const { child, out, ended } = startTerminal(t, [], await folder(t))
+  await until(() => out.stdout.includes('number or name of the VAC'), 'the VACs are listed', { ms: 60_000 })
+  child.stdin.write('2\r')
+  await until(() => out.stdout.includes('two> '), 'the prompt names the VAC')
+  child.stdin.write('wait\r')
+  await until(() => out.stdout.includes('waiting'), 'the answer begins')
+  child.stdin.write('\x03')
+  await until(() => out.stdout.includes('the answer was stopped'), 'the answer is stopped')
+  child.stdin.write('more\r')
+  await until(() => out.stdout.includes('heard more after'), 'the conversation goes on')
+  child.stdin.write('ignore\r')
+  await until(() => out.stdout.includes('ignoring'), 'an interpreter ignores the signal')
+  child.stdin.write('\x03\x03')
+  t.equal(await ended, 0)
+  t.notMatch(out.stdout, /ERR_|at .*\.js:/)
+})
+
+test('an interpreter that never ends is an error with the exit code 1', async t => {
+  const { child, out, ended } = startChat(t, ['one'], await folder(t))
+  child.stdin.end('ignore\n')
+  await until(() => out.stdout.includes('ignoring'), 'the answer begins', { ms: 60_000 })
+  await until(() => out.stderr !== '' || child.exitCode !== null, 'the command ends', { ms: 60_000 })
+  t.equal(await ended, 1)
+  t.match(out.stderr, /a promise that nothing settles/)
+})
+
+test('without direct routes, chat asks over A2A, and without a card over the OpenAI-compatible API', async t => {
+  const vacs = createVacs({
+    vacs: ['own'],
+    streamInterpreter: async function * (question, _vac, history) {
+      if (question === 'book') return { input_required: 'Which day?' }
+      yield 'heard '
+      yield `${question} after ${history.map(({ content }) => String(content)).join('|')}`
+    }
+  })
+  for (const protocol of ['a2a', '0.3', 'openai'] as const) {
+    const app = Fastify({ forceCloseConnections: true })
+    const tasks = sqliteTaskStore({ path: ':memory:' })
+    await tasks.open()
+    t.teardown(async () => { await app.close(); await tasks.close() })
+    if (protocol === '0.3') {
+      app.addHook('onSend', async ({ url }, _reply, payload) => {
+        if (!url.startsWith('/.well-known/') || typeof payload !== 'string') return payload
+        const { supportedInterfaces, ...card } = JSON.parse(payload) as Record<string, unknown>
+        return JSON.stringify(card)
+      })
+    }
+    app.addHook('onRequest', async ({ url }, reply) => { if (url.startsWith('/vac')) return await reply.code(404).send() })
+    if (protocol === 'openai') await app.register(vacPlugin, { vacs })
+    else await app.register(a2aPlugin, { vacs, tasks })
+    const client = new HttpClient(await app.listen({ host: '127.0.0.1', port: 0 }))
+    const { names, speakerOf } = await findService(client)
+    t.strictSame(names, ['own'], protocol)
+    const speak = speakerOf('own')
+    const ask = async (question: string) => {
+      const chunks = []
+      for await (const chunk of speak(question, [{ role: 'user', content: 'before' }], new AbortController().signal)) chunks.push(chunk)
+      return { text: chunks.slice(0, -1).join(''), last: chunks.at(-1) }
+    }
+    t.match(await ask('hello'), { text: /^heard hello after /, last: { answer: /^heard hello after / } }, protocol)
+    if (protocol === 'openai') continue
+    t.match((await ask('book')).last, { input_required: 'Which day?' })
+    t.match(await ask('Monday'), { text: /^heard Monday after .*Which day\?/ }, `${protocol}: the reply goes to the task`)
+  }
+  const bare = Fastify({ forceCloseConnections: true })
+  t.teardown(() => bare.close())
+  await t.rejects(findService(new HttpClient(await bare.listen({ host: '127.0.0.1', port: 0 }))), { code: 'SERVICE_FAILED', message: /no agent card and no list of models/ })
 })

@@ -1,10 +1,21 @@
+import { AGENT_CARD_PATH } from '@a2a-js/sdk'
+import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import { parseConfig } from '@polyvac/core'
+import express from 'express'
 import { test } from 'tap'
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { emptyFolder, polyvac, published } from './command.js'
+import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost } from '../src/create-host.js'
+import { checkNode } from '../src/doctor/environment.js'
 import type { Finding } from '../src/doctor/finding.js'
+import type { HostOptions } from '../src/host-options.js'
 import { HttpClient, MAX_REPLY_BYTES } from '../src/http-client.js'
 
 type Teardown = { teardown: (end: () => unknown) => void }
@@ -18,8 +29,9 @@ async function serve (t: Teardown, handler: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function host (t: Teardown, publicUrl?: string): Promise<string> {
+async function host (t: Teardown, publicUrl?: string, more: Partial<HostOptions> = {}): Promise<string> {
   const app = await createHost({
+    ...more,
     config: parseConfig('kind: vacConfig\nvac: { own: { display_name: Own } }\n', 'vac_config.yaml'),
     stream_interpreter: async function * () { yield 'text' },
     enable_a2a_agent: true,
@@ -48,6 +60,7 @@ function proxy (t: Teardown, target: string, change: Change): Promise<string> {
       response.on('data', (piece: Buffer) => pieces.push(piece))
       response.on('end', () => reply.writeHead(response.statusCode!, headers).end(Buffer.concat(pieces)))
     })
+    upstream.flushHeaders()
     upstream.on('error', () => reply.destroy())
     reply.on('close', () => upstream.destroy())
     incoming.pipe(upstream)
@@ -66,19 +79,38 @@ test('a host with all protocols has no warnings and no problems', async t => {
   const findings = await examine(await host(t))
   t.strictSame(bad(findings), [])
   t.strictSame([...new Set(findings.map(({ check }) => check))],
-    ['reachable', 'health', 'ready', 'clock', 'card', 'card url', 'a2a tasks', 'mcp', 'mcp tools', 'streams', 'cors'])
+    ['reachable', 'health', 'ready', 'clock', 'card', 'card url', 'a2a 1.0', 'a2a 0.3', 'a2a tasks', 'mcp 2026-07-28', 'mcp', 'mcp tools',
+      'mcp 2026-07-28 tools', 'stream headers', 'streams', 'mcp requests', 'body limit', 'cors'])
+  t.match(findings.filter(({ level }) => level === 'ok').map(({ text }) => text).join(), /revision 2025-11-25[^]*first event[^]*text\/plain answers 415, Accept: text\/plain answers 406[^]*refused with 413/)
+  t.strictSame(findings.filter(({ level }) => level === 'not checked'), [])
 })
 
 test('a proxy that buffers streams, or compresses them, or drops headers, is found', async t => {
   const target = await host(t)
   const isStream = ({ headers }: IncomingMessage): boolean => headers['content-type']?.startsWith('text/event-stream') === true
   const buffering = await proxy(t, target, isStream)
-  t.match(bad(await examine(buffering, { maxMs: 20_000 })), [{ check: 'streams', level: 'problem', remedy: /proxy_buffering off/ }])
+  const holding = await serve(t, (incoming, reply) => {
+    const upstream = request(`${target}${incoming.url!}`, { method: incoming.method, headers: incoming.headers }, response => {
+      const { 'transfer-encoding': _, ...headers } = response.headers
+      reply.writeHead(response.statusCode!, headers)
+      reply.flushHeaders()
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('end', () => reply.end(Buffer.concat(pieces)))
+    })
+    upstream.flushHeaders()
+    upstream.on('error', () => reply.destroy())
+    reply.on('close', () => upstream.destroy())
+    incoming.pipe(upstream)
+  })
+  const [buffered, held] = await Promise.all([buffering, holding].map(url => examine(url, { maxMs: 20_000 })))
+  t.match(bad(buffered!), [{ check: 'streams', level: 'problem', remedy: /proxy_buffering off/ }])
+  t.match(bad(held!), [{ check: 'streams', level: 'problem', text: /the head of a stream arrives, and its first event does not/ }])
   const packing = await proxy(t, target, response => {
     if (isStream(response)) response.headers['content-encoding'] = 'gzip'
     return false
   })
-  t.match(bad(await examine(packing)).find(({ check }) => check === 'streams'), { level: 'warning', text: /compressed with gzip/ })
+  t.match(bad(await examine(packing)).find(({ check }) => check === 'stream headers'), { level: 'warning', text: /compressed with gzip/ })
   const stripping = await proxy(t, target, response => {
     delete response.headers['mcp-session-id']
     return false
@@ -89,7 +121,7 @@ test('a proxy that buffers streams, or compresses them, or drops headers, is fou
 test('a card that names an address that does not answer is a problem', async t => {
   const dead = await serve(t, (_request, reply) => { reply.writeHead(404).end() })
   const found = bad(await examine(await host(t, dead)))
-  t.ok(found.length > 0 && found.every(({ check, level }) => check === 'card url' && level === 'problem'))
+  t.ok(found.length > 0 && found.every(({ check, level }) => ['card url', 'a2a 1.0', 'a2a 0.3'].includes(check) && level === 'problem'))
   t.match(found[0], { remedy: /public_url/ })
 })
 
@@ -125,6 +157,94 @@ test('401 without WWW-Authenticate and credentials for every origin are problems
     reply.writeHead(method === 'POST' ? 401 : 404, { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' }).end()
   })
   t.match(bad(await examine(url)), [
-    { check: 'authentication', level: 'problem' }, { check: 'cors', level: 'problem', text: /any origin may send credentials/ }
+    { check: 'authentication', level: 'problem', text: /no WWW-Authenticate/ }, { check: 'cors', level: 'problem', text: /any origin may send credentials/ }
   ])
+})
+
+test('a 401 leads to metadata of the resource, and inconsistent metadata is a problem', async t => {
+  const authenticate = (): undefined => undefined
+  const good = await host(t, undefined, { authenticate, protectedResource: { authorizationServers: ['https://issuer.example'] } })
+  const findings = await examine(good)
+  t.strictSame(bad(findings), [])
+  t.match(findings.find(({ check }) => check === 'authentication'), { level: 'ok', text: /1 authorization servers/ })
+  const challenge = (url: string): string => `Bearer resource_metadata="${url}/metadata"`
+  for (const [metadata, text] of [
+    [{ resource: 'https://other.invalid/mcp', authorization_servers: ['https://issuer.example'] }, /names the resource https:\/\/other\.invalid/],
+    [{ authorization_servers: ['http://issuer.example'] }, /no authorization server with https/]
+  ] as const) {
+    const url = await serve(t, ({ url: path, headers }, reply) => {
+      const own = `http://${headers.host}`
+      if (path === '/metadata') reply.end(JSON.stringify(Object.assign({ resource: `${own}/mcp` }, metadata)))
+      else reply.writeHead(path === '/mcp' ? 401 : 404, { 'www-authenticate': challenge(own) }).end()
+    })
+    t.match(bad(await examine(url)), [{ check: 'authentication', level: 'problem', text }])
+  }
+  const lost = await serve(t, (_request, reply) => { reply.writeHead(401, { 'www-authenticate': challenge('http://127.0.0.1:1') }).end() })
+  t.match(bad(await examine(lost)).find(({ check }) => check === 'authentication'), { level: 'problem', text: /resource_metadata http.*(?:ECONNREFUSED|bad port)/ })
+})
+
+test('published servers have no problems', async t => {
+  const card = {
+    name: 'peer',
+    description: 'A peer',
+    version: '1.0.0',
+    supportedInterfaces: [] as Array<Record<string, string>>,
+    provider: undefined,
+    capabilities: { streaming: true, pushNotifications: false, extensions: [] },
+    securitySchemes: {},
+    securityRequirements: [],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+    signatures: []
+  }
+  const requestHandler = new DefaultRequestHandler(card as never, new InMemoryTaskStore(), { execute: async () => {}, cancelTask: async () => {} })
+  const app = express()
+  // no log of refused bodies
+  app.set('env', 'test')
+  app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }))
+  app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
+  const peer = await serve(t, app)
+  card.supportedInterfaces.push({ url: peer, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' })
+  const found = await examine(peer)
+  t.strictSame(bad(found).filter(({ level }) => level === 'problem'), [])
+  t.match(found.find(({ check }) => check === 'a2a 1.0'), { level: 'ok' })
+  t.match(found.find(({ check }) => check === 'a2a 0.3'), { level: 'not checked' })
+
+  const probe = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => probe.once('listening', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise(resolve => probe.close(resolve))
+  const [command, ...args] = published('everything', 'streamableHttp')
+  const server = spawn(command, args, { env: { ...process.env, PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] })
+  t.teardown(() => { server.kill('SIGKILL') })
+  const everything = `http://127.0.0.1:${port}`
+  await until(() => fetch(everything).then(() => true, () => false), 'the server listens', { ms: 60_000 })
+  const findings = await examine(everything)
+  t.strictSame(bad(findings).filter(({ level }) => level === 'problem'), [])
+  t.match(findings.find(({ check }) => check === 'mcp'), { level: 'ok', text: /2025-11-25/ })
+  t.match(findings.find(({ check }) => check === 'mcp 2026-07-28'), { level: 'not checked' })
+  t.match(findings.find(({ check }) => check === 'streams'), { level: 'ok', text: /when its events arrive is not checked/ })
+})
+
+test('polyvac doctor without an address checks the configuration, also one that does not start', async t => {
+  const cwd = await emptyFolder(t)
+  await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nservice: { tasks: { store: memory }, enable_mcp_server: true }\nvac: { own: { interpreter: echo } }\n')
+  const good = polyvac(t, ['doctor', '--json'], cwd)
+  t.equal(await good.ended, 0)
+  const findings = good.out.stdout.trim().split('\n').map(line => JSON.parse(line) as Finding)
+  t.match(findings[0], { check: 'node.js', level: 'ok' })
+  t.strictSame(bad(findings), [])
+  await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nvac: { own: { interpreter: ./missing.mjs } }\n')
+  const broken = polyvac(t, ['doctor'], cwd)
+  t.equal(await broken.ended, 1)
+  t.match(broken.out.stdout, /problem {6}configuration: .*missing\.mjs[^]*1 problems/)
+  t.match(checkNode('18.0.0'), { level: 'problem', remedy: /install Node\.js/ })
+})
+
+test('a service that answers one request and then none, or waits for every body, ends the checks', async t => {
+  const mute = await serve(t, ({ url }, reply) => { if (url === '/health') reply.end('{}') })
+  const found = await examine(mute, { maxMs: 100 })
+  t.match(found.filter(({ level }) => level === 'problem').map(({ check }) => check), ['service', 'a2a', 'mcp', 'cors'])
+  t.match(found.find(({ check }) => check === 'body limit'), { level: 'warning', text: /waits for a body of 1 GiB/ })
 })

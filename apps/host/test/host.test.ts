@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { parseConfig, readConfig, VacConfigFile } from '@polyvac/core'
+import { parseConfig, readConfig, VacConfigFile, type Authenticate } from '@polyvac/core'
 import type { WeightedMemory } from '@polyvac/documents'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { createHost, openApiOf, type HostOptions } from '../src/index.js'
@@ -145,6 +145,21 @@ test('health is always reported, readiness with its reasons', async t => {
   await agent.polyvac.drain(0)
   const rpc = await agent.inject({ method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 7, method: 'tasks/send', params: {} } })
   t.match([rpc.statusCode, rpc.json()], [503, { jsonrpc: '2.0', id: 7, error: { code: -32603, data: { code: 'SHUTTING_DOWN' } } }], 'each wire in its own shape')
+})
+
+test('readiness shows problems of the configuration to administrators alone', async t => {
+  const problem = { file: '/x/vac_config.yaml', line: 3, column: 5, message: 'unknown key "agnet"', hint: 'did you mean "agent"?', text: 'source' }
+  const { text, ...shown } = problem
+  const authenticate: Authenticate = ({ headers: { authorization } }) =>
+    authorization === undefined ? undefined : { owner: authorization, scopes: authorization === 'root' ? ['admin'] : [] }
+  for (const [options, headers, isShown] of [
+    [{}, {}, true], [{}, { 'x-forwarded-for': '192.0.2.1' }, false],
+    [{ authenticate }, {}, false], [{ authenticate }, { authorization: 'ada' }, false], [{ authenticate }, { authorization: 'root' }, true]
+  ] as const) {
+    const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', ...options }))
+    app.polyvac.configProblems = [problem]
+    t.strictSame((await app.inject({ url: '/ready', headers })).json(), { status: 'ready', reasons: [], ...isShown && { configuration: [shown] } })
+  }
 })
 
 test('readiness names documents that are still being indexed', async t => {

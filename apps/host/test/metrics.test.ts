@@ -16,7 +16,7 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
     enable_a2a_agent: true,
     enable_mcp_server: true,
     telemetry: { prometheus: true },
-    authenticate: () => ({ owner: 'owner-canary' }),
+    authenticate: () => ({ owner: 'owner-canary', scopes: ['admin'] }),
     server: { logger: false }
   })
   t.teardown(() => app.close())

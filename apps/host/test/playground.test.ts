@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { request } from 'node:http'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createHost } from '../src/index.js'
@@ -23,5 +24,17 @@ test('the command serves the playground on a loopback address, except in product
     const { out, url } = polyvac(t, ['docs'], folder, { NODE_ENV: env })
     t.equal((await fetch(`${await url()}/playground/`)).status, status, env)
     t.equal(/ask +http:\S+\/playground\/ {2}playground/.test(out.stdout), status === 200, 'the banner names it')
+  }
+})
+
+test('a name of another site that resolves to this machine does not reach the page or what it uses', async t => {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', enable_playground: true, server: { logger: false } })
+  t.teardown(() => app.close())
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const status = async (path: string, host: string): Promise<number | undefined> => await new Promise((resolve, reject) => {
+    request(`${url}${path}`, { headers: { host }, agent: false }, response => { response.resume(); resolve(response.statusCode) }).on('error', reject).end()
+  })
+  for (const path of ['/playground/', '/playground/page.js', '/playground/settings.json', '/vac', '/ready']) {
+    t.same([await status(path, 'rebound.example:8080'), await status(path, 'localhost:8080')], [403, 200], path)
   }
 })

@@ -1,6 +1,6 @@
 import {
   authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, memoryBudget,
-  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests
+  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
 import type { Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -103,6 +103,11 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     await deliverer?.close()
   })
 
+  /** Cards are public; a caller with credentials sees the VACs that it may use. */
+  const seenBy = async (request: FastifyRequest): Promise<ExposedVacs> => {
+    if (authenticate === undefined || request.headers.authorization === undefined) return exposed
+    return vacsFor(exposed, await authenticate(request) ?? undefined)
+  }
   const cards = new Cards({
     exposed,
     keys: signCards ? keys : undefined,
@@ -111,17 +116,18 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     push: push !== undefined,
     extendedCard: extendedCard !== undefined,
     authenticated: authenticate !== undefined,
+    bearerFormat: authenticate?.scheme?.bearerFormat,
     extensions,
     inputModes,
     grpcUrl: read.grpcUrl
   })
   await app.register(async function a2aDescriptionCards (scope) {
-    descriptionCardRoutes(scope, { exposed, baseUrl, agent, keys })
+    descriptionCardRoutes(scope, { seenBy, baseUrl, agent, keys })
   })
   await app.register(async function a2aCards (scope) {
     const title = (): string => agent.name ?? nameOf(exposed.list())
     const isFixed = publicUrl !== undefined
-    await cardRoutes(scope, { cards, exposed, baseUrl, isFixed, unnamed: read.unnamedCard, title })
+    await cardRoutes(scope, { cards, seenBy, baseUrl, isFixed, unnamed: read.unnamedCard, title })
   })
   await app.register(async function a2aDescription (scope) {
     const principalOf = authenticateCallers(scope, authenticate)
@@ -142,8 +148,9 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
         if (extendedCard === undefined) {
           throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
         }
-        if (tenant !== undefined) checkTenant(exposed, tenant)
-        const card = await cards.makeCard(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant)
+        const seen = vacsFor(exposed, principalOf(request), request.log)
+        if (tenant !== undefined) checkTenant(seen, tenant)
+        const card = await cards.makeCard(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant, seen)
         const extended = extendedCard(card, principalOf(request) ?? ANYONE)
         if (extended === undefined) throw new ExtendedCardNotConfiguredError()
         return extended

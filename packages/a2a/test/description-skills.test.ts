@@ -168,11 +168,11 @@ test('chat_history reaches the interpreter in one shape, whatever its dialect', 
 test('an interpreter is given the caller\'s fields, and always its own', async t => {
   let seen: InterpreterExtra | undefined
   const served = await serve(t, (_question, vac, _history, extra) => { seen = extra; return vac }, {
-    vacs: { vacs: { docs: config } }, plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read'] }) }
+    vacs: { vacs: { docs: config } }, plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read', 'vac:*'] }) }
   })
   const input = { query: 'x', context: { signal: 'no', a: 1 }, temperature: 0.2, signal: 'no', vac: 'no', principal: { owner: 'root' }, protocol: 'no', callback: 'no', log: 'no', taskId: 'no' }
   const { taskId } = await served.task('tasks/send', { skillName: 'vac_query_docs', input })
-  t.match(seen, { context: { signal: 'no', a: 1 }, temperature: 0.2, taskId, attempt: 0, protocol: 'a2a', principal: { owner: 'alice', scopes: ['read'] }, vac: config })
+  t.match(seen, { context: { signal: 'no', a: 1 }, temperature: 0.2, taskId, attempt: 0, protocol: 'a2a', principal: { owner: 'alice', scopes: ['read', 'vac:*'] }, vac: config })
   t.ok(seen?.signal instanceof AbortSignal)
   t.type(seen?.log.info, 'function')
   t.type(seen?.callback.on_llm_new_token, 'function')

@@ -1,72 +1,18 @@
 import { test, type Test } from 'tap'
-import { Client, credentials, Metadata, status, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js'
-import protobuf from 'protobufjs'
+import { status, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js'
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { until } from '../../../test/fixtures/until.js'
 import { steered } from '../../../test/a2a-agent/steered.mjs'
 import { a2aGrpc, CLOSE_GRACE_MS, MAX_CALLS, MAX_DETAIL_BYTES, MAX_MESSAGE_CHARS, type A2aGrpc, type A2aGrpcOptions } from '../src/grpc/index.js'
 import { loadPeers } from '../src/grpc/peers.js'
+import { encodeMessage } from '../src/grpc/large-message.js'
 import { fromJson, toJson } from '../src/grpc/proto-json.js'
 import { serve, type ServeOptions, type Served } from './fixtures/app.js'
+import { Caller, metadata, root, withDetails, type Told } from './fixtures/grpc-caller.js'
 import { message, result, rpc, type Json } from './fixtures/public.js'
 import { receiver } from './push/receiver.js'
-
-const root = new protobuf.Root()
-root.loadSync(['a2a', 'rpc-status'].map(name => fileURLToPath(new URL(`../proto/${name}.proto`, import.meta.url))))
-root.resolveAll()
-const service = root.lookupService('lf.a2a.v1.A2AService')
-
-interface Told extends ServiceError { readonly told: ReadonlyArray<Json> }
-
-/** A client of the service, which speaks ProtoJSON to the tests. */
-class Caller {
-  readonly client: Client
-  constructor (port: number) {
-    this.client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-  }
-
-  #wire (name: string): { path: string, request: protobuf.Type, response: protobuf.Type } {
-    const { resolvedRequestType, resolvedResponseType } = service.methods[name] as protobuf.Method
-    return { path: `/lf.a2a.v1.A2AService/${name}`, request: resolvedRequestType as protobuf.Type, response: resolvedResponseType as protobuf.Type }
-  }
-
-  async call (name: string, params: Json, headers: Record<string, string> = {}): Promise<any> {
-    const { path, request, response } = this.#wire(name)
-    return await new Promise((resolve, reject) => {
-      this.client.makeUnaryRequest(path, (json: Json) => Buffer.from(request.encode(fromJson(request, json)).finish()), bytes => toJson(response, response.decode(bytes) as never), params, metadata(headers), (err, answer) => {
-        if (err === null) resolve(answer)
-        else reject(withDetails(err))
-      })
-    })
-  }
-
-  stream (name: string, params: Json, headers: Record<string, string> = {}): ClientReadableStream<any> {
-    const { path, request, response } = this.#wire(name)
-    return this.client.makeServerStreamRequest(path, (json: Json) => Buffer.from(request.encode(fromJson(request, json)).finish()), bytes => toJson(response, response.decode(bytes) as never), params, metadata(headers))
-  }
-}
-
-function metadata (headers: Record<string, string>): Metadata {
-  const metadata = new Metadata()
-  for (const [name, value] of Object.entries({ 'a2a-version': '1.0', ...headers })) metadata.set(name, value)
-  return metadata
-}
-
-/** The details of a google.rpc.Status beside the error. */
-function withDetails (err: ServiceError): Told {
-  const [bytes] = err.metadata.get('grpc-status-details-bin') as Buffer[]
-  if (bytes === undefined) return Object.assign(err, { told: [] })
-  const { details } = root.lookupType('google.rpc.Status').decode(bytes) as unknown as { details: Array<{ type_url: string, typeUrl: string, value: Uint8Array }> }
-  return Object.assign(err, {
-    told: details.map(({ type_url: one, typeUrl: url = one, value }) => {
-      const type = root.lookupType(url.slice(url.lastIndexOf('/') + 1))
-      return { type: type.name, ...toJson(type, type.decode(value) as never) as Json }
-    })
-  })
-}
 
 async function agent (t: Test, options: ServeOptions = {}, given: A2aGrpcOptions = {}, interpreter = steered): Promise<{ served: Served, caller: Caller, grpc: A2aGrpc }> {
   const served = await serve(t, interpreter, options)
@@ -267,4 +213,25 @@ test('a missing package or plugin is named', async t => {
   const { app: late } = await serve(t, steered)
   await a2aGrpc(late, { port })
   await t.rejects(async () => await late.ready(), { code: 'A2A_GRPC_CANNOT_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
+})
+
+test('a large message has the fields of one that is encoded at once', async t => {
+  const long = '\u{1F600}"'.repeat(150_000)
+  const data = {
+    list: Array.from({ length: 10_000 }, (_, i) => ({ i, text: 'source', no: null, yes: true })),
+    [long]: [[long, 1], [], null, {}],
+    nested: { long, members: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i])) }
+  }
+  const artifact = {
+    artifactId: 'a',
+    name: 'a',
+    metadata: data,
+    parts: [
+      { text: long }, { raw: Buffer.alloc(500_000, 1).toString('base64'), filename: 'f', mediaType: 'x/y' }, { data }, { data: long }, { data: null }, { text: 'short', metadata: {} }
+    ]
+  }
+  const task = { id: '1', contextId: '2', status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-01T00:00:00.000Z' }, artifacts: [artifact, artifact], history: [] }
+  const type = root.lookupType('lf.a2a.v1.Task')
+  const decode = (bytes: Uint8Array): string => JSON.stringify(toJson(type, type.decode(bytes) as never))
+  t.ok(decode(await encodeMessage(type, task)) === decode(type.encode(fromJson(type, task)).finish()))
 })

@@ -150,9 +150,9 @@ test('what a hook of the application throws is answered as JSON-RPC, and keeps i
 })
 
 test('the interpreter gets the caller, with the scopes', async t => {
-  const served = await serve(t, (_question, _vac, _history, { principal }) => JSON.stringify(principal), { plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read'] }) } })
+  const served = await serve(t, (_question, _vac, _history, { principal }) => JSON.stringify(principal), { plugin: { authenticate: () => ({ owner: 'alice', scopes: ['read', 'vac:*'] }) } })
   const { artifacts } = await served.task('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
-  t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read"]}' } }])
+  t.match(artifacts, [{ content: { answer: '{"owner":"alice","scopes":["read","vac:*"]}' } }])
 })
 
 test('log lines of a task have its owner', async t => {

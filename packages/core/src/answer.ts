@@ -1,7 +1,6 @@
 import type { Answer, SourceDocument } from './schemas.js'
 import { VacInvalidResultError } from './errors.js'
 import { isRecord } from './is-record.js'
-import { isLargeText } from './json-pieces.js'
 
 /** Default of the most JSON of an answer object, in characters. */
 export const MAX_OBJECT_CHARS = 8 * 1024 * 1024
@@ -71,83 +70,63 @@ function documentsOf (value: unknown): SourceDocument[] | undefined {
 
 /** Results are stored, sent and replayed as JSON. They are converted here, where an error can name the interpreter. */
 function toJson (vac: string, result: object, maxChars: number): Record<string, unknown> {
-  let excess: string | undefined
   try {
-    // most answers are flat, and are JSON already
-    const isFlat = Object.values(result).every(isScalar)
-    const read = readObject(result, maxChars)
-    excess = read.excess
-    if (excess === undefined && isFlat) return { ...result }
-    // large texts are JSON already, and converting them blocks the event loop
-    const rest = read.texts.reduce<unknown>((value, { path }) => replaceAt(value, path, ''), result)
-    const text = excess === undefined ? JSON.stringify(rest) : ''
-    if (text.length > 2 * maxChars) excess = tooLarge(maxChars)
-    if (excess === undefined) {
-      return read.texts.reduce<unknown>((value, { path, text }) => replaceAt(value, path, text), JSON.parse(text)) as Record<string, unknown>
-    }
+    const copy = copyJson(result, maxChars)
+    if (isRecord(copy)) return copy
+    throw new ExcessError(describe(copy))
   } catch (err) {
+    if (err instanceof ExcessError) throw new VacInvalidResultError(quote(vac), err.message)
     throw Object.assign(new VacInvalidResultError(quote(vac), 'a result that cannot be converted to JSON'), { cause: err })
   }
-  throw new VacInvalidResultError(quote(vac), excess)
 }
 
-type Path = ReadonlyArray<string | number>
+/** The object is not one that an interpreter may return. */
+class ExcessError extends Error {}
 
-/** What is too much about an object, found without converting it, and its large texts. */
-function readObject (result: object, maxChars: number): { excess?: string, texts: Array<{ path: Path, text: string }> } {
+/**
+ * What JSON.parse(JSON.stringify(value)) makes of a value, in one pass that stops where there is too much of it. Texts
+ * are not copied: parsing 8 MB of JSON blocks the event loop for 60 ms.
+ */
+function copyJson (result: object, maxChars: number): unknown {
   let left = maxChars
-  let isTooDeep = false
-  const texts: Array<{ path: Path, text: string }> = []
-  const path: Array<string | number> = []
-  const fits = (value: unknown): boolean => {
-    left -= CHARS_PER_VALUE
-    if (typeof value === 'string') {
-      left -= value.length
-      if (isLargeText(value) && isConverted(result, path)) texts.push({ path: [...path], text: value })
+  const copy = (given: unknown, key: string | number, depth: number, isForm = false): unknown => {
+    left -= typeof key === 'string' ? Math.max(CHARS_PER_VALUE, key.length) : CHARS_PER_VALUE
+    if (typeof given === 'string') left -= given.length
+    if (left < 0) throw new ExcessError(`an object of more than ${maxChars} characters of JSON, at ${CHARS_PER_VALUE} for each value`)
+    if (typeof given !== 'object' || given === null) return scalar(given)
+    if (depth > MAX_OBJECT_DEPTH) throw new ExcessError(`an object that is nested more than ${MAX_OBJECT_DEPTH} levels deep, or contains itself`)
+    const { toJSON } = given as { toJSON?: unknown }
+    // what the method returns may be the object itself
+    if (typeof toJSON === 'function' && !isForm) return copy(toJSON.call(given, String(key)), key, depth + 1, true)
+    if (given instanceof Number || given instanceof String || given instanceof Boolean) return scalar(given.valueOf())
+    if (Array.isArray(given)) {
+      const items: unknown[] = []
+      for (let i = 0; i < given.length; i++) items.push(copy(given[i], i, depth + 1) ?? null)
+      return items
     }
-    if (left < 0) return false
-    if (typeof value !== 'object' || value === null) return true
-    isTooDeep = path.length > MAX_OBJECT_DEPTH
-    if (isTooDeep) return false
-    if (ArrayBuffer.isView(value)) return (left -= CHARS_PER_VALUE * value.byteLength) >= 0
-    if (Array.isArray(value)) return value.every((item, i) => fitsAt(i, item))
-    for (const key in value) if (!fitsAt(key, (value as Record<string, unknown>)[key])) return false
-    return true
+    const members: Record<string, unknown> = {}
+    for (const key of Object.keys(given)) {
+      const member = copy((given as Record<string, unknown>)[key], key, depth + 1)
+      if (member === undefined) continue
+      if (key === '__proto__') Object.defineProperty(members, key, { value: member, enumerable: true, configurable: true, writable: true })
+      else members[key] = member
+    }
+    return members
   }
-  const fitsAt = (key: string | number, value: unknown): boolean => {
-    path.push(key)
-    const does = fits(value)
-    path.pop()
-    return does
+  return copy(result, '', 0)
+}
+
+/** As JSON.stringify treats values that are not objects. */
+function scalar (value: unknown): unknown {
+  switch (typeof value) {
+    // not -0
+    case 'number': return Number.isFinite(value) ? value + 0 : null
+    case 'function':
+    case 'symbol': return undefined
+    // throws, unless the application has defined a form
+    case 'bigint': return JSON.parse(JSON.stringify(value))
+    default: return value
   }
-  if (fits(result)) return { texts }
-  const excess = isTooDeep ? `an object that is nested more than ${MAX_OBJECT_DEPTH} levels deep, or contains itself` : tooLarge(maxChars)
-  return { excess, texts: [] }
-}
-
-/** Whether JSON.stringify reads the value at a path: it does not read inherited members, and calls `toJSON`. */
-function isConverted (value: unknown, path: Path): boolean {
-  return path.every(key => {
-    const holder = value as Record<string | number, unknown>
-    value = holder[key]
-    return Object.hasOwn(holder, key) && !('toJSON' in holder)
-  })
-}
-
-/** A copy with another value at a path. */
-function replaceAt (value: unknown, [key, ...rest]: Path, text: string): unknown {
-  if (key === undefined) return text
-  const copy = (Array.isArray(value) ? [...value] : { ...value as object }) as Record<string | number, unknown>
-  copy[key] = replaceAt(copy[key], rest, text)
-  return copy
-}
-
-function tooLarge (maxChars: number): string {
-  return `an object of more than ${maxChars} characters of JSON, at ${CHARS_PER_VALUE} for each value`
-}
-
-function isScalar (value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || value === null || Number.isFinite(value)
 }
 
 function describe (value: unknown): string {

@@ -1,10 +1,24 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { InvalidPrincipalError, UnauthenticatedError } from './errors.js'
+import { auditRefusal } from './audit.js'
+import { InsufficientScopeError, InvalidPrincipalError, UnauthenticatedError } from './errors.js'
 import { isLoopbackHost } from './public-address.js'
 import type { Principal } from './vac.js'
 
+/** What agent cards, OpenAPI and challenges announce beside `bearer`. */
+export interface AuthenticationScheme {
+  /** `JWT` where all tokens are. */
+  readonly bearerFormat?: string | undefined
+  /** Where callers get tokens. */
+  readonly issuers?: readonly string[] | undefined
+  /** The address of the metadata of the protected resource (RFC 9728), which challenges name. */
+  readonly resourceMetadata?: ((request: FastifyRequest) => string) | undefined
+}
+
 /** Names the caller; undefined (or null) refuses the request with 401. */
-export type Authenticate = (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>
+export interface Authenticate {
+  (request: FastifyRequest): Principal | undefined | Promise<Principal | undefined>
+  readonly scheme?: AuthenticationScheme | undefined
+}
 
 const principals = new WeakMap<FastifyRequest, Principal>()
 
@@ -40,12 +54,43 @@ export function mayAdminister ({ socket, headers }: FastifyRequest, principal: P
  */
 export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined): PrincipalOf {
   if (authenticate !== undefined) {
-    scope.addHook('onRequest', async request => {
-      const principal = await authenticate(request) as Principal | undefined | null
-      if (principal === undefined || principal === null) throw new UnauthenticatedError()
-      if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError()
-      principals.set(request, principal)
-    })
+    scope.addHook('onRequest', async request => { await authenticateCaller(request, authenticate) })
   }
   return request => principals.get(request)
+}
+
+/**
+ * Reads the caller of a request, and keeps it for the handlers.
+ * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500)
+ */
+export async function authenticateCaller (request: FastifyRequest, authenticate: Authenticate): Promise<Principal> {
+  const principal = await authenticate(request) as Principal | undefined | null
+  if (principal === undefined || principal === null) {
+    auditRequest(request, undefined, 'UNAUTHENTICATED')
+    throw withChallenge(new UnauthenticatedError(), request, authenticate)
+  }
+  if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError()
+  principals.set(request, principal)
+  return principal
+}
+
+/** @throws UNAUTHENTICATED (401); INSUFFICIENT_SCOPE (403) where the caller lacks `admin` */
+export async function requireAdmin (request: FastifyRequest, authenticate: Authenticate): Promise<void> {
+  const principal = await authenticateCaller(request, authenticate)
+  if (isAdmin(principal)) return
+  auditRequest(request, principal.owner, 'INSUFFICIENT_SCOPE')
+  throw withChallenge(new InsufficientScopeError(ADMIN), request, authenticate, `error="insufficient_scope", scope="${ADMIN}"`)
+}
+
+/** Logs that a request was refused. */
+export function auditRequest (request: FastifyRequest, owner: string | undefined, reason: string): void {
+  const { ip: address, method, routeOptions: { url: route } } = request
+  auditRefusal(request.log, { reason, owner, address, method, route })
+}
+
+/** Adds `WWW-Authenticate` (RFC 6750, RFC 9728), which the error handlers of the plugins send. */
+function withChallenge (err: Error, request: FastifyRequest, { scheme }: Authenticate, error?: string): Error {
+  const metadata = scheme?.resourceMetadata?.(request)
+  const parts = [error, metadata && `resource_metadata="${metadata}"`].filter(part => part !== undefined)
+  return Object.assign(err, { headers: { 'www-authenticate': parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}` } })
 }

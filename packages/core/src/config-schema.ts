@@ -38,11 +38,14 @@ export const McpServerConfig = Type.Object({
   url: Type.Optional(Type.String({ description: 'address of a server reached over HTTP' })),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'sent with every request to `url`' })),
   oauth: Type.Optional(Type.Object({
-    client_id: Type.String({ minLength: 1 }),
-    client_secret: Type.String({ minLength: 1 }),
+    client_id: Type.Optional(Type.String({ minLength: 1, description: 'of a registered client' })),
+    client_secret: Type.Optional(Type.String({ minLength: 1 })),
     issuer: Type.Optional(Type.String({ description: 'https address of the authorization server that gets the secret; default: the origin of `url`' })),
-    scope: Type.Optional(Type.String())
-  }, { additionalProperties: false, description: 'OAuth client credentials for `url`: client_id, client_secret, issuer, scope' })),
+    scope: Type.Optional(Type.String({ description: 'default: what the server asks for' })),
+    resource: Type.Optional(Type.Boolean({ description: 'false: no resource indicator (RFC 8707), for servers that reject it; with `per_owner`' })),
+    client_metadata: Type.Optional(Type.Boolean({ description: 'false: never the metadata document of this service as client; with `per_owner`' }))
+  }, { additionalProperties: false, description: 'OAuth for `url`: client credentials, or with `per_owner` the sign-in of each owner' })),
+  per_owner: Type.Optional(Type.Boolean({ description: 'true: each owner signs in to `url` and has tokens and a connection alone; needs `oauth`' })),
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: 'seconds for one call without progress' })),
   allow: Type.Optional(Type.Array(Type.String(), { description: 'tools to offer; default: all' })),
   deny: Type.Optional(Type.Array(Type.String(), { description: 'tools never to offer' })),
@@ -55,6 +58,32 @@ export type McpServerConfig = Static<typeof McpServerConfig>
 function seconds (description: string): TNumber {
   return Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: `seconds ${description}` })
 }
+
+/** What a scope of a static token may be. */
+const Scope = Type.String({ pattern: '^(?:vac:.+|tool:.+|admin)$' })
+
+/** How callers authenticate. The function that it becomes checks the values, which may be secrets by mistake. */
+const AuthConfig = Type.Object({
+  tokens: Type.Optional(Type.Array(Type.Object({
+    owner: Type.String({ minLength: 1, description: 'whom the token names' }),
+    sha256: Type.String({ description: 'SHA-256 of the token, in hexadecimal; `polyvac token` prints it' }),
+    scopes: Type.Optional(Type.Array(Scope, { description: 'vac:<name>, vac:*, tool:<server>, tool:<server>__<tool>, admin; default: all but admin' }))
+  }, { additionalProperties: false }), { minItems: 1, description: 'static bearer tokens, as hashes' })),
+  jwt: Type.Optional(Type.Object({
+    issuer: Type.String({ description: 'issuer, exactly as tokens name it' }),
+    audience: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], { description: 'audience of accepted tokens' }),
+    jwks: Type.Optional(Type.String({ description: 'address of the keys; default: that of the metadata of the issuer' })),
+    algorithms: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: 'accepted algorithms; default: all with a public key' })),
+    owner_claim: Type.Optional(Type.String({ minLength: 1, description: 'claim that names the owner; default: `issuer|sub`' })),
+    scope_claim: Type.Optional(Type.String({ minLength: 1, description: 'claim with the scopes; default: all but admin' }))
+  }, { additionalProperties: false, description: 'bearer tokens of one issuer' })),
+  platform: Type.Optional(Type.Union([Type.Literal('cloud_run'), Type.Object({ header: Type.String({ minLength: 1 }) }, { additionalProperties: false })], {
+    description: '`cloud_run`, or `{ header }` with the name of the caller; needs `trusted_proxies`'
+  })),
+  open: Type.Optional(Type.Array(Type.Union([Type.Literal('/ready'), Type.Literal('/metrics')]), {
+    description: 'routes that need no caller; default: [/ready]. The others need `admin`'
+  }))
+}, { additionalProperties: false, description: 'who may call: tokens, jwt, platform; the first that knows the caller decides' })
 
 /** The host's section: the switches of the service description under their names there, and those of the host. */
 export const ServiceConfig = Type.Object({
@@ -115,6 +144,20 @@ export const ServiceConfig = Type.Object({
       description: 'questions, answers and arguments of tools become attributes of spans; default: false'
     }))
   }, { additionalProperties: false, description: 'metrics and traces' })),
+  limits: Type.Optional(Type.Object({
+    owner: Type.Optional(Type.Object({
+      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner in a minute' })),
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner at once; a stream is one until it ends' })),
+      tasks_per_day: Type.Optional(Type.Integer({ minimum: 1, description: 'tasks that one owner creates in a day, of UTC' }))
+    }, { additionalProperties: false, description: 'bounds for each owner' })),
+    address: Type.Optional(Type.Object({
+      requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address in a minute, also those without valid credentials' })),
+      at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once' }))
+    }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
+    owner_share: Type.Optional(Type.Number({
+      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget and of shared places that one owner may have; default 0.25'
+    }))
+  }, { additionalProperties: false, description: 'bounds of callers; none by default' })),
   load_timeout: Type.Optional(Type.Number({
     exclusiveMinimum: 0, maximum: 3_600, description: 'seconds for loading an interpreter or memory module, and for opening a memory; default: 30'
   })),
@@ -123,6 +166,10 @@ export const ServiceConfig = Type.Object({
   })),
   state_key: Type.Optional(Type.String({
     description: 'signs state of MCP that clients keep, 32 bytes or more; replicas need the same; default: a key in the database'
+  })),
+  auth: Type.Optional(AuthConfig),
+  trusted_proxies: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+    minItems: 1, description: 'proxies whose X-Forwarded-* headers count: addresses, ranges, or loopback, linklocal, uniquelocal'
   })),
   public_url: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'address under which callers reach the service' })),
   allowed_hosts: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {

@@ -37,5 +37,7 @@ export const MethodNotAllowedError = createError<[string, string]>('METHOD_NOT_A
   'this path does not have the method %s; use %s', 405)
 export const UnauthenticatedError = createError('UNAUTHENTICATED',
   'the caller is not authenticated; send credentials, such as Authorization: Bearer …', 401)
+export const InsufficientScopeError = createError<[string]>('INSUFFICIENT_SCOPE',
+  'the caller needs the scope %s for this; use credentials that have it', 403)
 export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',
   '`authenticate` returned a principal without an `owner`; return one with an owner, or undefined to refuse', 500)

@@ -1,7 +1,7 @@
 import type { InterpreterCallback, InterpreterExtra } from './interpreter.js'
 import type { VacConfig } from './config-schema.js'
 import { BoundLog, silentLog, type InterpreterLog, type Log } from './log.js'
-import type { ToolAccess } from './tools.js'
+import type { CallTool, ToolAccess } from './tools.js'
 import type { VacCall } from './vac.js'
 
 /** What is created for an interpreter at first use. */
@@ -25,8 +25,11 @@ export function makeExtra (call: VacCall, vac: VacConfig, tools: ToolAccess, run
   extra.vac = vac
   extra.protocol = call.protocol ?? 'code'
   extra.principal = call.principal
-  extra.callTool = tools.callTool
-  extra.listTools = tools.listTools
+  const { callTool, listTools } = tools
+  const owner = call.principal?.owner
+  const isBound = owner !== undefined && callTool !== undefined
+  extra.callTool = isBound ? (...[server, tool, args, options]: Parameters<CallTool>) => callTool(server, tool, args, { signal: options?.signal, owner }) : callTool
+  extra.listTools = isBound && listTools !== undefined ? () => listTools({ owner }) : listTools
   extra[RUN] = run
   Object.defineProperty(extra, 'signal', SIGNAL)
   Object.defineProperty(extra, 'callback', CALLBACK)

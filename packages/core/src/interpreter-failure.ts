@@ -1,4 +1,5 @@
 import { isForCaller } from './create-error.js'
+import type { AuthRequired } from './interpreter.js'
 import { CallAbortedError, VacInterpreterFailedError } from './errors.js'
 
 /** The failure of a call whose interpreter threw `err`: any value, also one whose properties throw. */
@@ -10,6 +11,20 @@ export function interpreterFailure (vac: string, err: unknown): unknown {
     return Object.assign(failure, { cause: err })
   } catch {
     return failure
+  }
+}
+
+/**
+ * The answer of an interpreter that did not catch the failure of a tool whose server needs a sign-in of the caller: what
+ * the caller has to do, as an interpreter itself would ask for it.
+ */
+export function signInRequest (err: unknown): AuthRequired | undefined {
+  try {
+    if (!(err instanceof Error) || (err as { code?: unknown }).code !== 'MCP_SIGN_IN_REQUIRED') return undefined
+    const { signIn } = err as { signIn?: unknown }
+    return { auth_required: err.message, sign_in: signIn }
+  } catch {
+    return undefined
   }
 }
 

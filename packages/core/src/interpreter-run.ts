@@ -2,7 +2,7 @@ import { normaliseAnswer } from './answer.js'
 import { Deadline } from './deadline.js'
 import { hasAnswer, toChunk } from './interpreter-chunk.js'
 import { makeExtra, type OnDemand } from './interpreter-extra.js'
-import { interpreterFailure, reasonOf } from './interpreter-failure.js'
+import { interpreterFailure, reasonOf, signInRequest } from './interpreter-failure.js'
 import { isThenable, iteratorOf, leave, type Source } from './interpreter-source.js'
 import { cutText, isLargeText } from './json-pieces.js'
 import { holdText, KeptText } from './kept-text.js'
@@ -210,8 +210,12 @@ export class InterpreterRun implements AsyncIterableIterator<Chunk>, OnDemand, G
       } else if (this.#pulled !== undefined) {
         const pulled = this.#pulled
         this.#pulled = undefined
-        if ('err' in pulled) return this.#fail(pulled.err)
-        this.#read(pulled.result)
+        if ('result' in pulled) this.#read(pulled.result)
+        else {
+          const request = signInRequest(pulled.err)
+          if (request === undefined) return this.#fail(pulled.err)
+          this.#read({ done: true, value: request })
+        }
       } else if (this.#pulling) {
         return
       } else {

@@ -52,6 +52,17 @@ export function mcpServerProblems (entry: Readonly<Record<string, unknown>>, whe
   if (url !== undefined && !url.startsWith('${') && !/^https?:$/.test(protocolOf(url))) {
     problems.push({ key: 'url', message: `${where}.url: expected an http(s) address` })
   }
+  const { client_id: id, client_secret: secret } = (entry.oauth ?? {}) as { client_id?: unknown, client_secret?: unknown }
+  if (entry.per_owner === true && (url === undefined || entry.oauth === undefined)) {
+    problems.push({ key: 'per_owner', message: `${where}.per_owner: owners sign in to a server with a url and oauth alone`, hint: 'add `url:` and `oauth: {}`' })
+  }
+  const headers = Object.keys((entry.headers ?? {}) as object)
+  if (entry.per_owner === true && headers.some(name => name.toLowerCase() === 'authorization')) {
+    problems.push({ key: 'headers', message: `${where}.headers has an authorization for all owners`, hint: 'remove it, or `per_owner`' })
+  }
+  if (entry.per_owner !== true && entry.oauth !== undefined && (typeof id !== 'string' || typeof secret !== 'string')) {
+    problems.push({ key: 'oauth', message: `${where}.oauth has no client_id and client_secret`, hint: 'add both, or `per_owner: true` so that each owner signs in' })
+  }
   const issuer = issuerOf(entry.oauth) ?? url
   if (entry.oauth !== undefined && issuer !== undefined && !`${url}${issuer}`.includes('${') && !isProtected(issuer, url)) {
     problems.push({

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { createError } from './create-error.js'
-import { OWNER_SHARE } from './owner-slots.js'
+import { shareOf } from './owner-slots.js'
 
 export const MemoryBudgetError = createError<[string]>('MEMORY_BUDGET_EXCEEDED',
   'the memory for %s is used up at the moment; try again shortly, with less at once', 503, { expose: true })
@@ -90,7 +90,7 @@ export class MemoryBudget {
   /** @internal Use `HeldBytes.grow`. */
   add (part: string, owner: string | undefined, bytes: number): boolean {
     const ofOwner = owner === undefined ? 0 : (this.#owners.get(owner) ?? 0) + bytes
-    if (this.used + bytes > this.#limit || ofOwner > this.#limit * OWNER_SHARE) {
+    if (this.used + bytes > this.#limit || ofOwner > shareOf(this.#limit)) {
       this.#refusedAt = performance.now()
       this.refusals++
       this.onRefusal?.(part, owner)

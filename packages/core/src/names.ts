@@ -43,3 +43,10 @@ export function suggestion (name: string, candidates: readonly string[], label: 
   const more = candidates.length - MAX_LISTED
   return `${label}: ${candidates.slice(0, MAX_LISTED).join(', ') || 'none'}${more > 0 ? ` and ${more} more` : ''}`
 }
+
+/** The remedy for an unknown name of a VAC. */
+export function vacRemedy (name: string, names: readonly string[]): string {
+  if (names.length === 0) return 'none is configured'
+  const near = nearest(name, names)
+  return near === undefined ? 'GET /vac lists those that are' : `did you mean ${JSON.stringify(near)}?`
+}

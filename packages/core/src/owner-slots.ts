@@ -5,6 +5,18 @@ import type { AbortSignalLike } from './light-abort.js'
 /** Part of a shared resource that one owner may use at once. */
 export const OWNER_SHARE = 0.25
 
+let share = OWNER_SHARE
+
+/** Changes the share of one owner in all that this process shares, from 0 to 1; slots that exist keep theirs. */
+export function setOwnerShare (value: number): void {
+  share = value
+}
+
+/** What one owner may have of a total. */
+export function shareOf (total: number): number {
+  return Math.ceil(total * share)
+}
+
 export const OwnerShareUsedError = createError<[string, number]>('OWNER_SHARE_USED',
   'all places for %s that one owner may have are taken (%s); try again when some have ended', 503, { expose: true })
 
@@ -43,7 +55,7 @@ export class OwnerSlots {
   }
 
   /** Changes the number of slots; those that are taken stay taken. */
-  resize (total: number, share = Math.ceil(total * OWNER_SHARE)): void {
+  resize (total: number, share = shareOf(total)): void {
     this.#total = total
     this.#share = share
   }
@@ -69,7 +81,7 @@ export class OwnerSlots {
     if (signal?.aborted === true) throw signal.reason
     if (!this.#waiting.has(owner) && this.tryTake(owner)) return
     const ofOwner = this.#waiting.get(owner)?.size ?? 0
-    const share = owner === '' ? this.#maxWaiting : Math.ceil(this.#maxWaiting * OWNER_SHARE)
+    const share = owner === '' ? this.#maxWaiting : shareOf(this.#maxWaiting)
     if (this.#waitingCount >= this.#maxWaiting || ofOwner >= share) throw this.refusal()
     const queue = this.#waiting.get(owner) ?? new LinkedSet<Waiter>()
     this.#waiting.set(owner, queue)

@@ -19,6 +19,13 @@ export function isPublicAddress (address: string): boolean {
   return ip.kind() === 'ipv6' ? ip.match(GLOBAL_IPV6) : !HOST_AGENTS.includes(ip.toString())
 }
 
+/** The address of a caller for counts: of IPv6 the network of 64 bits, which one customer has as a whole. */
+export function addressBlock (address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const ip = ipaddr.process(address)
+  return ip.kind() === 'ipv4' ? ip.toString() : (ip as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16)).join(':')
+}
+
 /** Whether a host of a URL is this machine, by its address or by the name `localhost`. */
 export function isLoopbackHost (hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '')

@@ -47,10 +47,13 @@ export type ListTools = () => Promise<readonly ListedTool[]>
 
 export interface ToolCallOptions { readonly signal?: AbortSignal | undefined }
 
+/** The owner of the call of an interpreter, whose sign-ins to servers count. */
+export interface ToolOwner { readonly owner?: string | undefined }
+
 /** How interpreters reach external MCP tools. */
 export interface ToolAccess {
   /** `extra.callTool` of interpreters. */
-  readonly callTool?: ((...call: Parameters<CallTool>) => Promise<ToolCallResult<unknown>>) | undefined
+  readonly callTool?: ((server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: ToolCallOptions & ToolOwner) => Promise<ToolCallResult<unknown>>) | undefined
   /** `extra.listTools` of interpreters. */
-  readonly listTools?: ListTools | undefined
+  readonly listTools?: ((options?: ToolOwner) => ReturnType<ListTools>) | undefined
 }

@@ -1,6 +1,6 @@
 import { InvalidVacNameError, InvalidVacsError, VacBusyError, VacNotFoundError } from './errors.js'
 import { isRecord } from './is-record.js'
-import { nearest, quoteName } from './names.js'
+import { quoteName, vacRemedy } from './names.js'
 import { callback, integer, optional, readOptions, required, type OptionRules } from './options.js'
 import type { Run } from './interpreter-run.js'
 import { askInterpreter, runInterpreter } from './run-interpreter.js'
@@ -98,7 +98,7 @@ export function createVacs (options: VacsOptions): Vacs {
     get running () { return places.taken },
     get (name) {
       const vac = vacs.get(name)
-      if (vac === undefined) throw new VacNotFoundError(quoteName(name), remedy(name, [...vacs.keys()]))
+      if (vac === undefined) throw new VacNotFoundError(quoteName(name), vacRemedy(name, [...vacs.keys()]))
       return vac
     },
     replace (next) {
@@ -173,10 +173,4 @@ function build (options: VacsOptions, places: OwnerSlots, generation: Generation
     })
   }
   return built
-}
-
-function remedy (name: string, names: readonly string[]): string {
-  if (names.length === 0) return 'none is configured'
-  const near = nearest(name, names)
-  return near === undefined ? 'GET /vac lists those that are' : `did you mean ${JSON.stringify(near)}?`
 }

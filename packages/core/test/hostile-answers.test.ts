@@ -46,6 +46,30 @@ test('an answer object with large texts becomes what JSON makes of it', async t 
   for (const result of results) t.ok(JSON.stringify(await ask(() => result)) === JSON.stringify(result))
 })
 
+test('an answer object becomes what JSON makes of it', async t => {
+  class Source { page_content = 'x'; metadata = { at: new Date(0), no: undefined, run () {} } }
+  const itself = { a: 1, toJSON () { return this } }
+  const odd: object = {
+    answer: 'x',
+    source_documents: [],
+    numbers: [-0, NaN, Infinity, 1e300, Object(1), Object(false), Object('text')],
+    holes: [undefined, , Symbol('x'), () => {}], // eslint-disable-line no-sparse-arrays
+    sets: [new Set([1]), new Map(), new Source(), Object.create(null), /x/, new Uint8Array(2), Buffer.from('x')],
+    itself,
+    keys: { toJSON: (key: string) => key },
+    list: [{ toJSON: (key: string) => [key, typeof key] }],
+    missing: { toJSON: () => undefined },
+    [Symbol('x')]: 1
+  }
+  t.equal(JSON.stringify(await ask(() => odd)), JSON.stringify(odd))
+  const given = { answer: 'x', metadata: { list: [1] } }
+  const answer = await ask(() => given) as typeof given
+  t.not(answer.metadata.list, given.metadata.list, 'a copy')
+  await t.rejects(ask(() => ({ answer: 'x', data: 1n })), { code: 'VAC_INVALID_RESULT', message: /cannot be converted to JSON/ })
+  await t.rejects(ask(() => ({ toJSON: () => ['x'] })), { code: 'VAC_INVALID_RESULT', message: /an array/ })
+  await t.rejects(ask(() => ({ answer: 'x', data: { ['k'.repeat(9_000_000)]: 1 } })), { code: 'VAC_INVALID_RESULT', message: /more than 8388608/ })
+})
+
 test('interpreters that yield for ever without text do not block the event loop, and end at the timeout', async t => {
   const endless: Record<string, Interpreter> = {
     'a sync generator': function * () { for (;;) yield '' },

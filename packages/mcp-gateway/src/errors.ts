@@ -49,6 +49,16 @@ export const MessageTooLargeError = createError<[string, string]>('MCP_MESSAGE_T
 /** Too many calls of one server are in flight. Arguments: server, the limit. */
 export const ServerBusyError = createError<[string, number]>('MCP_SERVER_BUSY', 'the MCP server %s has %s calls in flight; try again soon', 503, { expose: true })
 
+/** The caller has to sign in to the server first. Arguments: server, the address to open. */
+export const SignInRequiredError = createError<[string, string]>('MCP_SIGN_IN_REQUIRED',
+  'the MCP server %s needs a sign-in of this caller: open %s in a browser, then call again', 401)
+
+/** A sign-in cannot begin, or its token cannot be renewed. Arguments: server, why. */
+export const SignInFailedError = createError<[string, string]>('MCP_SIGN_IN_FAILED', 'signing in to the MCP server %s failed: %s', 500, { expose: true })
+
+/** A page of the sign-in cannot be opened. Argument: why. */
+export const SignInRefusedError = createError<[string]>('MCP_SIGN_IN_REFUSED', 'this sign-in cannot continue: %s; call the tool again for another address', 400)
+
 /** An option is invalid. Argument: which and why. */
 export const GatewayOptionsError = createError<[string]>('MCP_GATEWAY_OPTIONS', '%s', 500)
 

@@ -1,11 +1,14 @@
-import type { ListTools, Log, ToolCallResult } from '@polyvac/core'
+import type { Log, ToolAccess, ToolCallResult } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
 import type { CallOptions } from './protocol/call-options.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listedTool } from './rest/bodies.js'
+import type { Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
+import { SignIns } from './sign-in/sign-ins.js'
+import { OwnedUpstream } from './upstream/owned-upstream.js'
 import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
 import { OrphanWatchdog } from './connections/stdio/orphan-watchdog.js'
@@ -20,6 +23,7 @@ export class Gateway implements Servers {
   readonly limits: Limits
   readonly log: Log
   readonly stateKey: StateKey | undefined
+  readonly signIns: SignIns
   readonly #options: ReturnType<typeof readGatewayOptions>
   readonly #watch: OrphanWatchdog
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
@@ -35,11 +39,16 @@ export class Gateway implements Servers {
     this.limits = read
     this.stateKey = read.stateKey
     this.#watch = new OrphanWatchdog(this.log)
+    this.signIns = new SignIns({ ...read.signIn, log: this.log, configOf: server => this.#upstreams.get(server)?.config })
     for (const config of namedServers(read.servers).values()) this.#upstreams.set(config.name, this.#upstream(config))
   }
 
   /** Names of the servers, in the order of the configuration. */
   get names (): string[] { return [...this.#upstreams.keys()] }
+
+  get hasSignIns (): boolean {
+    return [...this.#upstreams.values()].some(({ config }) => config.per_owner === true)
+  }
 
   /** Starts all servers in the background. A server that cannot start does not affect the others. */
   start (): void {
@@ -118,8 +127,8 @@ export class Gateway implements Servers {
   }
 
   /** The tools that `call` can call. Bound to the gateway: interpreters get it as `extra.listTools`. */
-  readonly listTools: ListTools = async () =>
-    (await this.list('tools')).items.map(listedTool)
+  readonly listTools: NonNullable<ToolAccess['listTools']> = async options =>
+    (await this.list('tools', options?.owner)).items.map(listedTool)
 
   /**
    * Tools, resources and prompts under names that are unique over all servers, for an MCP server or an interpreter.
@@ -130,9 +139,17 @@ export class Gateway implements Servers {
   }
 
   /** The entries of all servers in a fixed order, and the servers that did not answer. */
-  async list (kind: ListKind): Promise<Listing> {
+  async list (kind: ListKind, owner?: string): Promise<Listing> {
+    return await this.#list(async upstream => await upstream.list(kind, owner))
+  }
+
+  async listForAll (kind: ListKind): Promise<Listing> {
+    return await this.#list(async upstream => await upstream.listForAll(kind))
+  }
+
+  async #list (read: (upstream: Upstream) => Promise<readonly Item[]>): Promise<Listing> {
     const upstreams = [...this.#upstreams.values()]
-    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, upstream.list(kind))))
+    const lists = await Promise.allSettled(upstreams.map(async upstream => await this.#inTime(upstream.name, read(upstream))))
     const items: ServerItem[] = []
     const unavailable: Array<{ server: string, error: unknown }> = []
     for (const [i, list] of lists.entries()) {
@@ -171,7 +188,7 @@ export class Gateway implements Servers {
   /** @param known the upstream that it replaces */
   #upstream (config: NamedServer, known?: Upstream): Upstream {
     const { inheritEnv, secretEnv, env, folder } = this.#options
-    return new Upstream(config, {
+    const upstreamOptions = {
       inheritEnv,
       secretEnv,
       env,
@@ -179,8 +196,11 @@ export class Gateway implements Servers {
       log: this.log,
       watch: this.#watch,
       folder: resolve(folder),
-      onChange: kinds => this.#changed(kinds)
-    }, known?.listeners)
+      onChange: (kinds: readonly ListKind[]) => this.#changed(kinds)
+    }
+    return config.per_owner === true
+      ? new OwnedUpstream(config, upstreamOptions, this.signIns, known?.listeners)
+      : new Upstream(config, upstreamOptions, known?.listeners)
   }
 
   #logInheritance (upstreams: readonly Upstream[]): void {

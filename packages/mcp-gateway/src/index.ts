@@ -9,6 +9,8 @@ export type {
 export { DEFAULTS } from './options.js'
 export type { GatewayOptions, Limits } from './options.js'
 export type { McpGatewayOptions } from './plugin-options.js'
+export type { SignInOptions } from './sign-in/sign-ins.js'
+export type { SignInStore } from './sign-in/sign-in-store.js'
 export type { Log } from '@polyvac/core'
 export { McpServerConfig } from '@polyvac/core'
 export type { UpstreamState, UpstreamStatus } from './upstream/status.js'

@@ -1,9 +1,10 @@
 import type { Log, McpServerConfig } from '@polyvac/core'
 import {
-  integer, isStateKey, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules,
+  integer, isRecord, isStateKey, milliseconds, oneOf, optional, readOptions, required, silentLog, text, texts, type OptionRule, type OptionRules,
   type ReadOptions
 } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
+import type { SignInOptions } from './sign-in/sign-ins.js'
 
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */
@@ -68,6 +69,8 @@ export interface GatewayOptions {
    * each use.
    */
   readonly stateKey?: Buffer | string | (() => Buffer | string) | undefined
+  /** Sign-ins of owners to servers with `per_owner`: where tokens are kept, their key, and the address for browsers. */
+  readonly signIn?: SignInOptions | undefined
 }
 
 /** Defaults of the gateway, read by code, tests and documentation. */
@@ -108,8 +111,14 @@ export const GATEWAY_RULES = {
   folder: text('.'),
   log: optional<Log>('a logger, such as that of Fastify', value => typeof (value as Log | null)?.info === 'function', silentLog),
   stateKey: optional('a text, a Buffer or a function', isStateKey),
+  signIn: optional<SignInOptions>('an object with store, key and url; the key has 32 bytes or more', isSignIn),
   ...LIMIT_RULES
 } satisfies OptionRules<GatewayOptions>
+
+function isSignIn (value: unknown): boolean {
+  const { key } = (value ?? {}) as SignInOptions
+  return isRecord(value) && (key === undefined || Buffer.byteLength(key) >= 32)
+}
 
 /** @throws MCP_GATEWAY_OPTIONS */
 export function readGatewayOptions (options: GatewayOptions): ReadOptions<GatewayOptions, typeof GATEWAY_RULES> {

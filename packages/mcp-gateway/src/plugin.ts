@@ -1,12 +1,12 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, OpenCalls, ownTime, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUseServer, OpenCalls, ownTime, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { sendCallEvents } from './rest/call-events.js'
 import { Failures } from './rest/failures.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -17,25 +17,42 @@ import { InteractiveCalls } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
+import { signInRoutes } from './rest/sign-in-routes.js'
 import {
   CallBody, CallResult, GatewayError, InputRequired, McpServerStatus, PromptBody, PromptList, PromptResult, ReadBody, ReadResult, ResourceList,
   RestartBody, ServerList, ServerName, ServerQuery, TemplateList, ToolList
 } from './schemas.js'
 import { briefStatus, contentsBody } from './rest/bodies.js'
+import { checkTool, isListedFor, serverFor, serverOfPrompt, serverOfResource } from './rights.js'
 
 /** Time in ms for responses to be sent when the application closes. */
 const CLOSE_GRACE_MS = 200
 
 const errors = { '4xx': GatewayError, '5xx': GatewayError }
 
-/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
-const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
-  const app = host.withTypeProvider<TypeBoxTypeProvider>()
-  const { servers, gateway: shared, authenticate, bodyLimit, openapi, ...gatewayOptions } = readPluginOptions({ log: app.log, ...options })
+interface RouteOptions {
+  readonly gateway: Gateway
+  /** Whether the application closes the gateway. */
+  readonly isShared: boolean
+  readonly read: ReturnType<typeof readPluginOptions>
+}
+
+/** The pages of sign-ins have a scope alone: a hook of `authenticate` applies to all scopes within its own. */
+const plugin: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
+  const read = readPluginOptions({ log: host.log, ...options })
+  const { servers, gateway: shared, authenticate, bodyLimit: _limit, openapi, ...gatewayOptions } = read
   if ((servers === undefined) === (shared === undefined)) {
     throw new GatewayOptionsError('the mcp-gateway plugin needs either `servers`, a list of MCP servers, or `gateway`, made by createGateway()')
   }
   const gateway = shared ?? createGateway({ ...gatewayOptions, servers: servers! })
+  if (!openapi) hideRoutes(host)
+  await host.register(signInRoutes, { signIns: gateway.signIns, log: gateway.log, authenticate })
+  await host.register(routes, { gateway, isShared: shared !== undefined, read })
+}
+
+/** External MCP servers over HTTP. The body of errors is `{ error, code, server, tool, details }`. */
+const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShared, read: { authenticate, bodyLimit } }) => {
+  const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const calls = new OpenCalls<OpenCall>()
   const disconnects = new Disconnects()
   const bodies = new ListBodies()
@@ -43,7 +60,6 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   await traceRequests(app)
   boundMemory(app)
-  if (!openapi) hideRoutes(app)
   // Fastify would read a text, which then fails as a body that is not an object
   app.removeContentTypeParser('text/plain')
   const refuseOthers = refuseOtherMethods(app)
@@ -58,15 +74,16 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   app.addHook('preClose', async () => {
     interactive.close()
     const ended = calls.close(CLOSE_GRACE_MS)
-    if (shared === undefined) await gateway.close()
+    if (!isShared) await gateway.close()
     await ended
   })
 
   app.get('/mcp/servers', {
     schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
   }, async request => {
-    const servers = gateway.status()
-    return { servers: mayAdminister(request, principalOf(request)) ? servers : servers.map(briefStatus) } as never
+    const principal = principalOf(request)
+    const servers = gateway.status().filter(({ name }) => mayUseServer(principal, name))
+    return { servers: mayAdminister(request, principal) ? servers : servers.map(briefStatus) } as never
   })
 
   app.post('/mcp/servers/:server_name/restart', {
@@ -84,13 +101,13 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/tools', {
     schema: { operationId: 'listMcpTools', summary: 'Tools of all MCP servers', tags, response: { 200: ToolList, ...errors } }
-  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools')))
+  }, async (request, reply) => bodies.send(request, reply, 'tools', '', await all('tools', request)))
 
   app.get('/mcp/tools/:server_name', {
     schema: { operationId: 'listMcpToolsOfServer', summary: 'Tools of one MCP server', tags, params: ServerName, response: { 200: ToolList, ...errors } }
   }, async (request, reply) => {
     const { server_name: server } = request.params
-    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server))
+    return bodies.send(request, reply, 'tools', server, await ofOne('tools', server, request))
   })
 
   app.post('/mcp/call', {
@@ -100,7 +117,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const owner = principalOf(request)?.owner
+      const principal = principalOf(request)
+      const owner = principal?.owner
+      await checkTool(gateway, principal, request.body.server, request.body.tool)
       if (!wantsEvents(request.headers.accept)) {
         const outcome = await interactive.call(request.body, owner, call)
         if ('status' in outcome) reply.code(202)
@@ -124,7 +143,7 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
       schema: { operationId, summary, tags, querystring: ServerQuery, response: { 200: schema, ...errors } }
     }, async (request, reply) => {
       const { server } = request.query
-      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind) : await ofOne(kind, server))
+      return bodies.send(request, reply, kind, server ?? '', server === undefined ? await all(kind, request) : await ofOne(kind, server, request))
     })
   }
 
@@ -134,7 +153,10 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
   }, async (request, reply) => {
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      return contentsBody(await gateway.get(request.body.server).readResource(request.body.uri, { signal: call, owner: principalOf(request)?.owner })) as never
+      const { server, uri } = request.body
+      const principal = principalOf(request)
+      const upstream = serverOfResource(gateway, principal, server, uri)
+      return contentsBody(await upstream.readResource(uri, { signal: call, owner: principal?.owner })) as never
     } finally {
       call.end()
     }
@@ -147,7 +169,9 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
     const { server, prompt, arguments: args = {} } = request.body
     const call = new OpenCall(reply, calls, disconnects)
     try {
-      const { description, messages } = await gateway.get(server).getPrompt(prompt, args, { signal: call, owner: principalOf(request)?.owner })
+      const principal = principalOf(request)
+      const upstream = serverOfPrompt(gateway, principal, server, prompt)
+      const { description, messages } = await upstream.getPrompt(prompt, args, { signal: call, owner: principal?.owner })
       return { description: typeof description === 'string' ? description : '', messages: Array.isArray(messages) ? messages : [] }
     } finally {
       call.end()
@@ -156,17 +180,20 @@ const routes: FastifyPluginAsync<McpGatewayOptions> = async (host, options) => {
 
   app.get('/mcp/openapi.json', {
     schema: { operationId: 'getMcpOpenApi', summary: 'The tools as an OpenAPI document', tags, response: { 200: Type.Record(Type.String(), Type.Unknown()) } }
-  }, async () => toolsDocument(await all('tools'), app.prefix))
+  }, async request => toolsDocument(await all('tools', request), app.prefix))
   refuseOthers()
 
-  async function all (kind: ListKind): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const { items, unavailable } = await gateway.list(kind)
+  async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
+    const principal = principalOf(request)
+    const { items, unavailable } = await gateway.list(kind, principal?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
-    return items
+    return items.filter(item => isListedFor(principalOf(request), kind, item))
   }
 
-  async function ofOne (kind: ListKind, server: string): ReturnType<typeof all> {
-    return (await gateway.get(server).list(kind)).map(item => ({ server, item }))
+  async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {
+    const principal = principalOf(request)
+    const items = await serverFor(gateway, principal, server).list(kind, principal?.owner)
+    return items.map(item => ({ server, item })).filter(item => isListedFor(principal, kind, item))
   }
 }
 
@@ -183,4 +210,4 @@ function wantsEvents (accept: string | undefined): boolean {
  * @example await app.register(mcpGatewayPlugin, { servers: { files: { command: 'mcp-server-filesystem', args: ['.']
  * } } })
  */
-export const mcpGatewayPlugin = fp(routes, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })
+export const mcpGatewayPlugin = fp(plugin, { name: '@polyvac/mcp-gateway', fastify: '5.x', encapsulate: true })

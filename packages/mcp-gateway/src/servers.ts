@@ -3,6 +3,7 @@ import type { StateKey } from '@polyvac/core/plugin'
 import type { Limits } from './options.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from './protocol/lists.js'
+import type { SignIns } from './sign-in/sign-ins.js'
 import type { Upstream } from './upstream/upstream.js'
 
 /** One entry of a list and the server that lists it. */
@@ -24,7 +25,12 @@ export interface Servers {
   /** @throws MCP_SERVER_NOT_FOUND, with the name most likely meant */
   get (server: string): Upstream
   /** The entries of all servers in a fixed order; servers that do not answer are named separately. */
-  list (kind: ListKind): Promise<Listing>
+  list (kind: ListKind, owner?: string): Promise<Listing>
+  /** The entries for all owners, of which each sees those that `isListedFor` names. */
+  listForAll (kind: ListKind): Promise<Listing>
+  readonly signIns: SignIns
+  /** Whether owners sign in to one of the servers, so that they see different lists. */
+  readonly hasSignIns: boolean
   /** Calls `listener` when lists may have changed. The function that it returns stops that. */
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void
 }

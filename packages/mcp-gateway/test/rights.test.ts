@@ -4,6 +4,9 @@ import { createGateway, mcpGatewayPlugin, type McpServerConfig } from '../src/in
 import { bad, lives, started, until } from './fixtures/app.js'
 import { contextOf } from './fixtures/hand-written.js'
 
+/** Scopes of the callers that are not administrators. */
+const SERVERS = ['bad', 'nowhere', 'fine'].map(name => `tool:${name}`)
+
 type Asked = (url: string, caller?: string, payload?: object) => Promise<string>
 
 /** An app whose callers are named by a header; `admin` has the scope, the others lack it. */
@@ -12,7 +15,7 @@ async function serve (t: { teardown (work: () => Promise<void>): void }, servers
   const app = Fastify({ forceCloseConnections: true })
   await app.register(mcpGatewayPlugin, {
     gateway,
-    ...isAuthenticated && { authenticate: request => ({ owner: String(request.headers.caller), scopes: request.headers.caller === 'admin' ? ['admin'] : [] }) }
+    ...isAuthenticated && { authenticate: request => ({ owner: String(request.headers.caller), scopes: request.headers.caller === 'admin' ? ['admin'] : SERVERS }) }
   })
   app.addHook('preClose', () => gateway.close())
   t.teardown(() => app.close())

@@ -13,6 +13,8 @@ export const CODES = {
   unsupportedVersion: -32022,
   /** The server does not have the resource (up to 2025-11-25; later -32602). */
   legacyResourceNotFound: -32002,
+  /** The request needs a visit to an address first (2025-11-25). */
+  urlElicitationRequired: -32042,
   /** A user rejected a request of the server (specification, sampling). */
   userRejected: -1
 } as const

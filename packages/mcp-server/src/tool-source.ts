@@ -23,6 +23,16 @@ export interface ToolSource {
    * asks is asked at once, not in the task.
    */
   prepare? (name: string, args: JsonObject, context: CallContext): Promise<JsonObject> | JsonObject
+  /**
+   * Which entries of a list a caller sees, by name or URI, where callers see different ones; undefined: all. A hidden
+   * entry can be called all the same, and `call` refuses it.
+   */
+  listedFor? (kind: ListKind, principal: Principal | undefined): Promise<((id: string) => boolean) | undefined>
+  /**
+   * Whether a caller may use a tool, prompt, resource or template, by its name or URI. One that it may not use does not
+   * exist for it. Without this method every caller may use all.
+   */
+  mayUse? (kind: ListKind, id: string, principal: Principal | undefined): boolean
   readonly resources?: ResourceSource | undefined
   readonly prompts?: PromptSource | undefined
   /** The tasks that an upstream server made of its calls. */

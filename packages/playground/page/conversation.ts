@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import type { Protocol, Sent } from './exchange.js'
-import { PROTOCOLS, type InputRequest, type Source, type Turn } from './protocols.js'
+import { addDelta, PROTOCOLS, type InputRequest, type Source, type Turn } from './protocols.js'
 
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
@@ -68,12 +68,12 @@ async function follow (question: { vac: string, text: string, history: readonly 
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
   const figures = (): Partial<Answer> =>
-    ({ firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.frames.length })
+    ({ firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
       const { text, state, sources, task, progress } = answers.value.at(-1)!
       change({
-        text: update.text ?? text + (update.delta ?? ''),
+        text: addDelta(text, update),
         sources: update.sources ?? sources,
         task: update.task ?? task,
         progress: update.progress ?? progress,

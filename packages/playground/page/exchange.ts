@@ -1,39 +1,21 @@
 import { signal, type Signal } from '@preact/signals'
+import { FrameSplitter } from './frame-splitter.js'
+import { maskHeaders, maskText } from './mask.js'
+import type { Exchange, Frame, Protocol } from './exchange-record.js'
 import { token } from './token.js'
 
-/** Bounds of the session that the page keeps. */
+export type { Exchange, Frame, Protocol }
+
+/** Exchanges that the page keeps; the oldest one leaves. */
 export const MAX_EXCHANGES = 200
+/** Frames that the page keeps of one exchange. */
 export const MAX_FRAMES = 10_000
+/** Characters that the page keeps of one frame. */
 export const MAX_FRAME_CHARS = 64 * 1024
-
-export type Protocol = 'direct' | 'openai' | 'a2a' | 'a2a-description' | 'mcp' | 'mcp-gateway' | 'http'
-
-/** What arrived, in order: an SSE event, a line, or a piece of text. `at` is in ms since the start of the exchange. */
-export interface Frame { readonly at: number, readonly bytes: number, readonly text: string }
-
-/** One request and everything that was received for it. Times are ms since the epoch; `at` is ms since `startedAt`. */
-export interface Exchange {
-  /** Unique in the session. */
-  readonly id: string
-  readonly startedAt: number
-  readonly protocol: Protocol
-  /** For people: `ask demo`, `tools/call get_time`. */
-  readonly label: string
-  readonly request: {
-    readonly method: string
-    readonly path: string
-    readonly headers: Record<string, string>
-    readonly body?: unknown
-  }
-  status?: number
-  headers?: Record<string, string>
-  readonly frames: Frame[]
-  /** In ms since `startedAt`. */
-  firstByteAt?: number
-  endedAt?: number
-  /** Why it ended early. */
-  error?: string
-}
+/** Characters that the page keeps of all requests and frames; the oldest exchanges leave. */
+export const MAX_SESSION_CHARS = 16 * 1024 * 1024
+/** Characters of one response that the page reads. */
+export const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
 
 export interface Sent {
   readonly exchange: Exchange
@@ -63,11 +45,13 @@ export function eventData (frame: string): string {
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
 
-const SECRET = /authorization|cookie|token|secret|api-?key|password/i
-/** What ends a frame, by the type of the body. */
-const SEPARATORS: Readonly<Record<string, RegExp>> = { 'text/event-stream': /\r?\n\r?\n/, 'application/x-ndjson': /\n/ }
-const MASK = '•••'
+/** What a frame costs beside its text, in characters. */
+const FRAME_CHARS = 64
+const encoder = new TextEncoder()
 let count = 0
+/** Characters of the exchanges that are kept. */
+const chars = new Map<Exchange, number>()
+let sessionChars = 0
 let isScheduled = false
 
 /** A view of the session that changes at most once in each picture of the screen, however many frames arrive. */
@@ -80,9 +64,36 @@ function publish (): void {
   }, 16)
 }
 
-/** Headers without the values of secrets. */
-export function maskHeaders (headers: Iterable<readonly [string, string]>): Record<string, string> {
-  return Object.fromEntries([...headers].map(([name, value]) => [name, SECRET.test(name) ? MASK : value]))
+function pathOf (address: string): string {
+  const { pathname, search } = new URL(address, location.href)
+  return maskText(pathname + search)
+}
+
+/** Counts characters of an exchange that is kept; the oldest other exchanges leave where they are too many. */
+function addChars (exchange: Exchange, length: number): boolean {
+  const known = chars.get(exchange)
+  if (known === undefined) return false
+  let kept = exchanges.value
+  while (sessionChars + length > MAX_SESSION_CHARS && kept[0] !== undefined && kept[0] !== exchange) kept = forgetOldest(kept)
+  exchanges.value = kept
+  if (sessionChars + length > MAX_SESSION_CHARS) return false
+  chars.set(exchange, known + length)
+  sessionChars += length
+  return true
+}
+
+function forgetOldest ([oldest, ...others]: readonly Exchange[]): readonly Exchange[] {
+  sessionChars -= chars.get(oldest!) ?? 0
+  chars.delete(oldest!)
+  return others
+}
+
+/** Adds an exchange; its body is left out where it alone is more than the session keeps. */
+function addExchange (exchange: Exchange, bodyChars: number): void {
+  const kept = exchanges.value.length < MAX_EXCHANGES ? exchanges.value : forgetOldest(exchanges.value)
+  chars.set(exchange, 0)
+  exchanges.value = [...kept, exchange]
+  if (!addChars(exchange, bodyChars)) delete (exchange.request as { body?: unknown }).body
 }
 
 /** Sends a request; secrets in headers are masked in what is kept. */
@@ -93,6 +104,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
     ...token.value === '' ? {} : { authorization: `Bearer ${token.value}` },
     ...headers
   }
+  const text = body === undefined ? undefined : JSON.stringify(body)
   const exchange: Exchange = {
     id: `${Date.now().toString(36)}-${++count}`,
     startedAt: Date.now(),
@@ -100,7 +112,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
     label,
     request: {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
-      path: new URL(path, location.href).pathname + new URL(path, location.href).search,
+      path: pathOf(path),
       headers: maskHeaders(Object.entries(sentHeaders)),
       ...body === undefined ? {} : { body }
     },
@@ -108,7 +120,8 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   }
   const clock = performance.now()
   const now = (): number => Math.round((performance.now() - clock) * 10) / 10
-  exchanges.value = [...exchanges.value.slice(1 - MAX_EXCHANGES), exchange]
+  const received = exchange.received = { frames: 0, bytes: 0 }
+  addExchange(exchange, text?.length ?? 0)
   const end = (err?: unknown): void => {
     if (exchange.endedAt !== undefined) return
     exchange.endedAt = now()
@@ -121,7 +134,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
       method: exchange.request.method,
       headers: sentHeaders,
       cache: 'no-store',
-      ...body === undefined ? {} : { body: JSON.stringify(body) },
+      ...text === undefined ? {} : { body: text },
       ...signal === undefined ? {} : { signal }
     })
   } catch (err) {
@@ -133,17 +146,18 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   publish()
 
   function keep (text: string): Frame {
-    const frame = { at: now(), bytes: new Blob([text]).size, text }
-    if (exchange.frames.length < MAX_FRAMES) {
-      exchange.frames.push(text.length > MAX_FRAME_CHARS ? { ...frame, text: text.slice(0, MAX_FRAME_CHARS) } : frame)
-    }
+    const frame = { at: now(), bytes: encoder.encode(text).length, text }
+    received.frames++
+    received.bytes += frame.bytes
+    const kept = text.length > MAX_FRAME_CHARS ? { ...frame, text: text.slice(0, MAX_FRAME_CHARS) } : frame
+    if (exchange.frames.length < MAX_FRAMES && addChars(exchange, kept.text.length + FRAME_CHARS)) exchange.frames.push(kept)
     publish()
     return frame
   }
 
   async function * frames (): AsyncGenerator<Frame> {
-    const separator = SEPARATORS[response.headers.get('content-type')?.split(';')[0]?.trim() ?? '']
-    let rest = ''
+    const splitter = new FrameSplitter(response.headers.get('content-type') ?? '', as === 'json')
+    let length = 0
     let reader: ReadableStreamDefaultReader<string> | undefined
     let failure: unknown
     try {
@@ -152,11 +166,11 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
         const { done, value } = await reader?.read() ?? { done: true, value: undefined }
         if (done) break
         exchange.firstByteAt ??= now()
-        rest += value
-        const pieces = separator === undefined ? as === 'json' ? [rest] : [rest, ''] : rest.split(separator)
-        rest = pieces.pop() ?? ''
-        for (const text of pieces) if (text !== '') yield keep(text)
+        length += value.length
+        if (length > MAX_RESPONSE_CHARS) throw new Error(`the response has more than ${MAX_RESPONSE_CHARS} characters`)
+        for (const text of splitter.push(value)) if (text !== '') yield keep(text)
       }
+      const rest = splitter.end()
       if (rest !== '') yield keep(rest)
     } catch (err) {
       failure = err

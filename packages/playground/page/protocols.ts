@@ -1,6 +1,7 @@
 import { eventData, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
 import { mcpRequest } from './mcp-request.js'
 import { failureText, settings, type RouteName } from './settings.js'
+import { randomId } from './random-id.js'
 import { textOf } from './tasks/client.js'
 
 export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
@@ -21,6 +22,9 @@ export interface Update {
   /** The answer is complete. */
   readonly done?: boolean | undefined
 }
+
+/** The text of an answer after an update. */
+export const addDelta = (text: string, update: Update): string => update.text ?? text + (update.delta ?? '')
 
 export interface Question {
   readonly vac: string
@@ -119,7 +123,7 @@ function a2aRequest (method: string, params: object, as: 'json' | 'sse', signal?
     path: path('a2a'),
     headers: { 'a2a-version': '1.0' },
     as,
-    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method, params },
+    body: { jsonrpc: '2.0', id: randomId(), method, params },
     ...signal === undefined ? {} : { signal }
   }
 }
@@ -132,7 +136,7 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
   const parts = reply?.task === undefined
     ? [{ data: { skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history } } }]
     : [{ text }]
-  const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, ...reply?.task === undefined ? {} : { taskId: reply.task } }
+  const message = { messageId: randomId(), role: 'ROLE_USER', parts, ...reply?.task === undefined ? {} : { taskId: reply.task } }
   const request = task === undefined
     ? a2aRequest('SendStreamingMessage', { message }, 'sse', signal)
     : a2aRequest('SubscribeToTask', { id: task }, 'sse', signal)
@@ -161,7 +165,7 @@ function descriptionRequest (method: string, params: object, as: 'json' | 'sse',
     label: method,
     path: path('a2a', `/${method}`),
     as,
-    body: { jsonrpc: '2.0', id: crypto.randomUUID(), method, params },
+    body: { jsonrpc: '2.0', id: randomId(), method, params },
     ...signal === undefined ? {} : { signal }
   }
 }
@@ -209,7 +213,7 @@ async function * askMcp ({ vac, text, history, signal, reply, onSent }: Question
     label: `tools/call ${name}`,
     as: 'sse',
     signal,
-    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: crypto.randomUUID() })
+    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: randomId() })
   } as const
   for await (const { method, params, result } of events(request, onSent)) {
     if (method === 'notifications/progress') yield { delta: params.message }

@@ -15,6 +15,24 @@ async function ask (page: Page, protocol: string, question: string): Promise<voi
   await page.getByTestId('chat-question').press('Enter')
 }
 
+/** In the page: counts the turns of its event loop from a click to the abort of the request that is in progress. */
+function countTurns (): void {
+  const page = globalThis as any
+  const { port1, port2 } = new page.MessageChannel()
+  let turns = 0
+  port1.onmessage = () => { if (++turns < 10_000) port2.postMessage(null) }
+  page.addEventListener('click', () => {
+    turns = 0
+    page.turnsToAbort = undefined
+    port2.postMessage(null)
+  }, true)
+  const { fetch } = page
+  page.fetch = (address: string, init: RequestInit = {}) => {
+    init.signal?.addEventListener('abort', () => { page.turnsToAbort = turns })
+    return fetch(address, init)
+  }
+}
+
 const answerIn = (page: Page, state: string): ReturnType<Page['locator']> =>
   page.locator(`[data-testid=chat-answer][data-state=${state}]`).last()
 
@@ -53,10 +71,13 @@ test('stop aborts the interpreter, over each protocol', { skip: browserMissing }
     }
   })
   const page = await openPage(t, url)
+  await page.addInitScript(countTurns)
+  await page.reload()
   for (const [index, protocol] of PROTOCOLS.entries()) {
     await ask(page, protocol, 'wait')
     await answerIn(page, 'asking').getByText('begun').waitFor()
     await page.getByTestId('chat-stop').click()
+    t.equal(await page.evaluate('turnsToAbort'), 0, `${protocol}: the request is aborted in the same turn as the click`)
     await answerIn(page, 'stopped').waitFor()
     await until(() => aborted === index + 1, `${protocol}: the signal of the interpreter is aborted`)
   }
@@ -67,14 +88,14 @@ test('a question of the agent is answered in place, where the protocol can', { s
     if (history.length === 0) return { answer: '', input_required: 'Which size?' }
     return { answer: `One coat, ${question}.` }
   })
+  const page = await openPage(t, url)
   for (const protocol of ['a2a', 'a2a-description', 'mcp']) {
-    const page = await openPage(t, url)
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').fill('large')
     await page.getByTestId('chat-reply').press('Enter')
     await answerIn(page, 'done').getByText('One coat, large.').waitFor()
     t.equal(await page.getByTestId('chat-reply').count(), 0, `${protocol}: the question is answered`)
-    await page.close()
+    await page.getByTestId('chat-clear').click()
   }
 })
 
@@ -86,8 +107,8 @@ test('an answer of a task continues after a reload', { skip: browserMissing }, a
     await gate
     yield ' and after'
   })
+  const page = await openPage(t, url)
   for (const protocol of ['a2a', 'a2a-description']) {
-    const page = await openPage(t, url)
     await ask(page, protocol, 'x')
     await answerIn(page, 'asking').getByText('before').waitFor()
     await page.reload()
@@ -95,6 +116,6 @@ test('an answer of a task continues after a reload', { skip: browserMissing }, a
     release()
     await answerIn(page, 'done').getByText('before and after').waitFor()
     t.pass(protocol)
-    await page.close()
+    await page.getByTestId('chat-clear').click()
   }
 })

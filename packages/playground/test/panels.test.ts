@@ -1,8 +1,5 @@
 import Fastify from 'fastify'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { Page } from 'playwright-core'
 import tap, { test } from 'tap'
 import { a2aPlugin } from '@polyvac/a2a'
 import { createVacs, type Interpreter } from '@polyvac/core'
@@ -12,18 +9,18 @@ import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
-import { playgroundPlugin, type PlaygroundOptions } from '../src/index.js'
+import { playgroundPlugin } from '../src/index.js'
+import { takePicture, violations, violationsOfThemes } from './fixtures/axe.js'
 
 const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const options = { skip: browserMissing }
 
 tap.teardown(closeBrowser)
 
-interface Started { readonly page: string, readonly gateway: ReturnType<typeof createGateway>, readonly release: () => void, ask (text: string): Promise<string> }
+interface Started { readonly page: string, readonly readerPage: string, readonly gateway: ReturnType<typeof createGateway>, readonly release: () => void, ask (text: string): Promise<string> }
 
-/** An app with every protocol and one MCP server of odd tools. */
-async function start (t: { teardown (run: () => unknown): unknown }, plugin: PlaygroundOptions = {}): Promise<Started> {
+/** An app with every protocol, one MCP server of odd tools, and two pages, the second one read only. */
+async function start (t: { teardown (run: () => unknown): unknown }): Promise<Started> {
   let release = (): void => {}
   const gate = new Promise<void>(resolve => { release = resolve })
   const streamInterpreter: Interpreter = async function * (question) {
@@ -43,12 +40,15 @@ async function start (t: { teardown (run: () => unknown): unknown }, plugin: Pla
   await app.register(a2aPlugin, { vacs, tasks })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs), gateway.toolSource()] })
   await app.register(mcpGatewayPlugin, { gateway })
-  await app.register(playgroundPlugin, plugin)
+  await app.register(playgroundPlugin)
+  const routes = Object.fromEntries(['vac', 'openai', 'a2a', 'mcp'].map(name => [name, name === 'openai' ? '../../openai/v1' : `../../${name}`]))
+  await app.register(playgroundPlugin, { prefix: '/reader', readOnly: true, routes: { ...routes, gateway: '../../mcp', card: null, ready: null, openapi: null } })
   gateway.start()
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   await until(() => gateway.get('odd').status().state === 'ready', 'the MCP server is ready')
   return {
     page: `${url}/playground/`,
+    readerPage: `${url}/reader/playground/`,
     gateway,
     release,
     async ask (text) {
@@ -59,21 +59,11 @@ async function start (t: { teardown (run: () => unknown): unknown }, plugin: Pla
   }
 }
 
-/** What axe-core finds, and whether the page is wider than its window. */
-async function violations (page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return await page.evaluate(async () => {
-    const { violations } = await (globalThis as any).axe.run()
-    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement
-    return [
-      ...violations.map(({ id, nodes }: { id: string, nodes: Array<{ html: string }> }) => `${id}: ${nodes[0]?.html}`),
-      ...scrollWidth > clientWidth ? [`the page is ${scrollWidth} px wide in ${clientWidth} px`] : []
-    ]
-  })
-}
+/** One app and one MCP server for all tests of the file. */
+const shared = browserMissing === false ? start(tap) : undefined
 
 test('a form of a tool checks, asks before it calls, and shows the result; a link fills it in and never runs it', options, async t => {
-  const { page: url, gateway } = await start(t)
+  const { page: url, gateway } = await shared!
   const args = JSON.stringify({ message: 'from a link', times: 2 })
   const page = await openPage(t, `${url}#/tools/odd/echo?args=${encodeURIComponent(args)}`, { allow: [/status of 500/], permissions: ['clipboard-read', 'clipboard-write'] })
   await page.getByTestId('field-args.message').waitFor()
@@ -101,8 +91,10 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
   t.equal(await page.getByTestId('content-text').textContent(), "it's me")
 
   await page.getByTestId('copy-curl').click()
-  t.match(await page.evaluate(() => (globalThis as any).navigator.clipboard.readText()), /^curl -sN -X POST '.*\/mcp\/call' .*it'\\''s me/)
-  t.strictSame(await violations(page), [])
+  const copied = await until(async () => await page.evaluate('navigator.clipboard.readText()') as string, 'the button has copied')
+  t.match(copied, /^curl -sN -X POST '.*\/mcp\/call' .*it'\\''s me/)
+  t.strictSame(await violationsOfThemes(page), [])
+  await takePicture(page, 'tools')
 
   await page.getByTestId('tools-filter').fill('fail')
   await page.getByTestId('tool').filter({ hasText: /^fail$/ }).click()
@@ -122,9 +114,12 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
 })
 
 test('the state of a server has stderr and a restart, and a resource shows text and the size of bytes', options, async t => {
-  const { page: url, gateway } = await start(t)
+  const { page: url, readerPage, gateway, ask } = await shared!
+  await gateway.get('odd').call('flood', { lines: 3 })
   const page = await openPage(t, `${url}#/tools`, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' })
   await page.locator('[data-testid=server-odd][data-state=ready]').waitFor()
+  await page.getByTestId('server-odd').locator('summary').click()
+  t.match(await page.getByTestId('stderr-odd').textContent(), /line 0 y+\nline 1 y+\nline 2 y+/)
   const { pid } = gateway.get('odd').status()
   await page.getByTestId('restart-odd').click()
   await until(() => gateway.get('odd').status().state === 'ready' && gateway.get('odd').status().pid !== pid, 'the server runs again')
@@ -136,24 +131,42 @@ test('the state of a server has stderr and a restart, and a resource shows text 
   t.equal(await page.getByTestId('content-text').textContent(), 'A')
   t.match(await page.getByTestId('resource').textContent(), /image\/png, \d B/)
   t.strictSame(await violations(page), [])
-  const { page: other } = await start(t, { readOnly: true })
-  const reader = await openPage(t, `${other}#/tools/odd/echo`)
+
+  const reader = await openPage(t, `${readerPage}#/tools/odd/echo`)
   await reader.getByTestId('tool-read-only').waitFor()
   t.equal(await reader.getByTestId('tool-run').count() + await reader.getByTestId('restart-odd').count(), 0)
+  const id = await ask('deploy')
+  await reader.getByTestId('nav-inbox').click()
+  await reader.getByTestId('waiting-task').waitFor()
+  t.match(await reader.getByTestId('task-question').textContent(), /Deploy to production\?/)
+  t.strictSame(await reader.getByTestId('inbox').getByRole('button').allTextContents(), ['Look again'], 'it answers and cancels nothing')
+  await reader.goto(`${readerPage}#/timeline/${id}`)
+  await reader.locator('[data-testid=task][data-state=input-required]').waitFor()
+  t.equal(await reader.getByTestId('task').getByRole('button').count(), 0)
+  await reader.getByTestId('nav-chat').click()
+  await reader.getByTestId('chat-question').fill('Hello')
+  await reader.getByTestId('chat-send').click()
+  await reader.locator('[data-testid=chat-answer][data-state=done]').getByText('done: Hello').waitFor()
+  await page.goto(`${url}#/inbox`)
+  await page.getByTestId('task-cancel').click()
+  await page.getByTestId('inbox-outcome').getByText('Cancelled').waitFor()
 })
 
 test('the inbox shows tasks and questions that wait, and sends answers', options, async t => {
-  const { page: url, ask } = await start(t)
+  const { page: url, ask } = await shared!
   const page = await openPage(t, `${url}#/inbox`, { viewport: { width: 360, height: 740 } })
+  await page.clock.install()
+  await page.reload()
   await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
   const [first, second] = [await ask('deploy'), await ask('deploy').catch(() => '')]
   t.ok(first && second)
   // no click: the page looks by itself
+  await page.clock.fastForward(5_000)
   await page.getByTestId('waiting-task').first().waitFor()
   await page.getByTestId('inbox-refresh').click()
   await page.getByText('2 waiting for a person.').waitFor()
   t.match(await page.getByTestId('task-question').first().textContent(), /Deploy to production\?/)
-  t.strictSame(await violations(page), [])
+  t.strictSame(await violationsOfThemes(page), [])
   await page.getByTestId('waiting-task').filter({ hasText: first }).getByTestId('task-answer').fill('to staging')
   await page.getByTestId('waiting-task').filter({ hasText: first }).getByTestId('task-send').click()
   await page.getByText('1 waiting for a person.').waitFor()
@@ -177,7 +190,7 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
 })
 
 test('a task of another tab is followed to its end', options, async t => {
-  const { page: url, ask, release } = await start(t)
+  const { page: url, ask, release } = await shared!
   const id = await ask('wait')
   const page = await openPage(t, `${url}#/timeline`)
   await page.getByTestId('task-id').fill(id)
@@ -194,11 +207,12 @@ test('a task of another tab is followed to its end', options, async t => {
   const length = await page.getByTestId('zoom-length').textContent()
   await page.getByTestId('zoom-in').click()
   t.not(await page.getByTestId('zoom-length').textContent(), length)
-  t.strictSame(await violations(page), [])
+  t.strictSame(await violationsOfThemes(page), [])
+  await takePicture(page, 'timeline')
 })
 
 test('10,000 events scroll with the nodes of the rows in sight alone', options, async t => {
-  const { page: url } = await start(t)
+  const { page: url } = await shared!
   const page = await openPage(t, `${url}#/timeline`, { viewport: { width: 360, height: 740 } })
   const state = (i: number): string => `data: {"statusUpdate":{"status":{"state":"${i === 9_999 ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_WORKING'}"},"n":${i}}}\n\n`
   let looks = 0
@@ -220,9 +234,9 @@ test('10,000 events scroll with the nodes of the rows in sight alone', options, 
     long.observe({ entryTypes: ['longtask'] })
     const changes = new MutationObserver((records: any[]) => { for (const { addedNodes, removedNodes } of records) changed += addedNodes.length + removedNodes.length as number })
     changes.observe(list, { childList: true, subtree: true })
-    for (let i = 0; i <= 60; i++) {
+    for (let i = 0; i <= 20; i++) {
       changed = 0
-      list.scrollTop = list.scrollHeight * i / 60
+      list.scrollTop = list.scrollHeight * i / 20
       await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
       perFrame = Math.max(perFrame, changed)
       nodes = Math.max(nodes, document.querySelectorAll('*').length)

@@ -1,12 +1,12 @@
 import tap, { test } from 'tap'
 import basicAuth from '@fastify/basic-auth'
-import axe from 'axe-core'
 import Fastify from 'fastify'
 import { readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { playgroundPlugin } from '../src/index.js'
 import { startApp } from './fixtures/app.js'
+import { violationsOfThemes } from './fixtures/axe.js'
 
 /** Most bytes of the page's compressed files together. */
 const MAX_PAGE_BYTES = 45_000
@@ -92,18 +92,38 @@ test('a bearer token is kept for the tab alone', { skip: browserMissing }, async
 
 test('axe-core finds no violation, and 360 px suffice, in both themes', { skip: browserMissing }, async t => {
   const { page: url } = await startApp(t, async () => ({ answer: '# Title\n\n- **one**\n\n```\ncode\n```', source_documents: [{ page_content: 'text', metadata: { source: 'a.md' } }] }))
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await openPage(t, url, { colorScheme, viewport: { width: 360, height: 700 }, bypassCSP: true })
-    await page.getByTestId('chat-question').fill('Hello')
-    await page.getByTestId('chat-question').press('Enter')
-    await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
-    await page.evaluate(axe.source)
-    // eslint-disable-next-line no-template-curly-in-string -- it runs in the page
-    const violations = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))')
-    t.same(violations, [], colorScheme)
-    t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, `${colorScheme}: nothing is wider than the screen`)
-    await page.close()
-  }
+  const page = await openPage(t, url)
+  await page.getByTestId('chat-question').fill('Hello')
+  await page.getByTestId('chat-question').press('Enter')
+  await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
+  t.strictSame(await violationsOfThemes(page), [])
+})
+
+test('a page of another origin cannot read answers, send JSON or show the page in a frame', { skip: browserMissing }, async t => {
+  let asked = 0
+  const { url } = await startApp(t, async () => { asked++; return 'secret' })
+  const other = Fastify()
+  t.teardown(() => other.close())
+  other.get('/', async (_request, reply) => await reply.type('text/html').send('<!doctype html><title>other</title><link rel="icon" href="data:,">'))
+  const page = await openPage(t, await other.listen({ port: 0, host: '127.0.0.1' }), { allow: [/./] })
+  const results = await page.evaluate(async url => {
+    const { fetch, document } = globalThis as any
+    const attempts = [
+      fetch(`${url}/playground/settings.json`), fetch(`${url}/vac`),
+      fetch(`${url}/vac/demo`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"user_input":"x"}' }),
+      fetch(`${url}/vac/demo`, { method: 'POST', mode: 'no-cors', body: '{"user_input":"x"}' }).then(({ type }: { type: string }) => { throw new Error(type) })
+    ]
+    const frame = document.createElement('iframe')
+    const loaded = new Promise(resolve => { frame.onload = resolve })
+    frame.src = `${url}/playground/`
+    document.body.append(frame)
+    await loaded
+    const isShown = (() => { try { return frame.contentDocument !== null } catch { return true } })()
+    return [...(await Promise.allSettled(attempts)).map(({ status }) => status), isShown]
+  }, url)
+  t.strictSame(results, ['rejected', 'rejected', 'rejected', 'rejected', false])
+  t.equal(asked, 0, 'no VAC was asked')
+  t.equal(await page.frames()[1]?.locator('[data-testid=view-chat]').count(), 0)
 })
 
 test('the README names each test id', async t => {

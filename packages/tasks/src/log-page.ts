@@ -6,6 +6,11 @@ export const PAGE = 500
 const PAGE_CHARS = 256 * 1024
 export const FIRST_PAGE = 4
 
+/** Whether reading a log takes so long that it must not share a turn of the event loop with another one. */
+export function isLargeLog ({ bytes }: { readonly bytes: number }): boolean {
+  return bytes > PAGE_CHARS
+}
+
 /** A part of a log. */
 export interface LogPage {
   readonly events: readonly TaskEvent[]

@@ -3,6 +3,7 @@ import type { LogPage } from './log-page.js'
 import { Bell, type Readers } from './readers.js'
 import { isTerminal, type TaskEvent, type TaskState } from './task.js'
 import type { EventsOptions } from './task-store.js'
+import { isTurnOver, takeTurn } from './turn-time.js'
 
 interface ReadRow { readonly key: number, readonly seq: number, readonly state: TaskState }
 
@@ -53,6 +54,7 @@ export function readEvents (getSource: () => EventSource | undefined, owner: str
       let next: number | undefined
       while (!over()) {
         const tail = readers.tailAfter(key, cursor)
+        if (tail === undefined && isTurnOver()) await takeTurn()
         const read = tail === undefined ? tasks.page(key, cursor, next) : { events: tail, last: true, next }
         const page = read instanceof Promise ? await read : read
         next = page.next

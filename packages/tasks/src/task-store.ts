@@ -1,6 +1,7 @@
 import type { Backlog } from './backlog.js'
 import type { ReplicaLink } from './replica-link.js'
 import type { SharedValues } from './shared-values.js'
+import type { SignInRecords } from './sign-in-records.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
 
 /**
@@ -71,6 +72,8 @@ export interface TaskStore {
   readonly replicas?: ReplicaLink | undefined
   /** Values that processes on several machines share through the store; undefined for a store of one machine. */
   readonly shared?: SharedValues | undefined
+  /** Sign-ins to upstream servers; undefined for a store that keeps none. */
+  readonly signIns?: SignInRecords | undefined
 }
 
 export interface TaskStoreHealth { readonly ok: boolean, readonly detail?: string }

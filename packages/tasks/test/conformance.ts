@@ -39,6 +39,19 @@ function waiting (): { handler: TaskHandler, started: Promise<void>, aborted: Pr
 export function conformance (t: Test, kind: string, open: StoreFactory): void {
   const test = (sentence: string, body: (t: Test) => Promise<void>): void => { t.test(`${kind}: ${sentence}`, body).catch(() => {}) }
 
+  test('a sign-in belongs to one owner and server, and one of two replacements wins', async t => {
+    const { signIns } = await open(t)
+    t.equal(await signIns?.get('alice', 'mail'), undefined)
+    t.strictSame(await Promise.all(['one', 'two'].map(async text => await signIns?.replace('alice', 'mail', undefined, text))), [true, false])
+    t.strictSame(await Promise.all(['three', 'four'].map(async text => await signIns?.replace('alice', 'mail', 'one', text))), [true, false])
+    t.equal(await signIns?.get('alice', 'mail'), 'three')
+    for (const [owner, server] of [['bob', 'mail'], ['alice', 'calendar']] as const) t.equal(await signIns?.get(owner, server), undefined)
+    t.equal(await signIns?.replace('bob', 'mail', 'three', undefined), false)
+    t.equal(await signIns?.replace('alice', 'mail', 'three', undefined), true)
+    t.equal(await signIns?.replace('alice', 'mail', undefined, undefined), true)
+    t.equal(await signIns?.get('alice', 'mail'), undefined)
+  })
+
   test('a task is created, executed and read back; its log folds to the same record', async t => {
     const store = await open(t)
     store.work(async (task, { attempt, turn, emit }) => {

@@ -1,5 +1,5 @@
-import type { Principal, Vacs } from '@polyvac/core'
-import { eventText, InvalidRequestError, sendEvents, streamRoute, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
+import type { Principal } from '@polyvac/core'
+import { eventText, InvalidRequestError, sendEvents, streamRoute, type ExposedVacs, type OpenStreams, type RouteTable } from '@polyvac/core/plugin'
 import { meterAnswer } from './metered-answer.js'
 import { failureHandler, loggedFailure } from './failures.js'
 import { Completion, toOpenAiError, toQuestion } from './openai-frames.js'
@@ -15,7 +15,8 @@ const DONE = eventText({ data: '[DONE]' })
 
 interface OpenAiOptions {
   readonly table: RouteTable
-  readonly vacs: Vacs
+  /** The VACs that the caller may use. */
+  readonly vacsOf: (request: FastifyRequest) => ExposedVacs
   readonly streams: OpenStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly timeoutMs: number
@@ -25,7 +26,7 @@ interface OpenAiOptions {
 
 /** The OpenAI-compatible routes: `model` names the VAC. Errors are sent as OpenAI's error object. */
 export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, options) => {
-  const { vacs, table, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
+  const { vacsOf, table, streams, principalOf, timeoutMs, stallMs, bodyLimit } = options
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   // one time for all models, which does not change while the process runs
   const created = Math.floor(Date.now() / 1000)
@@ -37,7 +38,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
 
   app.get('/models', {
     schema: { operationId: 'listModels', summary: 'List the VACs as models', tags: ['openai'], response: { 200: ModelList } }
-  }, async () => ({ object: 'list' as const, data: vacs.names.map(toModel) }))
+  }, async request => ({ object: 'list' as const, data: vacsOf(request).list().map(({ name }) => toModel(name)) }))
 
   app.get('/models/:model', {
     schema: {
@@ -47,7 +48,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, '4xx': OpenAiError }
     }
-  }, async request => toModel(vacs.get(request.params.model).name))
+  }, async request => toModel(vacsOf(request).get(request.params.model).name))
 
   const schema = {
     operationId: 'createChatCompletion',
@@ -67,7 +68,7 @@ export const openAiRoutes: FastifyPluginAsync<OpenAiOptions> = async (host, opti
     if (name === '') {
       throw new InvalidRequestError([{ path: 'body/model', message: 'is missing; name a VAC of GET /openai/v1/models' }])
     }
-    const vac = vacs.get(name)
+    const vac = vacsOf(request).get(name)
     const question = toQuestion(body, vac.openai)
     const completion = new Completion(vac.name, question)
     const call = { vac, protocol: 'openai' as const, timeoutMs, principal: principalOf(request), ...question }

@@ -2,7 +2,7 @@ import { negotiate } from '@fastify/accept-negotiator'
 import { Answer, ErrorBody, normaliseHistory, type Principal, type Vac } from '@polyvac/core'
 import {
   authenticateCallers, boundMemory, hideRoutes, jsonSerializer, OpenStreams, readOptions, registerStreams, RouteTable, schemaValidator, sendEvents,
-  sendText, streamRoute, traceRequests, vacInfo
+  sendText, streamRoute, traceRequests, vacInfo, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
 import { meterAnswer, type Question } from './metered-answer.js'
@@ -35,11 +35,12 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
   app.setSerializerCompiler(jsonSerializer)
   app.setErrorHandler(failureHandler(({ body }) => body))
   const principalOf = authenticateCallers(host, authenticate)
+  const vacsOf = (request: FastifyRequest): ExposedVacs => vacsFor(vacs, principalOf(request), request.log)
   app.addHook('preClose', () => streams.end())
 
   app.get('/vac', {
     schema: { operationId: 'listVacs', summary: 'List the VACs', tags: ['vac'], response: { 200: VacList } }
-  }, async () => ({ vacs: vacs.list().map(vacInfo) }))
+  }, async request => ({ vacs: vacsOf(request).list().map(vacInfo) }))
 
   app.post('/vac/:vector_name', {
     bodyLimit,
@@ -52,7 +53,7 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
       response: { 200: Answer, '4xx': ErrorBody, '5xx': ErrorBody }
     }
   }, async (request, reply) => {
-    const question = toQuestion(request.body, vacs.get(request.params.vector_name), timeoutMs, principalOf(request))
+    const question = toQuestion(request.body, vacsOf(request).get(request.params.vector_name), timeoutMs, principalOf(request))
     return await meterAnswer(streams, request, reply, question, vac => vac.ask())
   })
 
@@ -79,14 +80,14 @@ const routes: FastifyPluginAsync<VacPluginOptions> = async (host, options) => {
     schema: { ...streamSchema, operationId: 'streamVacEvents', summary: 'Ask a VAC, answer as server-sent events' }
   }, (request, reply) => stream(request, reply, request.params.vector_name, request.body, 'sse'))
 
-  addSearchRoutes(app, { vacs, streams, principalOf, timeoutMs, bodyLimit })
-  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', table, vacs, streams, principalOf, timeoutMs, stallMs, bodyLimit })
+  addSearchRoutes(app, { vacsOf, streams, principalOf, timeoutMs, bodyLimit })
+  if (openai) await app.register(openAiRoutes, { prefix: '/openai/v1', table, vacsOf, streams, principalOf, timeoutMs, stallMs, bodyLimit })
   await app.register(async function unknownVacPaths (scope) { refuseUnknownPaths(scope, table) }, { prefix: '/vac' })
 
   async function stream (request: FastifyRequest, reply: FastifyReply, name: string, body: VacStreamQuery,
     form: StreamForm): Promise<void> {
     const { stream_wait_time: wait = STREAM_WAIT_TIME, stream_timeout: timeout, stream_only: only = false, ...query } = body
-    const question = toQuestion(query, vacs.get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
+    const question = toQuestion(query, vacsOf(request).get(name), timeout === undefined ? timeoutMs : timeout * 1000, principalOf(request))
     const frames = framesOf(form, only)
     await meterAnswer(streams, request, reply, question, async (vac, signal) => {
       const onFailure = (err: unknown): string => frames.failure(loggedFailure(vac.record.failed(err), request).body)

@@ -1,5 +1,5 @@
-import { ErrorBody, type Principal, type Vacs } from '@polyvac/core'
-import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, searchMemory, type OpenStreams } from '@polyvac/core/plugin'
+import { ErrorBody, type Principal } from '@polyvac/core'
+import { CallRecord, MemorySearchInput, MemorySearchResult, NOT_BLANK, searchMemory, type ExposedVacs, type OpenStreams } from '@polyvac/core/plugin'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -7,7 +7,7 @@ import { NoMemoryError } from './errors.js'
 import { VectorName } from './schemas.js'
 
 interface SearchOptions {
-  readonly vacs: Vacs
+  readonly vacsOf: (request: FastifyRequest) => ExposedVacs
   readonly streams: OpenStreams
   readonly principalOf: (request: FastifyRequest) => Principal | undefined
   readonly timeoutMs: number
@@ -22,7 +22,7 @@ const SearchQuery = Type.Object({
 })
 
 /** The routes that search the memory of a VAC: the result is that of its memory skill. */
-export function addSearchRoutes (host: FastifyInstance, { vacs, streams, principalOf, timeoutMs, bodyLimit }: SearchOptions): void {
+export function addSearchRoutes (host: FastifyInstance, { vacsOf, streams, principalOf, timeoutMs, bodyLimit }: SearchOptions): void {
   const app = host.withTypeProvider<TypeBoxTypeProvider>()
   const schema = {
     summary: 'Search the memory of a VAC',
@@ -39,7 +39,7 @@ export function addSearchRoutes (host: FastifyInstance, { vacs, streams, princip
     (request, reply) => search(request, reply, request.params.vector_name, request.body))
 
   async function search (request: FastifyRequest, reply: FastifyReply, name: string, input: MemorySearchInput): Promise<MemorySearchResult> {
-    const vac = vacs.get(name)
+    const vac = vacsOf(request).get(name)
     if (vac.memory === undefined) throw new NoMemoryError(JSON.stringify(vac.name))
     const record = new CallRecord({ vac: vac.name, protocol: 'direct', skill: 'memory', principal: principalOf(request) }, request.log)
     const { signal, end } = streams.begin(reply)

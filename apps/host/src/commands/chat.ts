@@ -1,15 +1,12 @@
 import { createInterface } from 'node:readline/promises'
-import { isAnswer, type Answer, type Vac } from '@polyvac/core'
-import { isRecord } from '@polyvac/core/plugin'
+import { isAnswer, type Vac } from '@polyvac/core'
 import { converse, type Speaker } from '../conversation.js'
-import { ServiceError, UsageError } from '../errors.js'
-import { describeFailure, HttpClient, MAX_REPLY_BYTES } from '../http-client.js'
+import { UsageError } from '../errors.js'
+import { HttpClient } from '../http-client.js'
+import { findService } from '../service-speaker.js'
 import { toPlainText } from '../terminal.js'
 import { withVacs } from './with-vacs.js'
 import type { Arguments } from '../arguments.js'
-
-/** The longest answer of a service; its own `stream_timeout` is 120 s unless it is set otherwise. */
-const MAX_ANSWER_MS = 3_600_000
 
 /** `polyvac chat`: holds a conversation with a VAC of the configuration, or of the running service of `--url`. */
 export async function chat (args: Arguments): Promise<void> {
@@ -21,8 +18,9 @@ export async function chat (args: Arguments): Promise<void> {
     })
   }
   const client = new HttpClient(args.url, args.headers)
-  const name = await chooseVac(await listVacs(client), wanted)
-  await converse(name, serviceSpeaker(client, name), args)
+  const service = await findService(client)
+  const name = await chooseVac(service.names, wanted)
+  await converse(name, service.speakerOf(name), args)
 }
 
 /** Answers of a VAC of this process. */
@@ -32,46 +30,6 @@ export function speakerOf (vac: Vac): Speaker {
       if (typeof chunk === 'string' || isAnswer(chunk)) yield chunk
     }
   }
-}
-
-/** Answers of a service over its direct streaming route, as NDJSON. */
-function serviceSpeaker (client: HttpClient, name: string): Speaker {
-  return async function * (question, history, signal) {
-    const path = `vac/streaming/${encodeURIComponent(name)}`
-    const body = { user_input: question, chat_history: history }
-    const reply = await client.open(path, { headers: { accept: 'application/x-ndjson' }, body, signal, maxMs: MAX_ANSWER_MS })
-    let rest = ''
-    for await (const { text } of reply.pieces) {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop()!
-      if (rest.length > MAX_REPLY_BYTES) throw new ServiceError(client.base.href, 'a line of the answer is longer than 4 MiB')
-      for (const line of lines) yield * readEvent(client, line)
-    }
-    yield * readEvent(client, rest, reply.status)
-  }
-}
-
-function * readEvent (client: HttpClient, line: string, status = 200): Generator<string | Answer> {
-  if (line.trim() === '') return
-  let event: unknown
-  try {
-    event = JSON.parse(line)
-  } catch {
-    throw new ServiceError(client.base.href, `it answered ${status} with text that is not NDJSON; name a Polyvac service`)
-  }
-  if (!isRecord(event)) return
-  if (isRecord(event.error)) throw new ServiceError(client.base.href, String(event.error.message ?? event.error.code))
-  if (typeof event.chunk === 'string') yield event.chunk
-  else if (typeof event.answer === 'string') yield event as unknown as Answer
-}
-
-async function listVacs (client: HttpClient): Promise<readonly string[]> {
-  const reply = await client.send('vac').catch((err: unknown) => { throw new ServiceError(client.base.href, describeFailure(err)) })
-  const vacs = isRecord(reply.json) && Array.isArray(reply.json.vacs) ? reply.json.vacs.filter(isRecord) : undefined
-  if (vacs !== undefined) return vacs.map(({ name }) => String(name))
-  throw new ServiceError(client.base.href, reply.status === 401 || reply.status === 403
-    ? `it answered ${reply.status}; send a token with --header 'authorization: Bearer …'`
-    : `GET /vac answered ${reply.status} without a list of VACs; polyvac doctor ${client.base.href} shows what it offers`)
 }
 
 /** @throws USAGE without a name where there are several and no terminal to choose on */

@@ -13,10 +13,12 @@ import type { Arguments } from '../arguments.js'
 export async function mcp (args: Arguments): Promise<void> {
   const output = ownOutput()
   const config = await loadConfig(args)
+  // the caller is the user of this process
+  const { auth, ...service } = config.service
   const module = await loadPlugin('@polyvac/mcp-server') as typeof import('@polyvac/mcp-server') | undefined
   if (module === undefined) throw new McpServerMissingError()
   const app = await createHost({
-    config,
+    config: { ...config, service },
     enable_mcp_server: true,
     enable_a2a_agent: false,
     tasks: { store: 'memory' },

@@ -1,4 +1,4 @@
-import { readConfig, type Config } from '@polyvac/core'
+import { ConfigError, readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { resolve } from 'node:path'
@@ -24,9 +24,11 @@ const BANNER_PATIENCE_MS = 1_000
 
 /** `polyvac start`: serves until SIGTERM or SIGINT. */
 export async function start (args: Arguments): Promise<void> {
-  checkAddress(args.host, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
   const config = await loadConfig(args)
-  checkAddress(config.service.a2a?.grpc?.host ?? GRPC_HOST, { authenticated: false, allowUnauthenticated: args.allowUnauthenticated })
+  const { auth, a2a } = config.service
+  for (const host of [args.host, a2a?.grpc?.host ?? GRPC_HOST]) {
+    checkAddress(host, { authenticated: auth !== undefined, allowUnauthenticated: args.allowUnauthenticated })
+  }
   const stopTelemetry = await startTelemetry()
   const bar = new ProgressBar(process.stderr)
   const app = await createHost({
@@ -118,6 +120,7 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
     } catch (err) {
+      if (err instanceof ConfigError) app.polyvac.configProblems = err.problems
       process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
     }
   }

@@ -1,4 +1,5 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isLoopbackHost, isRecord } from '@polyvac/core/plugin'
+import { checkChallenge } from './authentication.js'
 import { ok, problem, unchecked, warning, type Finding } from './finding.js'
 import { describeFailure, type HttpClient } from '../http-client.js'
 
@@ -6,13 +7,15 @@ type Json = Readonly<Record<string, unknown>>
 
 const CARDS = ['.well-known/agent-card.json', '.well-known/agent.json'] as const
 const NO_TASK = '00000000-0000-4000-8000-000000000000'
+/** TaskNotFoundError of A2A. */
+const TASK_NOT_FOUND = -32001
 /** Addresses of one card that are tried. */
 const MAX_INTERFACES = 8
-const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/
 
 /** The agent cards, and whether the addresses that they name reach the agent from this machine. */
 export async function * checkA2a (client: HttpClient): AsyncGenerator<Finding> {
   const versions = new Set<string>()
+  const interfaces = new Map<string, string>()
   let found = 0
   for (const path of CARDS) {
     const reply = await client.send(path)
@@ -26,10 +29,12 @@ export async function * checkA2a (client: HttpClient): AsyncGenerator<Finding> {
     } else {
       found++
       if (typeof reply.json.version === 'string') versions.add(reply.json.version)
+      for (const [version, url] of declaredVersions(reply.json)) if (!interfaces.has(version)) interfaces.set(version, url)
       yield * checkCard(client, path, reply.json)
     }
   }
   if (versions.size > 1) yield warning('card', `the cards name the versions ${[...versions].join(' and ')}`, 'deploy one version, and clear caches of the proxy')
+  yield * checkVersions(client, interfaces)
   if (found > 0) yield * checkDescriptionDialect(client)
 }
 
@@ -53,7 +58,7 @@ async function checkCardUrl (client: HttpClient, path: string, text: string): Pr
   const url = new URL(text)
   const { base } = client
   if (!/^https?:$/.test(url.protocol)) return unchecked('card url', `${text} is not HTTP`)
-  if (LOOPBACK.test(url.hostname) && !LOOPBACK.test(base.hostname)) return problem('card url', `/${path} names ${text}, which other machines do not reach`, remedy)
+  if (isLoopbackHost(url.hostname) && !isLoopbackHost(base.hostname)) return problem('card url', `/${path} names ${text}, which other machines do not reach`, remedy)
   if (base.protocol === 'https:' && url.protocol === 'http:') return problem('card url', `/${path} names ${text} without TLS`, remedy)
   try {
     // GET is harmless on every interface: an endpoint for POST answers 404 or 405
@@ -71,6 +76,37 @@ async function checkCardUrl (client: HttpClient, path: string, text: string): Pr
       : warning('card url', `/${path} names ${text}, another host than ${base.host}; it answers`, `${remedy}, unless both are one service`)
   } catch (err) {
     return problem('card url', `${text} of /${path}: ${describeFailure(err)}`, remedy)
+  }
+}
+
+/** The versions of JSON-RPC that a card names, with their addresses. */
+function * declaredVersions (card: Json): Generator<[string, string]> {
+  const { protocolVersion, url, preferredTransport = 'JSONRPC', supportedInterfaces } = card
+  if (typeof protocolVersion === 'string' && typeof url === 'string' && preferredTransport === 'JSONRPC') yield [protocolVersion.slice(0, 3), url]
+  for (const entry of Array.isArray(supportedInterfaces) ? supportedInterfaces.filter(isRecord) : []) {
+    if (entry.protocolBinding === 'JSONRPC') yield [String(entry.protocolVersion).slice(0, 3), String(entry.url)]
+  }
+}
+
+/** Whether each version that a card names answers at its address. */
+async function * checkVersions (client: HttpClient, interfaces: ReadonlyMap<string, string>): AsyncGenerator<Finding> {
+  for (const [version, method] of [['1.0', 'GetTask'], ['0.3', 'tasks/get']] as const) {
+    const check = `a2a ${version}`
+    const url = interfaces.get(version)
+    if (url === undefined || !URL.canParse(url)) {
+      if (interfaces.size > 0) yield unchecked(check, `the card names no JSON-RPC address of A2A ${version}`)
+      continue
+    }
+    const remedy = 'let the proxy pass POST and the header A2A-Version, or remove the version from the card'
+    try {
+      const reply = await client.send(url, { headers: { 'a2a-version': version }, body: { jsonrpc: '2.0', id: 1, method, params: { id: NO_TASK } } })
+      const error = isRecord(reply.json) && isRecord(reply.json.error) ? reply.json.error : undefined
+      if (reply.status === 401 || reply.status === 403) yield checkChallenge(check, reply)
+      else if (error?.code === TASK_NOT_FOUND) yield ok(check, `${method} answers`)
+      else yield problem(check, `${method} at ${url} answers ${reply.status} with ${error === undefined ? 'no error' : `the error ${String(error.code)}`}, not ${TASK_NOT_FOUND} for an unknown task`, remedy)
+    } catch (err) {
+      yield problem(check, `${url}: ${describeFailure(err)}`, remedy)
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { within } from '@polyvac/core/plugin'
-import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
+import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** First and longest pause between two attempts to open the store, in ms. */
@@ -74,6 +74,11 @@ export class WaitingStore implements TaskStore {
     get: async (name: string) => await this.#values.get(name),
     putIfAbsent: async (name: string, value: string) => await this.#values.putIfAbsent(name, value),
     replace: async (name: string, before: string, value: string) => await this.#values.replace(name, before, value)
+  }
+
+  readonly signIns: SignInRecords = {
+    get: async (owner, server) => await this.#now.signIns!.get(owner, server),
+    replace: async (owner, server, before, after) => await this.#now.signIns!.replace(owner, server, before, after)
   }
 
   get #values (): SharedValues { return this.#now.shared! }

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { HIDDEN, errorHandler, eventText, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs, traceLinks } from '@polyvac/core/plugin'
+import { HIDDEN, errorHandler, eventText, findSkill, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
@@ -48,7 +48,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   answer('tasks/send', async (params, request, reply) => {
     const created = await createOrContinue(params, request)
     const { skill, input } = created.task
-    const isStreamed = isStreaming(skill) && taskProblem(vacs, skill, input) === undefined
+    const isStreamed = isStreaming(skill) && taskProblem(vacsFor(vacs, principalOf(request), request.log), skill, input) === undefined
     return toTask(isStreamed ? created.task : await streams.wait(created, reply))
   })
   answer('tasks/get', async ({ taskId }, request) => toTask(await service.getTask(ownerOf(request), taskId)))
@@ -116,11 +116,14 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   /** Creates a task, finds the one that the same request created before, or continues one that asked for input. */
   async function createOrContinue (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
-    const { owner, scopes } = principalOf(request) ?? ANYONE
+    const caller = principalOf(request) ?? ANYONE
+    const { owner, scopes } = caller
     const config = push === undefined ? undefined : toNewPushConfig(push)
     const text = textOf(input)
     if (taskId !== undefined) {
       const before = await service.getTask(owner, taskId)
+      const seen = vacsFor(vacs, caller, request.log)
+      if (seen !== vacs && findSkill(seen, before.skill) === undefined) throw new InvalidParamsError('params/taskId: the task has a skill that is not here any more')
       if (config !== undefined) await service.checkPush(config)
       if (skillName !== undefined && skillName !== before.skill) {
         throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)

@@ -42,8 +42,14 @@ export class Cards {
     this.#options = options
   }
 
-  /** The card of one VAC, or of all; undefined if no VAC has the name. */
-  render (kind: CardKind, url: string, tenant?: string): Promise<RenderedCard> | undefined {
+  /**
+   * The card of one VAC, or of all; undefined if no VAC has the name.
+   * @param seen the VACs that the caller may use
+   */
+  render (kind: CardKind, url: string, tenant?: string, seen = this.#options.exposed): Promise<RenderedCard> | undefined {
+    if (seen !== this.#options.exposed) {
+      return tenant === undefined || seen.has(tenant) ? this.makeCard(kind, url, tenant, seen).then(card => toText(card, this.#since)) : undefined
+    }
     const vacs = this.#options.exposed.list()
     // a reload of the configuration replaces the VACs
     if (vacs.length !== this.#vacs.length || vacs.some((vac, index) => vac !== this.#vacs[index])) {
@@ -56,19 +62,15 @@ export class Cards {
     if (cached !== undefined) return cached
     if (tenant !== undefined && !this.#options.exposed.has(tenant)) return undefined
     if (this.#rendered.size >= MAX_RENDERED_CARDS) this.#rendered.clear()
-    const rendered = this.makeCard(kind, url, tenant).then(card => {
-      const text = JSON.stringify(card)
-      const hash = createHash('sha256').update(text).digest('base64url').slice(0, 27)
-      return { text, etag: `"${hash}"`, modified: this.#since.toUTCString() }
-    })
+    const rendered = this.makeCard(kind, url, tenant).then(card => toText(card, this.#since))
     this.#rendered.set(key, rendered)
     return rendered
   }
 
   /** The card as an object, which is not kept. */
-  async makeCard (kind: CardKind, url: string, tenant?: string): Promise<Json> {
-    const { exposed, keys, ...source } = this.#options
-    const vacs = tenant === undefined ? exposed.list() : [exposed.get(tenant)]
+  async makeCard (kind: CardKind, url: string, tenant?: string, seen = this.#options.exposed): Promise<Json> {
+    const { exposed: _exposed, keys, ...source } = this.#options
+    const vacs = tenant === undefined ? seen.list() : [seen.get(tenant)]
     const facts = cardFacts({ ...source, url, tenant, vacs })
     if (kind === '0.3') return toCard03(facts)
     const card = toCard10(facts, ['0.3'])
@@ -77,6 +79,12 @@ export class Cards {
       : { ...card, signatures: [await keys.signCard(canonicalJson(card), `${url}/.well-known/jwks.json`)] }
     return kind === 'both' ? mergeCards(signed, toCard03(facts)) : signed
   }
+}
+
+function toText (card: Json, since: Date): RenderedCard {
+  const text = JSON.stringify(card)
+  const hash = createHash('sha256').update(text).digest('base64url').slice(0, 27)
+  return { text, etag: `"${hash}"`, modified: since.toUTCString() }
 }
 
 /** A card for both versions; members that both have are merged. */

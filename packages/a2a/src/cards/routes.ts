@@ -12,7 +12,8 @@ import { VersionNotSupportedError } from '../errors.js'
 
 export interface CardRoutesOptions {
   readonly cards: Cards
-  readonly exposed: ExposedVacs
+  /** The VACs that the caller may use. */
+  readonly seenBy: (request: FastifyRequest) => Promise<ExposedVacs>
   readonly baseUrl: (request: FastifyRequest) => string
   /** Whether all callers get the same card. A card with the address of its request must not be cached for others. */
   readonly isFixed: boolean
@@ -28,7 +29,7 @@ const Card = Type.Object({}, { additionalProperties: true })
 const MAX_AGE_SECONDS = 300
 
 export interface DescriptionCardOptions {
-  readonly exposed: ExposedVacs
+  readonly seenBy: CardRoutesOptions['seenBy']
   readonly baseUrl: (request: FastifyRequest) => string
   readonly agent: Pick<CardFacts, 'name' | 'description' | 'version'>
   /** The keys that sign push notifications; undefined where push is off. */
@@ -37,16 +38,16 @@ export interface DescriptionCardOptions {
 
 /** The agent card of the service description, and the keys that it names. */
 export function descriptionCardRoutes (app: FastifyInstance, options: DescriptionCardOptions): void {
-  const { exposed, baseUrl, agent, keys } = options
+  const { seenBy, baseUrl, agent, keys } = options
   const serializerCompiler = () => JSON.stringify
   const refuseRest = refuseOthers(app)
   const operationId = 'a2aDescriptionCard'
   const schema = { operationId, summary: 'Agent card', tags: ['a2a'], response: { 200: AgentCard } }
   app.get('/.well-known/agent.json', { schema, serializerCompiler }, async (request, reply) => {
-    reply.header('cache-control', 'no-cache')
+    reply.header('cache-control', 'no-cache').header('vary', 'Authorization')
     const url = baseUrl(request)
     const jwksUrl = keys === undefined ? undefined : `${url}/.well-known/jwks.json`
-    return agentCard({ ...agent, vacs: exposed.list(), url, jwksUrl })
+    return agentCard({ ...agent, vacs: (await seenBy(request)).list(), url, jwksUrl })
   })
   if (keys !== undefined) {
     const summary = 'Keys that sign push notifications'
@@ -61,8 +62,9 @@ export function descriptionCardRoutes (app: FastifyInstance, options: Descriptio
 
 /** The card of all VACs, that of each, and the catalog of them. */
 export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptions): Promise<void> {
-  const { cards, exposed, baseUrl, isFixed, unnamed, title } = options
-  const caching = isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
+  const { cards, seenBy, baseUrl, isFixed, unnamed, title } = options
+  const cachingFor = ({ headers }: FastifyRequest): string =>
+    headers.authorization !== undefined ? 'private, no-cache' : isFixed ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-cache'
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(errorHandler((err, request, reply) => {
     const failure = toFailure(codedFailure(err, request))
@@ -82,11 +84,12 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
     const url = baseUrl(request)
     // a request may name a host that is not valid in a URL
     const host = URL.canParse(url) ? new URL(url).host : request.host
-    reply.header('cache-control', caching)
+    reply.header('cache-control', cachingFor(request)).header('vary', 'Authorization')
+    const seen = await seenBy(request)
     return {
       specVersion: '1.0',
       host: { displayName: title(), identifier: host },
-      entries: exposed.list().map(({ name, config }) => ({
+      entries: seen.list().map(({ name, config }) => ({
         identifier: `urn:air:${host}:${encodeURIComponent(name)}`,
         displayName: config.display_name ?? name,
         ...(config.description === undefined ? {} : { description: config.description }),
@@ -99,10 +102,10 @@ export async function cardRoutes (app: FastifyInstance, options: CardRoutesOptio
 
   async function send (request: FastifyRequest, reply: FastifyReply, vac?: string): Promise<FastifyReply> {
     // first, because caches store error responses, too
-    reply.header('vary', 'A2A-Version')
-    const card = await cards.render(kindOf(request), baseUrl(request), vac)
+    reply.header('vary', 'A2A-Version, Authorization')
+    const card = await cards.render(kindOf(request), baseUrl(request), vac, await seenBy(request))
     if (card === undefined) return await reply.code(404).send(vacNotFound(request))
-    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', caching)
+    reply.header('etag', card.etag).header('last-modified', card.modified).header('cache-control', cachingFor(request))
     if (isNotModified(request, card)) return await reply.code(304).send()
     return await reply.type('application/json; charset=utf-8').serializer(asString).send(card.text)
   }

@@ -133,7 +133,7 @@ class Caller {
   answer (method: RpcMethod, call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void {
     this.#request(method, call).then(async response => {
       this.#sendHeaders(call, response)
-      done(null, method.write(this.#resultOf(await textOf(response), response)))
+      done(null, await method.write(this.#resultOf(await textOf(response), response)))
     }).catch(err => { done(this.#failure(err)) })
   }
 
@@ -151,7 +151,7 @@ class Caller {
     for await (const data of readEvents(response)) {
       const event = this.#resultOf(data, response)
       ended = endsStream(event)
-      if (call.write(method.write(event))) continue
+      if (call.write(await method.write(event))) continue
       await new Promise<void>(resolve => {
         const go = (): void => {
           call.off('drain', go)

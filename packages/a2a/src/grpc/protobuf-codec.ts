@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { Message, Root, Type } from 'protobufjs'
+import { encodeMessage, encodeWhole } from './large-message.js'
 import type { Peers } from './peers.js'
-import { fromJson, toJson } from './proto-json.js'
+import { toJson } from './proto-json.js'
 
 /** The messages of one method, as ProtoJSON on this side and bytes on the other. */
 export interface RpcMethod {
@@ -10,7 +11,8 @@ export interface RpcMethod {
   readonly streams: boolean
   /** @throws where the bytes are not such a message */
   readonly read: (bytes: Uint8Array) => unknown
-  readonly write: (json: unknown) => Buffer
+  /** Makes a large message in turns of the event loop. */
+  readonly write: (json: unknown) => Promise<Buffer>
 }
 
 /** What `grpc-status-details-bin` takes beside code and message (google.aip.dev/193). */
@@ -34,24 +36,20 @@ export class ProtobufCodec {
         path: `/lf.a2a.v1.A2AService/${method.name}`,
         streams: method.responseStream === true,
         read: bytes => toJson(request as Type, (request as Type).decode(bytes) as Message & Record<string, unknown>),
-        write: json => bytesOf(response as Type, json)
+        write: json => encodeMessage(response as Type, json)
       }
     })
   }
 
   /** A google.rpc.Status as bytes. */
   status (code: number, message: string, details: readonly StatusDetail[]): Buffer {
-    return bytesOf(this.#root.lookupType('google.rpc.Status'), {
+    return encodeWhole(this.#root.lookupType('google.rpc.Status'), {
       code,
       message,
       details: details.map(({ '@type': url, ...detail }) => {
         const type = this.#root.lookupType(url.slice(url.lastIndexOf('/') + 1))
-        return { type_url: url, value: bytesOf(type, detail).toString('base64') }
+        return { type_url: url, value: encodeWhole(type, detail).toString('base64') }
       })
     })
   }
-}
-
-function bytesOf (type: Type, json: unknown): Buffer {
-  return Buffer.from(type.encode(fromJson(type, json)).finish())
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind, traceLinks } from '@polyvac/core/plugin'
+import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind, traceLinks, vacsFor } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../
 import { contextOf, type TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
-import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
+import { checkMediaTypes, checkSkill, checkTenant, chooseSkill } from './choose-skill.js'
 import { pushPage } from './push-pages.js'
 
 export interface OperationsOptions {
@@ -73,7 +73,7 @@ export class Operations {
     switch (operation) {
       case 'send': {
         const send = dialect.readSend(params)
-        const created = await this.#send(caller, send, request.id, keyOf(send, extensions, request))
+        const created = await this.#send(caller, send, request, keyOf(send, extensions, request))
         const task = send.blocking ? await streams.wait(created, reply) : created.task
         return dialect.toSendResult(task, send.historyLength)
       }
@@ -136,7 +136,7 @@ export class Operations {
     const caller = this.#callerOf(request)
     const send = dialect.readSend(params)
     await streams.open(caller.owner, reply, async stream => {
-      const { task } = await this.#send(caller, send, request.id, keyOf(send, extensions, request))
+      const { task } = await this.#send(caller, send, request, keyOf(send, extensions, request))
       await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, 0, send.historyLength))
     })
   }
@@ -163,21 +163,24 @@ export class Operations {
 
   /** Creates a task, finds the one of the same key, or answers the question of one. */
   async #send (
-    { owner, scopes }: Principal, send: SendRequest, requestId: string, key: string | undefined
+    caller: Principal, send: SendRequest, request: FastifyRequest, key: string | undefined
   ): Promise<CreatedTask> {
     const { tenant, message, push } = send
-    const { service, vacs, defaultVac, inputModes } = this.#options
+    const { owner, scopes } = caller
+    const { service, defaultVac, inputModes } = this.#options
+    const vacs = vacsFor(this.#options.vacs, caller, request.log)
     if (message.taskId === undefined) {
       if (tenant !== undefined) checkTenant(vacs, tenant)
       checkMediaTypes(message.parts, inputModes)
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
-      const metadata = Object.assign({ requestId }, contextId === undefined ? undefined : { inContext: true },
+      const metadata = Object.assign({ requestId: request.id }, contextId === undefined ? undefined : { inContext: true },
         scopes === undefined ? undefined : { scopes }, traceLinks(message.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
       return await service.createTask(owner, task, push)
     }
     const task = await this.#getTask(owner, { tenant, id: message.taskId })
+    if (vacs !== this.#options.vacs) checkSkill(vacs, task.skill)
     if (key !== undefined && isRepeated(message, task)) return { task, created: false }
     checkContinues(message, task)
     checkMediaTypes(message.parts, inputModes)

@@ -17,6 +17,8 @@ export interface PublicCardFacts {
   readonly push: boolean
   readonly extendedCard: boolean
   readonly authenticated: boolean
+  /** `JWT` where all tokens are. */
+  readonly bearerFormat?: string | undefined
   readonly extensions: readonly AgentExtension[]
   readonly inputModes: readonly string[]
   readonly outputModes: readonly string[]

@@ -1,12 +1,12 @@
-import { isAnswer, type Answer, type Log, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
-  streamResult, streamSettings, takeTurn, traceTask, usageOf, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
+  streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
   type StreamInput
 } from '@polyvac/core/plugin'
 import {
-  deltaWriter, isTaskError, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord, type TaskStore,
-  type TaskUpdate
+  deltaWriter, isTaskError, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
+  type TaskStore, type TaskUpdate
 } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
@@ -53,8 +53,9 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 
 /** Executes tasks of every dialect: the skill of a task names the VAC, its input is the question. */
 export function skillRunner (options: SkillOptions): TaskHandler {
-  const { vacs, idLabel } = options
+  const { idLabel } = options
   return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
+    const vacs = vacsFor(options.vacs, callerOf(task))
     const problem = taskProblem(vacs, task.skill, task.input)
     if (problem !== undefined) {
       failed(problem)
@@ -146,7 +147,12 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   const request = askedBack(answer)
   if (request !== undefined) {
     const state = `${request.kind}-required` as const
-    await context.emit({ state, usage, ...(request.text === streamed ? {} : { message: agentMessage(request.text) }) })
+    const { sign_in: signIn } = answer
+    // the address as data, also where the text was streamed
+    const message = isRecord(signIn)
+      ? agentMessage(request.text, { type: 'data', data: { signIn } })
+      : request.text === streamed ? undefined : agentMessage(request.text)
+    await context.emit({ state, usage, ...message === undefined ? {} : { message } })
     return state
   }
   if (rejected === true) {
@@ -166,8 +172,8 @@ async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   return 'completed'
 }
 
-function agentMessage (text: string): NonNullable<TaskUpdate['message']> {
-  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }] }
+function agentMessage (text: string, ...more: readonly DataPart[]): NonNullable<TaskUpdate['message']> {
+  return { id: randomUUID(), role: 'agent', parts: [{ type: 'text', text }, ...more] }
 }
 
 /**
@@ -182,7 +188,6 @@ async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): P
   const message = task.messages.findLast(({ role }) => role === 'user')
   const turns = task.turn === 0 ? [] : task.messages.map(toTurn)
   const reply = turns.pop()
-  const scopes = task.metadata.scopes as string[] | undefined
   return {
     question: reply?.content ?? question,
     history: turns.length === 0 ? history : [...history, ...turns],
@@ -191,9 +196,14 @@ async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): P
     signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
-    principal: task.owner === ANYONE.owner ? undefined : { owner: task.owner, scopes },
+    principal: callerOf(task),
     protocol: 'a2a'
   }
+}
+
+/** The caller that created a task; undefined where callers are not authenticated. */
+function callerOf ({ owner, metadata }: TaskRecord): Principal | undefined {
+  return owner === ANYONE.owner ? undefined : { owner, scopes: metadata.scopes as string[] | undefined }
 }
 
 /** The message, and its files and data if it has some. */

@@ -1,9 +1,7 @@
 import {
-  isWaiting, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
+  isTurnOver, isWaiting, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
-import { setImmediate as nextTurn } from 'node:timers'
-import { setImmediate } from 'node:timers/promises'
 import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import type { AddressGuard } from '../push/address-guard.js'
@@ -84,7 +82,7 @@ export class TaskService {
     const { id, owner, skill, contextId, metadata } = task
     const fold = new TaskFold({ id, owner, skill, input: undefined, contextId, metadata })
     for await (const event of this.#tasks.events(owner, id, { signal })) {
-      if (isTurnOver()) await setImmediate()
+      if (isTurnOver()) await takeTurn()
       fold.apply(event)
       if (event.seq <= after) continue
       const step = { task: fold.record(), event }
@@ -149,22 +147,6 @@ export class TaskService {
   async deletePush ({ owner, id: taskId }: TaskRecord, id: string): Promise<boolean> {
     return await this.#tasks.deletePush(owner, taskId, id)
   }
-}
-
-/**
- * Longest time in ms that all readers together keep the event loop: ready-made events of large tasks would hold it for
- * seconds.
- */
-const MAX_TURN_MS = 5
-let turnStart = 0
-
-function isTurnOver (): boolean {
-  const now = performance.now()
-  if (turnStart === 0) {
-    turnStart = now
-    nextTurn(() => { turnStart = 0 })
-  }
-  return now - turnStart > MAX_TURN_MS
 }
 
 function unlessAborted<T> (promise: Promise<T>, signal: AbortSignalLike): Promise<T | undefined> {

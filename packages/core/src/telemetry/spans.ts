@@ -24,6 +24,11 @@ export interface SpanOptions {
   readonly linked?: readonly unknown[]
 }
 
+/** Whether an SDK is registered. */
+export function isTracing (): boolean {
+  return openTracer(openTelemetry()) !== undefined
+}
+
 /** Starts a span; undefined where no SDK is registered. Callers end it in `finally`. */
 export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | undefined {
   const api = openTelemetry()
@@ -45,7 +50,7 @@ export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | 
 
 /** Executes an asynchronous step in a new span. */
 export async function withSpan<T> (name: string, options: () => SpanOptions, step: (span?: OpenSpan) => Promise<T>): Promise<T> {
-  if (openTelemetry() === undefined) return await step()
+  if (!isTracing()) return await step()
   const span = startSpan(name, options())
   if (span === undefined) return await step()
   try {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loadOpenTelemetry } from './load-open-telemetry.js'
 import { HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, URL_PATH, URL_SCHEME } from './names.js'
 import { openTelemetry } from './open-telemetry.js'
-import { hasSpan, startSpan, type OpenSpan } from './spans.js'
+import { hasSpan, isTracing, startSpan, type OpenSpan } from './spans.js'
 
 /** Methods that the conventions name; any other one is `_OTHER`, since callers can invent them. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
@@ -17,6 +17,7 @@ export async function traceRequests (scope: FastifyInstance): Promise<void> {
   await loadOpenTelemetry()
   if (openTelemetry() === undefined) return
   scope.addHook('onRequest', (request, reply, done) => {
+    if (!isTracing()) return done()
     // of the scope around this one
     const own = spans.get(request)
     if (own !== undefined) return own.run(done)

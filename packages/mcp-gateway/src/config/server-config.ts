@@ -41,7 +41,7 @@ export function unsetVariables (names: readonly string[]): Error {
 }
 
 /** Names of variables that the configuration refers to and that are not set. */
-export function unfilledVariables ({ command, args = [], env = {}, url, headers = {}, oauth = { client_id: '', client_secret: '' } }: McpServerConfig): string[] {
+export function unfilledVariables ({ command, args = [], env = {}, url, headers = {}, oauth = {} }: McpServerConfig): string[] {
   const texts = [command, ...args, ...Object.values(env), url, ...Object.values(headers), ...Object.values(oauth)]
-  return [...new Set(texts.flatMap(text => [...(text ?? '').matchAll(UNFILLED)].map(match => match[1]!)))]
+  return [...new Set(texts.flatMap(text => [...(typeof text === 'string' ? text : '').matchAll(UNFILLED)].map(match => match[1]!)))]
 }

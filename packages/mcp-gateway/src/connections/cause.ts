@@ -9,6 +9,7 @@ export const CAUSES = {
   NO_ANSWER: 'it did not answer in time',
   UNREACHABLE: 'its address cannot be reached',
   UNAUTHORIZED: 'it refused the credentials of its entry',
+  SIGN_IN_REQUIRED: 'its owner has to sign in first',
   HTTP_ERROR: 'it answered with an HTTP error',
   REFUSED: 'it refused the handshake',
   CLOSED: 'its connection was closed',

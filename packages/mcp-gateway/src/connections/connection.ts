@@ -1,6 +1,7 @@
 import { LogGate } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
+import type { Authorization } from './http/authorization.js'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { ToolCatalogOptions } from '../session/tool-catalog.js'
@@ -16,6 +17,8 @@ export interface ConnectionContext {
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly review: ToolCatalogOptions['review']
+  /** The token of the owner of a connection, in place of that of the entry. */
+  readonly authorization?: ((onToken: (token: string) => void) => Promise<Authorization>) | undefined
 }
 
 /** A server may change its list all the time. */
@@ -62,6 +65,8 @@ export interface Connection {
   readonly session: Session
   readonly pid: number | undefined
   readonly missingEnv: readonly string[]
+  /** That its owner has to sign in first, or cannot. */
+  readonly refusal?: Error | undefined
   /** Whether every attempt fails until the configuration changes. */
   readonly isMisconfigured: boolean
   /** Whether it ended because the server forgot the session or changed its binding. */

@@ -6,7 +6,7 @@ import type { Servers } from '../servers.js'
 import { Declined } from '../session/server-requests.js'
 import { RequestStates, type CallIdentity } from './request-state.js'
 import type { CallBody } from '../schemas.js'
-import { InvalidRequestError, memoryBudget, OWNER_SHARE, type AbortSignalLike, type HeldBytes, type LightAbort } from '@polyvac/core/plugin'
+import { InvalidRequestError, memoryBudget, shareOf, type AbortSignalLike, type HeldBytes, type LightAbort } from '@polyvac/core/plugin'
 
 /** Capabilities of a caller that does not declare any. */
 const ANSWERS_ALL = { elicitation: {}, sampling: {} }
@@ -73,7 +73,7 @@ export class InteractiveCalls {
   readonly #hasRoom = (owner: string | undefined): boolean => {
     const { maxQuestions } = this.#servers.limits
     if (this.#parked.size >= maxQuestions) return false
-    return owner === undefined || [...this.#parked.values()].filter(({ running }) => running.owner === owner).length < Math.ceil(maxQuestions * OWNER_SHARE)
+    return owner === undefined || [...this.#parked.values()].filter(({ running }) => running.owner === owner).length < shareOf(maxQuestions)
   }
 
   readonly #parked = new Map<string, { readonly running: Running, readonly timer: NodeJS.Timeout, readonly held: HeldBytes }>()

@@ -30,6 +30,9 @@ export class Failures {
     const { status, body } = this.of(err, request)
     if (status >= 500) this.#log(err, request, body)
     setRetryAfter(reply, status)
+    // RFC 9110 demands the header with 401; the scheme is that of this service, with the address to open
+    const { url } = (body.details ?? {}) as { url?: unknown }
+    if (body.code === 'MCP_SIGN_IN_REQUIRED') reply.header('www-authenticate', `Polyvac-Sign-In url="${String(url)}"`)
     reply.code(status).send(body)
   }
 

@@ -6,6 +6,7 @@ import type { InteractiveCalls } from '../input/interactive-calls.js'
 import { Declined } from '../session/server-requests.js'
 import type { CallBody } from '../schemas.js'
 import type { Servers } from '../servers.js'
+import { forServer, withSignIn } from './sign-in.js'
 import type { SourceTasks } from './tasks.js'
 import type { SourceContext, SourceRelay, SourceResult } from './types.js'
 import type { Upstream } from '../upstream/upstream.js'
@@ -36,15 +37,16 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
       }
     }
     const upstream = servers.get(server)
-    const result = context.era === 'legacy'
+    const result = await withSignIn(servers, context, ask, async () => context.era === 'legacy'
       ? await callOnce(upstream, call, ask)
-      : context.relay !== undefined && await upstream.isModern(context) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask)
+      : context.relay !== undefined && await upstream.isModern(optionsOf(context)) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask))
     record.outcome = result.isError === true ? 'failed' : 'completed'
     return Array.isArray(result.content) ? result as SourceResult : { ...result, content: [] }
   } catch (err) {
     record.failed(err)
     const { code, statusCode, message } = (err ?? {}) as { code?: unknown, statusCode?: unknown, message?: unknown }
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
+    if ((err as { rpcError?: unknown }).rpcError !== undefined) throw err
     if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw withRpcError(err)
     return { content: [{ type: 'text', text: `${code}: ${shownTo(isAdmin(context.principal), err, String(message)).message}` }], isError: true }
   } finally {
@@ -53,9 +55,16 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
 }
 
 /** Sends any other request: questions go to the caller, and JSON-RPC errors are passed on unchanged. */
-export async function requestFor (upstream: Upstream, context: SourceContext | undefined, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
+export async function requestFor (
+  servers: Servers, upstream: Upstream, context: SourceContext | undefined, request: (options: CallOptions) => Promise<ToolResult>
+): Promise<ToolResult> {
   if (context === undefined) return await request({})
-  const relay = context.relay !== undefined && await upstream.isModern(context) ? context.relay : undefined
+  const ask: SourceContext['ask'] = async (questions, state) => await context.ask(questions, state)
+  return await withSignIn(servers, context, ask, async () => await requestOf(upstream, context, request))
+}
+
+async function requestOf (upstream: Upstream, context: SourceContext, request: (options: CallOptions) => Promise<ToolResult>): Promise<ToolResult> {
+  const relay = context.relay !== undefined && await upstream.isModern(optionsOf(context)) ? context.relay : undefined
   try {
     if (relay === undefined) return await requestOnce(context, request)
     const result = await request(new SourceOptions(context, relay))
@@ -129,6 +138,10 @@ async function callAgain ({ interactive, server, tool, args, context }: SourceCa
   }
 }
 
+function optionsOf ({ signal, principal }: SourceContext): Pick<CallOptions, 'signal' | 'owner'> {
+  return { signal, owner: principal?.owner }
+}
+
 /** The options of a call for a caller. An instance of a class for the same reason as `Running`. */
 class SourceOptions implements CallOptions {
   readonly ask: InputHandler | undefined
@@ -138,7 +151,7 @@ class SourceOptions implements CallOptions {
   constructor (context: SourceContext, answering?: InputHandler | SourceRelay) {
     this.#context = context
     if (typeof answering === 'function') this.ask = answering
-    else if (answering !== undefined) this.round = { inputResponses: answering.inputResponses, requestState: answering.requestState }
+    else if (answering !== undefined) this.round = { inputResponses: forServer(answering.inputResponses), requestState: answering.requestState }
   }
 
   get signal (): AbortSignalLike { return this.#context.signal }

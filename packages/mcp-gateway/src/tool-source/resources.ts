@@ -1,4 +1,4 @@
-import { isRecord, quoteName } from '@polyvac/core/plugin'
+import { isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
 import { LISTS } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError } from '../errors.js'
 import type { ToolResult } from '../protocol/call-options.js'
@@ -8,20 +8,20 @@ import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from 
 import type { SourceContext } from './types.js'
 
 /** A list of resources or templates. A URI that several servers list has its server as the authority. */
-export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<Record<string, unknown>>> {
-  const { items } = await servers.list(kind)
+export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<{ readonly server: string, readonly item: Record<string, unknown> }>> {
+  const { items } = await servers.listForAll(kind)
   const { id } = LISTS[kind]
   const twice = collisions(kind, items)
   return items.map(({ server, item }) => {
     const own = String(item[id])
-    return { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) }
+    return { server, item: { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) } }
   })
 }
 
 /** The tools, whose pages have the URIs of `listResources`. */
 export async function withPages (servers: Servers, tools: readonly ServerItem[]): Promise<readonly ServerItem[]> {
   if (tools.every(({ item }) => pageOf(item) === undefined)) return tools
-  const twice = collisions('resources', (await servers.list('resources')).items)
+  const twice = collisions('resources', (await servers.listForAll('resources')).items)
   return tools.map(({ server, item }) => {
     const page = pageOf(item)
     if (page === undefined || !twice.has(page)) return { server, item }
@@ -31,7 +31,7 @@ export async function withPages (servers: Servers, tools: readonly ServerItem[])
 
 /** Where a resource may be: at the server that lists it, or that its URI names; otherwise at any, of a template. */
 export async function placesOf (servers: Servers, uri: string): Promise<readonly Place[]> {
-  const { items } = await servers.list('resources')
+  const { items } = await servers.listForAll('resources')
   const listed = items.find(({ item }) => item.uri === uri)
   if (listed !== undefined) return [{ server: listed.server, own: uri }]
   const place = placeOf(uri, servers.names)
@@ -44,9 +44,10 @@ export async function placesOf (servers: Servers, uri: string): Promise<readonly
 export async function readResource (servers: Servers, uri: string, context?: SourceContext): Promise<ToolResult> {
   let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
   for (const { server, own } of await placesOf(servers, uri)) {
+    if (!mayUseTool(context?.principal, server)) continue
     try {
       const upstream = servers.get(server)
-      const result = await requestFor(upstream, context, async options => await upstream.readResource(own, options))
+      const result = await requestFor(servers, upstream, context, async options => await upstream.readResource(own, options))
       return own === uri ? result : renamed(result, own, uri)
     } catch (err) {
       if (!(err instanceof ResourceNotFoundError)) throw err

@@ -1,9 +1,9 @@
-import { quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
-import { LISTS, UI_EXTENSION, type CompletionRef } from '@polyvac/mcp-protocol'
+import { mayUseTool, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import type { Servers } from '../servers.js'
 import { callFor, requestFor } from './call.js'
-import { placeOf, pageOf, type Place } from './resource-uris.js'
+import { collisions, placeOf, pageOf, qualifiedUri, type Place } from './resource-uris.js'
 import { listResources, readResource, withPages } from './resources.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
@@ -12,7 +12,9 @@ import { InteractiveCalls } from '../input/interactive-calls.js'
 
 export function toolSource (servers: Servers): GatewayToolSource {
   // a name always maps to the same server and tool: a stale list can miss entries but not misroute
-  const places = { tools: new Map<string, Place>(), prompts: new Map<string, Place>() }
+  const places = {
+    tools: new Map<string, Place>(), prompts: new Map<string, Place>(), resources: new Map<string, Place>(), templates: new Map<string, Place>()
+  }
   const interactive = new InteractiveCalls(servers)
   const tasks = new SourceTasks(servers)
   // whether a tool of the last list has a page, of MCP Apps
@@ -21,7 +23,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   let refreshing: Promise<void> | undefined
 
   async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
-    const { items } = await servers.list(kind)
+    const { items } = await servers.listForAll(kind)
     const found = new Map<string, Place>()
     if (kind === 'tools') hasPages = items.some(({ item }) => pageOf(item) !== undefined)
     const listed = (await withPages(servers, items)).map(({ server, item }): SourceItem => {
@@ -32,6 +34,12 @@ export function toolSource (servers: Servers): GatewayToolSource {
     })
     places[kind] = found
     return listed
+  }
+
+  async function listed (kind: 'resources' | 'templates'): Promise<object[]> {
+    const found = await listResources(servers, kind)
+    places[kind] = new Map(found.map(({ server, item }) => [String(item[LISTS[kind].id]), { server, own: '' }]))
+    return found.map(({ item }) => item)
   }
 
   /** Lists the tools before a client asks for the extensions; once at a time, however many changes there are. */
@@ -60,7 +68,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
   async function behind (ref: CompletionRef): Promise<Place> {
     if (ref.type === 'ref/prompt') return await find('prompts', ref.name)
     for (const kind of ['templates', 'resources'] as const) {
-      const listed = (await servers.list(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
+      const listed = (await servers.listForAll(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
     }
     const place = placeOf(ref.uri, servers.names)
@@ -75,9 +83,10 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name)
       return await callFor({ servers, interactive, tasks, server, tool, args, context })
     },
+    listedFor: async (kind, principal) => await listedFor(servers, kind, principal?.owner),
     resources: {
-      list: async () => await listResources(servers, 'resources') as never,
-      templates: async () => await listResources(servers, 'templates') as never,
+      list: async () => await listed('resources') as never,
+      templates: async () => await listed('templates') as never,
       read: async (uri, context) => await readResource(servers, uri, context) as never,
       async subscribe (uri, changed) {
         return await subscribeEverywhere(servers, uri, changed)
@@ -88,7 +97,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
       async get (name, args, context) {
         const { server, own } = await find('prompts', name)
         const upstream = servers.get(server)
-        return await requestFor(upstream, context, async options => await upstream.getPrompt(own, args, options)) as never
+        return await requestFor(servers, upstream, context, async options => await upstream.getPrompt(own, args, options)) as never
       }
     },
     tasks,
@@ -96,8 +105,14 @@ export function toolSource (servers: Servers): GatewayToolSource {
       const { server, own } = await behind(ref)
       const upstream = servers.get(server)
       const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own }, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
-      const { completion } = await requestFor(upstream, context, async options => await upstream.complete(params, options))
+      const { completion } = await requestFor(servers, upstream, context, async options => await upstream.complete(params, options))
       return completion as never
+    },
+    mayUse (kind, id, principal) {
+      const place = places[kind].get(id) ?? (kind === 'tools' || kind === 'prompts' ? undefined : placeOf(id, servers.names))
+      if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
+      // a resource of a template may be at any server
+      return servers.names.every(server => mayUseTool(principal, server))
     },
     extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
     onChange: listener => servers.onChange(kinds => {
@@ -105,6 +120,20 @@ export function toolSource (servers: Servers): GatewayToolSource {
       listener(kinds)
     })
   }
+}
+
+/** The names that an owner sees of a list with servers to which owners sign in. */
+async function listedFor (servers: Servers, kind: ListKind, owner: string | undefined): Promise<((id: string) => boolean) | undefined> {
+  if (!servers.hasSignIns) return undefined
+  const { items } = await servers.list(kind, owner)
+  const { id } = LISTS[kind]
+  const twice = collisions(kind === 'templates' ? kind : 'resources', (await servers.listForAll(kind)).items)
+  const seen = new Set(items.map(({ server, item }) => {
+    const own = String(item[id])
+    if (kind === 'tools' || kind === 'prompts') return serverToolName(server, own)
+    return twice.has(own) ? qualifiedUri(server, own) : own
+  }))
+  return name => seen.has(name)
 }
 
 /** Clients refuse a whole list for one tool whose schema is not an object. */

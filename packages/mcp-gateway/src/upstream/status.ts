@@ -13,6 +13,8 @@ export interface UpstreamStatus {
   readonly crashLoop: boolean
   readonly restarts: number
   readonly callsInFlight: number
+  /** Owners who are connected, of a server with `per_owner`. */
+  readonly owners?: number | undefined
   readonly pid?: number | undefined
   readonly server?: { readonly name: string, readonly version: string } | undefined
   readonly readySince?: string | undefined

@@ -52,6 +52,7 @@ export class Supervisor {
   #readyAt = 0
   #retryAt = 0
   #problem: string | undefined
+  #refusal: Error | undefined
   #cause: Cause | undefined
   #last: Pick<UpstreamStatus, 'exitCode' | 'signal' | 'stderr'> = { stderr: [] }
   #running: Promise<void> | undefined
@@ -210,6 +211,7 @@ export class Supervisor {
 
   protected notReady (reason?: string, then?: string): Error {
     if (this.closes) return new ShuttingDownError()
+    if (this.#refusal !== undefined && reason === undefined) return this.#refusal
     const next = then ?? this.#next()
     const why = reason ?? this.#problem ?? (this.#isRemoved ? 'its entry was removed from the configuration' : 'it has not answered yet')
     const { message: brief } = new ServerNotReadyError(quoteName(this.name), reason ?? (this.#cause === undefined ? 'it has not answered yet' : CAUSES[this.#cause]), next)
@@ -266,6 +268,7 @@ export class Supervisor {
         if (!signal.aborted) this.#problem = connection.problemOf(err)
       }
       this.#session = undefined
+      this.#refusal = connection.refusal
       const end = this.#retired.has(connection) ? { problem: 'it forgot the session', cause: 'CLOSED' as const, stderr: [] } : await this.endOf(connection)
       this.#last = end
       this.#cause = end.cause
@@ -277,7 +280,7 @@ export class Supervisor {
       const isRefused = this.#cause === 'REFUSED' && this.#failures >= CRASH_LOOP
       if (this.config.restart === false || connection.isMisconfigured || isRefused) {
         this.#to('failed')
-        log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
+        if (this.#refusal === undefined) log.error({ mcpServer: this.name, err: this.#problem, stderr: end.stderr }, 'MCP server failed; it is not started again')
         return
       }
       if (stale) continue

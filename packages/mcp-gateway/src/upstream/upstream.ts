@@ -22,8 +22,13 @@ export class Upstream extends Supervisor {
    * A list of this server, in a fixed order.
    * @throws MCP_SERVER_NOT_READY and the errors of a request
    */
-  async list (kind: ListKind): Promise<readonly Item[]> {
+  async list (kind: ListKind, _owner?: string): Promise<readonly Item[]> {
     return await this.#ask(undefined, session => session.list(kind))
+  }
+
+  /** What it offers any owner. */
+  async listForAll (kind: ListKind): Promise<readonly Item[]> {
+    return await this.list(kind)
   }
 
   /**
@@ -86,7 +91,7 @@ export class Upstream extends Supervisor {
   }
 
   /** Whether the server speaks revision 2026-07-28. @throws MCP_SERVER_NOT_READY */
-  async isModern ({ signal }: Pick<CallOptions, 'signal'>): Promise<boolean> {
+  async isModern ({ signal }: Pick<CallOptions, 'signal' | 'owner'>): Promise<boolean> {
     return (this.session ?? await this.ready(signal)).isModern
   }
 

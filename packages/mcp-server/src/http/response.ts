@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Json } from '../protocol/rpc.js'
+import { batchText, type Json } from '../protocol/rpc.js'
 import { PlainStream, type MessageStream } from './message-stream.js'
 
 /**
@@ -66,6 +66,6 @@ export class ResponseWriter {
   #finish (): void {
     this.#done = true
     if (this.#stream !== undefined) this.#stream.end()
-    else this.reply.header('content-type', 'application/json; charset=utf-8').send(`[${this.#batch?.join(',') ?? ''}]`)
+    else this.reply.header('content-type', 'application/json; charset=utf-8').send(batchText(this.#batch ?? []))
   }
 }

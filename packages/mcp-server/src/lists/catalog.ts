@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { JsonSchema } from '@polyvac/core/json-schema'
 import { LISTS, readHeaderParameters, type HeaderParameter, type ListKind } from '@polyvac/mcp-protocol'
 import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
@@ -30,11 +31,15 @@ export class Entry<D extends object> {
   }
 }
 
+/** Most parts of a list for different scopes that are kept. */
+const MAX_PARTS = 64
+
 /** One list at one moment. It is never changed, only replaced. */
 export class Catalog<K extends ListKind> {
   readonly kind: K
   readonly entries: ReadonlyArray<Entry<Definitions[K]>>
   readonly #byId: ReadonlyMap<string, Entry<Definitions[K]>>
+  readonly #parts = new Map<string, Catalog<K>>()
 
   /** The first of two entries with the same id counts. */
   constructor (kind: K, entries: ReadonlyArray<Entry<Definitions[K]>>) {
@@ -50,6 +55,19 @@ export class Catalog<K extends ListKind> {
 
   get (id: string): Entry<Definitions[K]> | undefined {
     return this.#byId.get(id)
+  }
+
+  /** The part of the list that a caller with scopes may use; this list where that is all of it. */
+  of (principal: Principal): Catalog<K> {
+    const key = JSON.stringify(principal.scopes)
+    const known = this.#parts.get(key)
+    if (known !== undefined) return known
+    const entries = this.entries.filter(({ source, sourceName, definition }) =>
+      source.mayUse?.(this.kind, sourceName ?? idOf(this.kind, definition), principal) !== false)
+    const part = entries.length === this.entries.length ? this : new Catalog(this.kind, entries)
+    if (this.#parts.size >= MAX_PARTS) this.#parts.clear()
+    this.#parts.set(key, part)
+    return part
   }
 
   get ids (): string[] {

@@ -1,9 +1,10 @@
+import type { Principal } from '@polyvac/core'
 import { LISTS, type ListKind, type Revision } from '@polyvac/mcp-protocol'
 import { projectDefinition } from '../protocol/projection.js'
 import type { CacheHint, ResultTexts } from '../protocol/result-text.js'
 import { invalidParams } from '../protocol/rpc.js'
 import type { Definitions } from '../tool-source.js'
-import { idOf, type Catalog } from './catalog.js'
+import { Catalog, idOf } from './catalog.js'
 import type { Registry } from './registry.js'
 
 /** The serialized pages of one list for one revision, by the number of their first entry. */
@@ -27,8 +28,10 @@ export class ListPages {
   }
 
   /** The result of a list method. @throws RpcError -32602 for a cursor that this list did not issue */
-  async page (kind: ListKind, revision: Revision, cursor: unknown): Promise<string> {
-    const catalog = await this.#options.registry.catalog(kind)
+  async page (kind: ListKind, revision: Revision, cursor: unknown, principal: Principal | undefined): Promise<string> {
+    const all = await this.#options.registry.catalogFor(kind, principal)
+    const catalog = await listedFor(all, principal)
+    if (catalog !== all) return this.#serialize(catalog, revision, cursor === undefined ? 0 : startAfter(catalog, cursor))
     let revisions = this.#pages.get(catalog)
     if (revisions === undefined) this.#pages.set(catalog, revisions = new Map())
     let pages = revisions.get(revision)
@@ -47,6 +50,16 @@ export class ListPages {
     const nextCursor = isLast ? undefined : cursorAfter(idOf(kind, page[page.length - 1]!.definition as Definitions[K]))
     return texts.complete(revision, { [LISTS[kind].key]: items, nextCursor }, hint)
   }
+}
+
+/** The part of a list that a caller sees. */
+async function listedFor<K extends ListKind> (catalog: Catalog<K>, principal: Principal | undefined): Promise<Catalog<K>> {
+  const { kind, entries } = catalog
+  const sources = [...new Set(entries.map(({ source }) => source))].filter(source => source.listedFor !== undefined)
+  if (sources.length === 0) return catalog
+  const filters = new Map(await Promise.all(sources.map(async source => [source, await source.listedFor?.(kind, principal)] as const)))
+  if ([...filters.values()].every(filter => filter === undefined)) return catalog
+  return new Catalog(kind, entries.filter(({ source, definition, sourceName }) => filters.get(source)?.(sourceName ?? idOf(kind, definition)) ?? true))
 }
 
 /** A cursor names the last entry of its page, so that changes elsewhere in the list do not invalidate it. */

@@ -1,4 +1,4 @@
-import type { Log } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
 import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Definitions, ToolSource } from '../tool-source.js'
 import { Catalog, Entry } from './catalog.js'
@@ -28,6 +28,12 @@ export class Registry {
     return this.sources.some(source => readerOf(kind, source) !== undefined)
   }
 
+  /** The list that a caller may use. */
+  async catalogFor<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
+    const catalog = await this.catalog(kind)
+    return principal?.scopes === undefined ? catalog : catalog.of(principal)
+  }
+
   catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
     let catalog = this.#catalogs.get(kind)
     if (catalog === undefined) {
@@ -37,6 +43,14 @@ export class Registry {
       this.#catalogs.set(kind, reading)
     }
     return catalog as unknown as Promise<Catalog<K>>
+  }
+
+  /** Whether a caller may learn of changes of a resource, which no list needs to name. */
+  async maySubscribe (uri: string, principal: Principal | undefined): Promise<boolean> {
+    if (principal?.scopes === undefined) return true
+    const listed = (await this.catalog('resources')).get(uri)
+    const sources = listed === undefined ? this.sources.filter(({ resources }) => resources?.subscribe !== undefined) : [listed.source]
+    return sources.some(source => source.mayUse?.('resources', uri, principal) !== false)
   }
 
   onChange (listener: (kinds: readonly ListKind[]) => void): () => void {

@@ -18,7 +18,7 @@ export async function complete (server: McpContext, call: Call): Promise<string>
   const given = isRecord(context) ? context.arguments ?? {} : {}
   if (!areStrings(given)) throw invalidParams('`context.arguments` must be an object of strings')
   const { name, value } = argument
-  const { source, sourceRef } = await resolve(server, ref)
+  const { source, sourceRef } = await resolve(server, ref, call)
   const proposed: Completion | undefined = await source.complete?.(sourceRef, { name, value, given }, call)
   const { values, total, hasMore } = proposed ?? { values: [] }
   const completion = { values: values.slice(0, MAX_VALUES), total, hasMore: hasMore ?? values.length > MAX_VALUES }
@@ -27,16 +27,16 @@ export async function complete (server: McpContext, call: Call): Promise<string>
 
 /** The source of a reference, and the reference with the source's name. @throws RpcError -32602 */
 async function resolve (
-  { registry }: McpContext, ref: unknown
+  { registry }: McpContext, ref: unknown, { principal }: Call
 ): Promise<{ readonly source: ToolSource, readonly sourceRef: CompletionRef }> {
   if (isRecord(ref) && ref.type === 'ref/prompt' && typeof ref.name === 'string') {
-    const entry = (await registry.catalog('prompts')).get(ref.name)
+    const entry = (await registry.catalogFor('prompts', principal)).get(ref.name)
     if (entry === undefined) throw invalidParams(`unknown prompt: ${quoteName(ref.name)}`)
     return { source: entry.source, sourceRef: { type: ref.type, name: entry.sourceName ?? ref.name } }
   }
   if (isRecord(ref) && ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-    const template = (await registry.catalog('templates')).get(ref.uri)
-    const entry = template ?? (await registry.catalog('resources')).get(ref.uri)
+    const template = (await registry.catalogFor('templates', principal)).get(ref.uri)
+    const entry = template ?? (await registry.catalogFor('resources', principal)).get(ref.uri)
     if (entry === undefined) throw invalidParams(`unknown resource template: ${quoteName(ref.uri)}`)
     return { source: entry.source, sourceRef: { type: ref.type, uri: ref.uri } }
   }

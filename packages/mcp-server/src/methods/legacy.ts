@@ -21,9 +21,11 @@ export const legacyMethods: ReadonlyMap<string, Method> = new Map<string, Method
     await session?.shared?.write({ level })
     return EMPTY
   }) satisfies LegacyMethod as Method],
-  ['resources/subscribe', (async (_server, { params: { uri }, session }) => {
+  ['resources/subscribe', (async (server, { params: { uri }, session, principal }) => {
     if (typeof uri !== 'string') throw invalidParams('`uri` must be a string')
     if (session === undefined) throw methodNotFound('subscriptions need a session, and this server has none')
+    // the answer for a resource that does not exist, which never changes
+    if (!await server.registry.maySubscribe(uri, principal)) return EMPTY
     session.subscribe(uri)
     await session.shared?.write({ subscribe: uri })
     return EMPTY

@@ -29,6 +29,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
       return requested[listenKey] === true && declared[capability]?.listChanged === true
     })
     const subscribed = declared.resources?.subscribe === true ? uris : []
+    const may = await Promise.all(subscribed.map(async uri => await server.registry.maySubscribe(uri, call.principal)))
     const followed = await followersOf(server, call, taskIds)
     const _meta = { [MODERN_META.subscriptionId]: call.id }
     let end = (): void => {}
@@ -50,7 +51,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
       for (const method of new Set(methods)) notify(method, {})
     }))
     const onUpdate = (uri: string): void => { notify('notifications/resources/updated', { uri }) }
-    for (const uri of subscribed) stops.push(server.subscriptions.add(uri, onUpdate))
+    for (const uri of subscribed.filter((_uri, i) => may[i])) stops.push(server.subscriptions.add(uri, onUpdate))
     for (const [taskId, follow] of followed) {
       follow(task => { notify('notifications/tasks', task) })
         .catch((err: unknown) => {

@@ -1,21 +1,21 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, unknownName } from '../protocol/rpc.js'
+import { invalidParams, unknownName, type Json } from '../protocol/rpc.js'
 
 /** `prompts/get`. */
-export async function getPrompt (server: McpContext, call: Call): Promise<string> {
+export async function getPrompt (server: McpContext, call: Call): Promise<Json> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!areStrings(args)) throw invalidParams('`arguments` must be an object of strings')
-  const prompts = await server.registry.catalog('prompts')
+  const prompts = await server.registry.catalogFor('prompts', call.principal)
   const entry = prompts.get(name)
   if (entry === undefined) throw unknownName('prompt', name, prompts.ids)
   const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
   const missing = required.map(argument => argument.name).filter(argument => args[argument] === undefined)
   if (missing.length > 0) throw invalidParams(`the prompt ${name} needs ${missing.join(', ')}`)
   const { description, messages, _meta } = await entry.source.prompts!.get(entry.sourceName ?? name, args, call)
-  return server.texts.complete(call.protocolVersion, { description, messages, _meta })
+  return await server.texts.completeInTurns(call.protocolVersion, { description, messages, _meta }, call.principal?.owner)
 }
 
 export function areStrings (value: unknown): value is Readonly<Record<string, string>> {

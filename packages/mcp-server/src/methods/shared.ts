@@ -9,7 +9,7 @@ import { callTool } from './tools.js'
 export const sharedMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ...LIST_KINDS.map((kind): [string, Method] => [
     LISTS[kind].method,
-    (server, call) => server.lists.page(kind, call.protocolVersion, call.params.cursor)
+    (server, call) => server.lists.page(kind, call.protocolVersion, call.params.cursor, call.principal)
   ]),
   ['tools/call', callTool],
   ['resources/read', readResource],

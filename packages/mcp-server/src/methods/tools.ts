@@ -17,7 +17,7 @@ export async function callTool (server: McpContext, call: Call): Promise<Json> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!isRecord(args)) throw invalidParams('`arguments` must be an object')
-  const tools = await server.registry.catalog('tools')
+  const tools = await server.registry.catalogFor('tools', call.principal)
   const entry = tools.get(name)
   if (entry === undefined) throw unknownName('tool', name, tools.ids)
   call.checkTool(entry)

@@ -2,7 +2,7 @@ import { Bytes, isRecord, quoteName, suggestion } from '@polyvac/core/plugin'
 import { CODES, type ClientCapabilities, type CodeName } from '@polyvac/mcp-protocol'
 
 /** Errors of an upstream server that the caller caused. */
-const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability']
+const CAUSED_BY_CALLER: readonly CodeName[] = ['invalidParams', 'missingCapability', 'urlElicitationRequired']
 
 /** JSON-RPC ids are strings or numbers; null stands for a request whose id cannot be read. */
 export type RequestId = string | number
@@ -76,6 +76,13 @@ export type Json = string | Bytes
 export function resultText (id: RequestId, result: Json): Json {
   const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   return typeof result === 'string' ? `${head}${result}}` : new Bytes([Buffer.from(head), ...result.pieces, Buffer.from('}')])
+}
+
+/** The responses to a batch. */
+export function batchText (texts: readonly Json[]): Json {
+  if (texts.every(text => typeof text === 'string')) return `[${texts.join(',')}]`
+  const pieces = texts.flatMap((text, i) => [Buffer.from(i === 0 ? '[' : ','), ...typeof text === 'string' ? [Buffer.from(text)] : text.pieces])
+  return new Bytes([...pieces, Buffer.from(']')])
 }
 
 export function errorText (id: RequestId | null, { code, message, data }: ErrorObject): string {

@@ -1,4 +1,4 @@
-import { CallAbortedError, MemoryBudgetError, OWNER_SHARE, OwnerSlots, type StateKey } from '@polyvac/core/plugin'
+import { CallAbortedError, MemoryBudgetError, shareOf, OwnerSlots, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -126,7 +126,7 @@ export class Sessions {
     const { watch } = this.#options
     const { maxSessions } = this.#limits
     const owner = options.owner ?? ''
-    const share = owner === '' ? maxSessions : Math.ceil(maxSessions * OWNER_SHARE)
+    const share = owner === '' ? maxSessions : shareOf(maxSessions)
     if (this.#all.size >= maxSessions || (this.#byOwner.get(owner)?.size ?? 0) >= share) this.#endOldest(owner)
     let session: Session | undefined
     do {

@@ -1,5 +1,5 @@
 import type { MemoryDocument, Vac, Vacs } from '@polyvac/core'
-import { exposedVacs, vacInfo, type ExposedVacs } from '@polyvac/core/plugin'
+import { exposedVacs, mayUseVac, vacInfo, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
 import type { Completion, CompletionArgument } from '@polyvac/mcp-protocol'
 import { McpServerOptionsError } from '../errors.js'
 import type { ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
@@ -39,13 +39,19 @@ export function vacResources (vacs: Vacs, { names }: Pick<VacToolsOptions, 'name
     resources: {
       list: async () => (await Promise.all(exposed.list().map(resourcesOf))).flat(),
       templates: () => TEMPLATES,
-      read: uri => read(exposed, uri),
+      read: (uri, { principal, log }) => read(vacsFor(exposed, principal, log), uri),
       subscribe: (uri, onUpdate) => {
         const { vac } = readUri(uri) ?? {}
         return onDocuments(vac === undefined || !exposed.has(vac) ? [] : [exposed.get(vac)], onUpdate)
       }
     },
-    complete: (ref, argument) => ref.type === 'ref/resource' ? complete(exposed, ref.uri, argument) : { values: [] },
+    complete: (ref, argument, { principal }) =>
+      ref.type === 'ref/resource' ? complete(vacsFor(exposed, principal), ref.uri, argument) : { values: [] },
+    mayUse (kind, id, principal) {
+      if (kind === 'templates') return vacsFor(exposed, principal).list().length > 0
+      const { vac } = readUri(id) ?? {}
+      return vac !== undefined && mayUseVac(principal, vac)
+    },
     onChange (listener) {
       let stop = onDocuments(exposed.list(), () => { listener(['resources']) })
       const unlisten = vacs.onReplace(() => {

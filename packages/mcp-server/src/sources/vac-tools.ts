@@ -1,7 +1,7 @@
 import { VacInfo, type Vacs } from '@polyvac/core'
 import {
   exposedVacs, findSkill, milliseconds, optional, readOptions, SKILLS, skillsOf, texts, toolName, vacInfo,
-  VacNotFoundError,
+  VacNotFoundError, vacsFor,
   type ExposedVacs, type OptionRules, type Skill, type SkillKind
 } from '@polyvac/core/plugin'
 import { Type } from '@sinclair/typebox'
@@ -72,11 +72,17 @@ export function vacTools (vacs: Vacs, options: VacToolsOptions = {}): ToolSource
       return skills.length === 0 ? [] : [LIST, INFO, ...skills.map(toDefinition)]
     },
     call (name, args, context) {
-      if (name === LIST.name) return structured({ vacs: exposed.list().map(vacInfo) })
-      if (name === INFO.name) return describe(exposed, String(args.vector_name))
-      const skill = findSkill(exposed, name) ?? skillNamed(exposed, name)
+      const seen = vacsFor(exposed, context.principal, context.log)
+      if (name === LIST.name) return structured({ vacs: seen.list().map(vacInfo) })
+      if (name === INFO.name) return describe(seen, String(args.vector_name))
+      const skill = findSkill(seen, name) ?? skillNamed(seen, name)
       if (skill === undefined) throw new VacNotFoundError(JSON.stringify(name), `${LIST.name} lists all`)
       return callSkill(skill, args, context, timeoutMs)
+    },
+    mayUse (_kind, name, principal) {
+      const seen = vacsFor(exposed, principal)
+      if (name === LIST.name || name === INFO.name) return seen.list().length > 0
+      return findSkill(seen, name) !== undefined || skillNamed(seen, name) !== undefined
     },
     onChange: listener => vacs.onReplace(() => { listener(['tools']) })
   }

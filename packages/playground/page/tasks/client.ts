@@ -1,4 +1,5 @@
 import { send, type Sent } from '../exchange.js'
+import { randomId } from '../random-id.js'
 import { failureText, settings } from '../settings.js'
 import { isObject } from '../tools/json-schema.js'
 
@@ -60,8 +61,7 @@ export async function listWaiting (signal: AbortSignal): Promise<readonly Task[]
 }
 
 export async function answerTask ({ id, contextId }: Task, text: string): Promise<void> {
-  const messageId = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`
-  const message = { messageId, role: 'ROLE_USER', taskId: id, ...contextId !== undefined && { contextId }, parts: [{ text }] }
+  const message = { messageId: randomId(), role: 'ROLE_USER', taskId: id, ...contextId !== undefined && { contextId }, parts: [{ text }] }
   await bodyOf(await request(`answer task ${id}`, 'message:send', { body: { message, configuration: { returnImmediately: true } } }))
 }
 

@@ -27,6 +27,8 @@ export const STEPS: readonly string[] = [`
   CREATE TABLE $.shared_value (name text PRIMARY KEY, value text NOT NULL);
 `, LINK_TABLES, `
   ALTER TABLE $.replica ADD COLUMN seen_at timestamptz;
+`, `
+  CREATE TABLE $.sign_in (owner text NOT NULL, server text NOT NULL, value text NOT NULL, PRIMARY KEY (owner, server));
 `]
 
 /**

@@ -34,6 +34,7 @@ import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
 import { sharedValues } from './shared-values.js'
+import { signInRecords } from './sign-in-records.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
 import { TaskLog, type Append } from './task-log.js'
 import { TaskPages } from './task-pages.js'
@@ -47,6 +48,8 @@ const LOOK_MS = 500
 /** Time between two tries of a reader while the database is away. */
 const READ_AGAIN_MS = 250
 const APPEND_CHARS = 1024 * 1024
+/** About the time of a batch of 300 events. */
+const APPEND_PAUSE_MS = 5
 
 interface Opened extends StoreContext {
   readonly pages: TaskPages
@@ -76,6 +79,7 @@ class PostgresTaskStore implements TaskStore {
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
   readonly shared = sharedValues(() => this.#now.connection)
+  readonly signIns = signInRecords(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
@@ -130,6 +134,7 @@ class PostgresTaskStore implements TaskStore {
           weightOf: ({ updates }) => updates.chars,
           capacity: APPEND_CHARS,
           inFlight: 3,
+          pauseMs: APPEND_PAUSE_MS,
           joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
         }, async entries => await tasks.append(entries)),
         follower: new Follower(connection, tasks, readers, log),

@@ -8,7 +8,7 @@ import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
 import type { Connection, Session } from './connection.js'
-import { RECORD_EVENTS, statements, type RecordRow, type TaskRow } from './task-statements.js'
+import { areLarge, RECORD_EVENTS, statements, type RecordRow, type TaskRow } from './task-statements.js'
 import type { Outcome } from './write-batches.js'
 
 /** The right of this replica to write to a task. */
@@ -136,11 +136,12 @@ export class TaskLog {
     }
     // in the order of keys, as every other transaction locks rows
     const sorted = [...tasks.values()].sort((a, b) => a.fence.key - b.fence.key)
-    const changed = await this.#connection.run<Changed>(this.#sql.append, [
+    const isLarge = areLarge(sorted.map(({ fence: { key }, chars }) => [key, chars]))
+    const changed = await this.#connection.run<Changed>(isLarge ? this.#sql.appendLarge : this.#sql.append, [
       sorted.map(({ fence }) => fence.key), sorted.map(({ fence }) => fence.turn), sorted.map(({ fence }) => fence.attempt), sorted.map(({ n }) => n),
       sorted.map(({ chars }) => chars), sorted.map(({ state }) => state ?? null), sorted.map(({ state, at }) => state === undefined ? null : at),
       sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null), textKeys, textNumbers, texts
-    ], 'append')
+    ], isLarge ? 'append large' : 'append')
     this.#woke(changed)
     const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
     return entries.map(({ fence: { key }, id, updates: { bodies } }) => {

@@ -1,5 +1,6 @@
 import { isBusy, isFull, type SqliteDatabase } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, StoreUnavailableError } from '../errors.js'
+import { isTurnOver } from '../turn-time.js'
 
 interface Entry {
   readonly work: () => unknown
@@ -107,6 +108,8 @@ export class GroupCommit {
 
   #commit (group: readonly Entry[]): Outcome[] {
     const end = performance.now() + MAX_GROUP_MS
+    // readers of what is written here read it in another turn where this one takes long
+    isTurnOver()
     try {
       return this.#database.transaction(() => {
         const outcomes: Outcome[] = []

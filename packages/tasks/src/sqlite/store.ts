@@ -22,13 +22,16 @@ import { isForWebhooks, Outbox } from '../outbox.js'
 import { OutboxRows } from './outbox-rows.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
+import { signInRecords } from './sign-in-records.js'
 import { preparePush } from '../push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
+import { isLargeLog } from '../log-page.js'
 import { FileWatch, openFile } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
+import { isTurnOver, takeTurn } from '../turn-time.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from '../usage.js'
@@ -67,6 +70,7 @@ export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
 }
 
 class SqliteTaskStore implements TaskStore {
+  readonly signIns = signInRecords(() => this.#now)
   readonly #settings: SqliteSettings
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
@@ -269,7 +273,12 @@ class SqliteTaskStore implements TaskStore {
   async get (owner: string, id: string): Promise<TaskRecord | null> {
     const { tasks } = this.#now
     const row = tasks.find(owner, id)
-    return row === undefined ? null : tasks.fold(row).record()
+    if (row === undefined) return null
+    if (isLargeLog(row) && isTurnOver()) {
+      await takeTurn()
+      return await this.get(owner, id)
+    }
+    return tasks.fold(row).record()
   }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {

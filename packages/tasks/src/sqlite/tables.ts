@@ -50,6 +50,8 @@ const STEPS: readonly string[] = [`
   DROP INDEX push_due;
   CREATE INDEX push_due ON push (owner, due, host) WHERE due IS NOT NULL;
   ALTER TABLE probe ADD COLUMN filler BLOB;
+`, `
+  CREATE TABLE sign_in (owner TEXT NOT NULL, server TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, server)) WITHOUT ROWID;
 `]
 
 /** Creates or migrates the tables, once even where several processes call it at the same time. */

@@ -19,7 +19,7 @@ export function toCard (facts: PublicCardFacts): Record<string, unknown> {
       extensions: facts.extensions.map(({ uri, description, required = false, params }) =>
         ({ uri, required, description, params }))
     },
-    securitySchemes: authenticated ? { bearer: { type: 'http', scheme: 'bearer' } } : undefined,
+    securitySchemes: authenticated ? { bearer: { type: 'http', scheme: 'bearer', bearerFormat: facts.bearerFormat } } : undefined,
     security: authenticated ? [{ bearer: [] }] : undefined,
     supportsAuthenticatedExtendedCard: facts.extendedCard,
     defaultInputModes: inputModes,

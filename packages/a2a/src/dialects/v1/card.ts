@@ -30,7 +30,7 @@ export function toCard (facts: PublicCardFacts, older: readonly string[]): Recor
         ({ uri, description, required: required || undefined, params })),
       extendedAgentCard: facts.extendedCard
     },
-    securitySchemes: authenticated ? { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } } : undefined,
+    securitySchemes: authenticated ? { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: facts.bearerFormat } } } : undefined,
     securityRequirements: authenticated ? [{ schemes: { bearer: { list: [] } } }] : undefined,
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,

@@ -53,6 +53,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   isAnswered = false
   /** Id of the last event that had one. */
   lastEventId: string | undefined
+  /** The token that it was sent with. */
+  authorization: string | undefined
   /** Delay in ms that the server wants before a stream is resumed. */
   retryMs: number | undefined
   readonly #owner: ExchangeOwner

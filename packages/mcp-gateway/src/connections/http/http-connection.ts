@@ -1,7 +1,7 @@
 import { within } from '@polyvac/core/plugin'
 import type { HeaderParameter } from '@polyvac/mcp-protocol'
 import { Agent, fetch, Headers, type RequestInit } from 'undici'
-import { CallTimeoutError } from '../../errors.js'
+import { CallTimeoutError, SignInFailedError, SignInRequiredError } from '../../errors.js'
 import { RpcError } from '../../protocol/json-rpc.js'
 import { unfilledVariables, unsetVariables, type NamedServer } from '../../config/server-config.js'
 import { Session } from '../../session/session.js'
@@ -10,8 +10,8 @@ import type { Transport } from '../../session/transport.js'
 import { causeOf, isUnreachable, type Cause } from '../cause.js'
 import { sessionOptions, type Binding, type Connection, type ConnectionContext, type End, type KnownBinding } from '../connection.js'
 import { Redactor } from '../../redact.js'
+import type { Authorization } from './authorization.js'
 import { HttpError } from './exchange.js'
-import type { OAuth } from './oauth.js'
 import { paramHeaders, type ParametersOf } from './param-headers.js'
 import { StreamableTransport } from './streamable-transport.js'
 
@@ -37,7 +37,7 @@ export class HttpConnection implements Connection {
   readonly #url: URL
   /** Without timeouts: each call has its own. */
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
-  #oauth: OAuth | undefined
+  #oauth: Authorization | undefined
   #streamable: StreamableTransport | undefined
   #failure: unknown
   #hung = false
@@ -51,8 +51,8 @@ export class HttpConnection implements Connection {
     this.isMisconfigured = this.missingEnv.length > 0
     const bearer = Object.entries(headers).map(([name, value]) => [name, value.replace(/^(?:Bearer|Basic) /i, '')] as const)
     this.redact = new Redactor([...Object.entries(headers), ...bearer])
-    if (oauth !== undefined) {
-      const { client_id: id, client_secret: secret } = oauth
+    const { client_id: id, client_secret: secret } = oauth ?? {}
+    if (secret !== undefined) {
       for (const form of [secret, encodeURIComponent(secret), Buffer.from(`${id}:${secret}`).toString('base64')]) this.redact.add(form)
     }
     this.#url = new URL(this.isMisconfigured ? 'http://localhost' : config.url ?? '')
@@ -64,9 +64,12 @@ export class HttpConnection implements Connection {
       throw this.#failure
     }
     const { oauth } = this.#config
-    if (oauth !== undefined) {
+    const addSecret = (token: string): void => { this.redact.add(token) }
+    if (this.#parts.authorization !== undefined) {
+      this.#oauth = await this.#parts.authorization(addSecret)
+    } else if (oauth !== undefined) {
       const { OAuth } = await import('./oauth.js')
-      this.#oauth = new OAuth(oauth, this.#url, token => this.redact.add(token))
+      this.#oauth = new OAuth(oauth as ConstructorParameters<typeof OAuth>[0], this.#url, addSecret)
     }
     const { binding } = this.#known
     const failures: unknown[] = []
@@ -116,7 +119,12 @@ export class HttpConnection implements Connection {
     return { problem, cause: this.#cause, stderr: [] }
   }
 
+  get refusal (): Error | undefined {
+    return this.#failure instanceof SignInRequiredError || this.#failure instanceof SignInFailedError ? this.#failure : undefined
+  }
+
   get #cause (): Cause {
+    if (this.#failure instanceof SignInRequiredError) return 'SIGN_IN_REQUIRED'
     if (this.isMisconfigured) return 'MISSING_VARIABLE'
     return this.#hung ? 'NO_ANSWER' : this.#failure === undefined ? 'CLOSED' : causeOf(this.#failure)
   }
@@ -190,16 +198,17 @@ export class HttpConnection implements Connection {
   /** For the SDK's SSE client. Headers of the configuration and the token go to no other origin. */
   readonly #fetch = async (url: string | URL, init?: object): Promise<Response> => {
     const isOwn = new URL(url).origin === this.#url.origin
+    let authorization: string | undefined
     const send = async (): Promise<Response> => {
       const headers = new Headers((init as RequestInit | undefined)?.headers)
-      const { authorization } = this.#oauth ?? {}
+      authorization = this.#oauth?.authorization
       if (isOwn && authorization !== undefined) headers.set('authorization', authorization)
       for (const [name, value] of Object.entries(isOwn ? this.#config.headers ?? {} : {})) headers.set(name, value)
       return await fetch(url, { ...init, headers, dispatcher: this.#agent }) as unknown as Response
     }
     const response = await send()
     const isRefused = response.status === 401 || response.status === 403
-    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '') !== true) return response
+    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '', authorization) !== true) return response
     await response.body?.cancel()
     return await send()
   }

@@ -3,13 +3,16 @@ import {
   fetchToken, type OAuthProtectedResourceMetadata
 } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@polyvac/core'
+import type { Authorization } from './authorization.js'
 import { TokenRequests, type Resolve } from './token-requests.js'
+
+type Credentials = NonNullable<McpServerConfig['oauth']> & { readonly client_id: string, readonly client_secret: string }
 
 /**
  * The client credentials grant of one server, by the SDK's OAuth client. The issuer is that of the configuration, or
  * the origin of the server: a server cannot name another one, which would then get the secret.
  */
-export class OAuth {
+export class OAuth implements Authorization {
   readonly #provider: ClientCredentialsProvider
   readonly #url: URL
   readonly #issuer: string
@@ -21,7 +24,7 @@ export class OAuth {
   #lastChallenge: string | undefined
 
   /** @param onToken receives each token, a secret from then on */
-  constructor (credentials: NonNullable<McpServerConfig['oauth']>, url: URL, onToken: (token: string) => void, resolve?: Resolve) {
+  constructor (credentials: Credentials, url: URL, onToken: (token: string) => void, resolve?: Resolve) {
     const { client_id: clientId, client_secret: clientSecret, scope, issuer = url.origin } = credentials
     this.#url = url
     this.#issuer = issuer
@@ -34,10 +37,6 @@ export class OAuth {
     return this.#token === undefined ? undefined : `Bearer ${this.#token}`
   }
 
-  /**
-   * Obtains another token after a 401, or after a 403 for a scope that is too small. Resolves with whether there is
-   * one.
-   */
   async renew (status: number, challenge: string | string[] | undefined): Promise<boolean> {
     // requests that are refused together share one token request
     this.#renewing ??= this.#renew(status, String(challenge ?? '')).finally(() => { this.#renewing = undefined })

@@ -5,8 +5,8 @@ import { backoff } from '../../backoff.js'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { CLIENT_INFO } from '../../protocol/revision.js'
+import type { Authorization } from './authorization.js'
 import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
-import type { OAuth } from './oauth.js'
 import { redirectOf } from './redirect.js'
 
 /** Delay in ms before a stream is resumed, unless its server names one. It doubles with each failure in a row. */
@@ -29,7 +29,7 @@ export interface StreamableOptions {
   /** Headers of the configuration. */
   readonly headers: Readonly<Record<string, string>>
   readonly maxMessageBytes: number
-  readonly oauth: OAuth | undefined
+  readonly oauth: Authorization | undefined
   /** Headers of a request of revision 2026-07-28; undefined: an earlier revision is spoken. */
   readonly headersOf: ((message: RpcMessage) => Record<string, string>) | undefined
 }
@@ -114,7 +114,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
       if (target !== undefined) return this.#repeat(exchange, target)
       const { oauth } = this.#options
       if (oauth !== undefined && (err.status === 401 || err.status === 403)) {
-        oauth.renew(err.status, exchange.headers['www-authenticate']).then(isRenewed => {
+        oauth.renew(err.status, exchange.headers['www-authenticate'], exchange.authorization).then(isRenewed => {
           this.#updateHeaders()
           if (isRenewed) this.#repeat(exchange)
           else this.#finish(exchange, err)
@@ -176,6 +176,7 @@ export class StreamableTransport implements Transport, ExchangeOwner {
 
   #dispatch (request: ExchangeRequest, { origin, pathname, search } = this.#options.url): void {
     const exchange = new Exchange(request, this)
+    exchange.authorization = this.#headers.POST.authorization
     const key = keyOf(request)
     if (key !== undefined) this.#open.set(key, exchange)
     const common = this.#headers[request.method]

@@ -36,7 +36,7 @@ export class TokenRequests {
   /** For the SDK. Rejects without a request where the URL is refused. */
   readonly fetch: FetchLike = async (input, init = {}) => {
     const url = new URL(input)
-    this.#check(url)
+    this.check(url)
     const { statusCode: status, headers, body } = await request(url, {
       method: (init.method ?? 'GET') as 'GET' | 'POST',
       headers: Object.fromEntries(new Headers(init.headers as Record<string, string>)),
@@ -53,7 +53,8 @@ export class TokenRequests {
     await this.#agent.destroy()
   }
 
-  #check ({ protocol, hostname, origin, username }: URL): void {
+  /** @throws for a URL that gets no secret, before any lookup */
+  check ({ protocol, hostname, origin, username }: URL): void {
     const isLoopback = isLoopbackHost(hostname)
     const isSecure = protocol === 'https:' || (protocol === 'http:' && isLoopback && this.#isLocal)
     if (!isSecure) throw new Error(`the secret is not sent to ${origin}, which is not https`)

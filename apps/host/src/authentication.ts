@@ -1,0 +1,82 @@
+import { firstOf, jwtAuthentication, platformAuthentication, tokenAuthentication } from '@polyvac/auth'
+import type { Authenticate, ServiceConfig } from '@polyvac/core'
+import { requireAdmin } from '@polyvac/core/plugin'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { NoAuthMethodError } from './errors.js'
+
+type Switches = Pick<ServiceConfig, 'auth' | 'trusted_proxies' | 'public_url'>
+
+const METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+/**
+ * The function that authenticates callers, from `service.auth`; undefined without it.
+ * @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD
+ */
+export function authenticationOf ({ auth, trusted_proxies: trustedProxies = [] }: Switches): Authenticate | undefined {
+  if (auth === undefined) return undefined
+  const { tokens, jwt, platform } = auth
+  const all = [
+    ...tokens === undefined ? [] : [tokenAuthentication({ tokens })],
+    ...jwt === undefined ? [] : [jwtAuthentication(jwt)],
+    ...platform === undefined ? [] : [platformAuthentication({ platform, trustedProxies })]
+  ]
+  if (all.length === 0) throw new NoAuthMethodError()
+  return firstOf(...all)
+}
+
+/** Authentication that a reload of the configuration replaces: a token that was removed ends at once. */
+export class ConfiguredCallers {
+  readonly authenticate: Authenticate | undefined
+  #current: Authenticate | undefined
+  #switches: Switches
+
+  /** @param own the function of the application, which takes precedence over the configuration */
+  constructor (own: Authenticate | undefined, switches: Switches) {
+    this.#switches = switches
+    this.#current = own === undefined ? authenticationOf(switches) : undefined
+    const issuers = this.#current?.scheme?.issuers
+    const scheme = issuers === undefined
+      ? this.#current?.scheme
+      : { ...this.#current?.scheme, resourceMetadata: (request: FastifyRequest) => `${baseOf(request, switches.public_url)}${METADATA_PATH}` }
+    this.authenticate = this.#current === undefined
+      ? own
+      : Object.assign((request: FastifyRequest) => this.#current!(request), { scheme })
+  }
+
+  /** Follows a reload, which never switches authentication on or off. @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD */
+  replace (next: Switches): void {
+    const isSame = JSON.stringify([next.auth, next.trusted_proxies]) === JSON.stringify([this.#switches.auth, this.#switches.trusted_proxies])
+    // the keys of an issuer stay cached
+    if (isSame || this.#current === undefined) return
+    this.#current = authenticationOf(next) ?? this.#current
+    this.#switches = next
+  }
+}
+
+/** The address under which callers reach the service, without a slash at its end. */
+function baseOf ({ protocol, host }: FastifyRequest, publicUrl: string | null | undefined): string {
+  return (publicUrl || `${protocol}://${host}`).replace(/\/+$/, '')
+}
+
+/** The address of the MCP server, the resource of tokens; undefined: as requests have it. */
+export function mcpAddress ({ public_url: url }: Switches): string | undefined {
+  return url ? `${url.replace(/\/+$/, '')}/mcp` : undefined
+}
+
+/** GET /ready and GET /metrics need `admin`, except those in `open`. */
+export function guardOperations (app: FastifyInstance, authenticate: Authenticate | undefined, open: readonly string[] = ['/ready']): void {
+  const closed = new Set<string | undefined>(['/ready', '/metrics'].filter(path => !open.includes(path)))
+  if (authenticate === undefined || closed.size === 0) return
+  app.addHook('onRequest', async request => {
+    if (closed.has(request.routeOptions.url)) await requireAdmin(request, authenticate)
+  })
+}
+
+/** How callers get a token (RFC 9728), where no MCP server publishes it. */
+export function publishMetadata (app: FastifyInstance, issuers: readonly string[] | undefined, publicUrl: string | null | undefined): void {
+  if (issuers === undefined) return
+  app.get(METADATA_PATH, { schema: { summary: 'How callers get a token (RFC 9728)', tags: ['host'] } }, async (request, reply) => {
+    reply.header('cache-control', 'public, max-age=300')
+    return { resource: baseOf(request, publicUrl), authorization_servers: issuers, bearer_methods_supported: ['header'] }
+  })
+}

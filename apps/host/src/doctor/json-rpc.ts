@@ -1,0 +1,37 @@
+import { isRecord } from '@polyvac/core/plugin'
+import { parseJson, type HttpClient, type HttpRequest, type WholeReply } from '../http-client.js'
+
+export const ACCEPT = 'application/json, text/event-stream'
+export const MODERN = '2026-07-28'
+const META = {
+  'io.modelcontextprotocol/protocolVersion': MODERN,
+  'io.modelcontextprotocol/clientInfo': { name: 'polyvac-doctor', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {}
+}
+
+/** The address of the MCP server: `/mcp`, or the address of the service itself. */
+export function mcpPath ({ base }: HttpClient): string {
+  return /\/mcp\/$/.test(base.pathname) ? base.href.replace(/\/$/, '') : 'mcp'
+}
+
+/** Whether a reply shows that there is no MCP server. */
+export const isAbsent = ({ status, json }: WholeReply): boolean => [404, 405, 501].includes(status) && !(isRecord(json) && 'jsonrpc' in json)
+
+export function rpc (method: string, params: object): object {
+  return { jsonrpc: '2.0', id: 1, method, params }
+}
+
+/** A request of MCP 2026-07-28, which has no session. */
+export function modernRequest (method: string, params: object = {}): HttpRequest {
+  return {
+    headers: { accept: ACCEPT, 'mcp-protocol-version': MODERN, 'mcp-method': method },
+    body: rpc(method, { ...params, _meta: META })
+  }
+}
+
+/** The result of a reply in JSON, or in the last event with one. */
+export function resultOf ({ json, text }: WholeReply): Record<string, unknown> | undefined {
+  for (const data of [json, ...text.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => parseJson(line.slice(5)))]) {
+    if (isRecord(data) && isRecord(data.result)) return data.result
+  }
+}

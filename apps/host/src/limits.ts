@@ -1,0 +1,78 @@
+import rateLimit, { type CreateRateLimitOptions } from '@fastify/rate-limit'
+import type { ServiceConfig } from '@polyvac/core'
+import { addressBlock, auditRequest, isInner, OwnerSlots, ownerOf, setOwnerShare } from '@polyvac/core/plugin'
+import type { TaskStore } from '@polyvac/tasks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { RateLimitError, TasksPerDayError } from './errors.js'
+
+type Limits = NonNullable<ServiceConfig['limits']>
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 3_600_000
+/** Most owners, and most addresses, whose requests are counted; the one that was idle longest is forgotten. */
+const MAX_COUNTED_CALLERS = 10_000
+
+/**
+ * Bounds requests of each address, before its caller is known, and of each owner: in a minute, and at once. A stream
+ * counts until it ends. Each process counts for itself.
+ */
+export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share }: Limits): Promise<void> {
+  if (share !== undefined) setOwnerShare(share)
+  await app.register(rateLimit, { global: false, cache: MAX_COUNTED_CALLERS })
+  const addressOf = (request: FastifyRequest): string => `address ${addressBlock(request.ip)}`
+  const ownerKey = (request: FastifyRequest): string => `owner ${ownerOf(request)}`
+  const checkAddress = checker(app, address, 'one address', addressOf)
+  const checkOwner = checker(app, owner, 'one owner', ownerKey)
+  app.addHook('onRequest', async (request, reply) => {
+    // the caller of an inner request was counted with the outer one
+    if (!isInner(request.socket)) await checkAddress(request, reply)
+  })
+  // after the onRequest hooks of the plugins, which read the caller
+  app.addHook('preParsing', async (request, reply) => { if (ownerOf(request) !== undefined) await checkOwner(request, reply) })
+}
+
+function checker (app: FastifyInstance, { requests_per_minute: max, at_once: atOnce }: NonNullable<Limits['owner']>, whose: string,
+  keyOf: (request: FastifyRequest) => string): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const slots = atOnce === undefined ? undefined : new OwnerSlots({ part: `requests of ${whose}`, total: Number.MAX_SAFE_INTEGER, share: atOnce })
+  const isOver = max === undefined
+    ? undefined
+    : app.createRateLimit({ max, timeWindow: MINUTE_MS, keyGenerator: keyOf } satisfies CreateRateLimitOptions)
+  return async (request, reply) => {
+    const rate = await isOver?.(request)
+    if (rate !== undefined && !rate.isAllowed && rate.isExceeded) {
+      auditRequest(request, ownerOf(request), 'RATE_LIMIT')
+      throw Object.assign(new RateLimitError(whose, max!), { headers: { 'retry-after': String(rate.ttlInSeconds) } })
+    }
+    if (slots === undefined) return
+    const key = keyOf(request)
+    if (!slots.tryTake(key)) {
+      auditRequest(request, ownerOf(request), 'AT_ONCE')
+      throw slots.refusal()
+    }
+    // emitted once, when the response is complete or its connection is lost
+    reply.raw.once('close', () => { slots.release(key) })
+  }
+}
+
+/** Bounds the tasks that each owner creates in a day, of UTC, with this process. */
+export function limitTasks (store: TaskStore, max: number): void {
+  const create = store.create.bind(store)
+  const counts = new Map<string, number>()
+  let day = 0
+  store.create = async (owner, task) => {
+    const today = Math.floor(Date.now() / DAY_MS)
+    if (today !== day) counts.clear()
+    day = today
+    const count = counts.get(owner) ?? 0
+    if (count >= max) {
+      const seconds = Math.ceil(((today + 1) * DAY_MS - Date.now()) / 1000)
+      throw Object.assign(new TasksPerDayError(max), { headers: { 'retry-after': String(seconds) } })
+    }
+    if (counts.size >= MAX_COUNTED_CALLERS && !counts.has(owner)) counts.delete(counts.keys().next().value as string)
+    counts.set(owner, count + 1)
+    const created = await create(owner, task)
+    // the same request as before
+    if (!created.created) counts.set(owner, count)
+    return created
+  }
+}

@@ -1,0 +1,94 @@
+import { addressBlock, memoryBudget, OWNER_SHARE, OwnerSlots, setOwnerShare } from '@polyvac/core/plugin'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type Test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
+import { createHost, type HostOptions } from '../src/index.js'
+
+const A2A = { enable_a2a_agent: true, tasks: { store: 'memory' } } as const
+
+async function hostWith (t: Test, limits: HostOptions['limits'], options: HostOptions = {}) {
+  const app = await createHost({
+    vacs: ['docs'],
+    stream_interpreter: 'echo',
+    limits,
+    authenticate: ({ headers: { authorization: owner } }) => owner === undefined ? undefined : { owner },
+    ...options
+  })
+  t.teardown(() => app.close())
+  const ask = async (owner: string | undefined, url = '/vac', payload?: object, more: Record<string, string> = {}) => await app.inject({
+    method: payload === undefined ? 'GET' : 'POST', url, ...payload !== undefined && { payload }, headers: { ...more, ...owner !== undefined && { authorization: owner } }
+  })
+  return { app, ask }
+}
+
+test('the rate of an owner is bounded in every protocol, and other owners are not affected', async t => {
+  const { ask } = await hostWith(t, { owner: { requests_per_minute: 3 } }, { ...A2A, enable_mcp_server: true })
+  for (const url of ['/vac', '/vac', '/openai/v1/models']) t.equal((await ask('alice', url)).statusCode, 200)
+  const rpc = { jsonrpc: '2.0', id: 1, method: 'x', params: {} }
+  for (const [url, payload] of [['/vac'], ['/openai/v1/models'], ['/vac/docs', { user_input: 'x' }], ['/a2a', rpc], ['/a2a/tasks/get', rpc], ['/a2a/v1/tasks'], ['/mcp', rpc]] as const) {
+    const refused = await ask('alice', url, payload)
+    t.match(refused, { statusCode: 429, headers: { 'retry-after': /^\d+$/ }, body: /in a minute/ }, url)
+  }
+  t.equal((await ask('bob')).statusCode, 200)
+  t.equal((await ask(undefined)).statusCode, 401)
+})
+
+test('the rate of an address is bounded before its caller is known', async t => {
+  const { app, ask } = await hostWith(t, { address: { requests_per_minute: 2 } }, { trusted_proxies: ['loopback'] })
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  for (const owner of [undefined, undefined]) t.equal((await ask(owner, '/vac', undefined, from('203.0.113.1'))).statusCode, 401)
+  t.match(await ask('alice', '/vac', undefined, from('203.0.113.1')), { statusCode: 429, headers: { 'retry-after': /^\d+$/ } })
+  t.equal((await ask('alice', '/vac', undefined, from('203.0.113.2'))).statusCode, 200)
+  for (const tail of ['1', '2']) t.equal((await ask('alice', '/health', undefined, from(`2001:db8:0:1::${tail}`))).statusCode, 200)
+  t.equal((await ask('alice', '/health', undefined, from('2001:db8:0:1::3'))).statusCode, 429, 'a network of 64 bits is one caller')
+  t.strictSame(['203.0.113.1', '::ffff:203.0.113.1', '2001:db8::1', 'x'].map(addressBlock), ['203.0.113.1', '203.0.113.1', '2001:db8:0:0', 'x'])
+  const form = { method: 'POST', url: '/ask', payload: 'vac=docs&question=x', headers: { authorization: 'alice', 'content-type': 'application/x-www-form-urlencoded', ...from('203.0.113.9') } } as const
+  for (let i = 0; i < 2; i++) t.equal((await app.inject(form)).statusCode, 200, 'the inner request of the form does not count')
+})
+
+test('requests and streams of an owner, or an address, at once are bounded, and places come back', async t => {
+  for (const limits of [{ owner: { at_once: 1 } }, { address: { at_once: 1 } }]) {
+    let open = (): void => {}
+    const opened = new Promise<void>(resolve => { open = resolve })
+    const { app } = await hostWith(t, limits, { stream_interpreter: async function * () { yield 'a'; await opened; yield 'b' } })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as AddressInfo
+    const stream = async () => {
+      const sent = request({ port, method: 'POST', path: '/vac/streaming/docs', headers: { authorization: 'alice', 'content-type': 'application/json' } })
+      sent.end(JSON.stringify({ user_input: 'x' }))
+      const [response] = await once(sent, 'response') as [import('node:http').IncomingMessage]
+      return { sent, response }
+    }
+    const status = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/vac`, { headers: { authorization: 'alice', connection: 'close' } })).status
+    const first = await stream()
+    t.equal(first.response.statusCode, 200)
+    t.equal(await status(), 503, 'a stream has the one place')
+    first.sent.on('error', () => {}).destroy()
+    await until(async () => await status() === 200, 'the place of a stream that was cut is free')
+    open()
+    const second = await stream()
+    await once(second.response.resume(), 'end')
+    await until(async () => await status() === 200, 'the place of a stream that ended is free')
+  }
+})
+
+test('an owner creates so many tasks in a day; the same request again does not count', async t => {
+  const { ask } = await hostWith(t, { owner: { tasks_per_day: 2 } }, A2A)
+  const send = async (owner: string, key: string) => await ask(owner, '/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_docs', input: { query: 'x' } } }, { 'idempotency-key': key })
+  for (const key of ['a', 'a', 'b']) t.match((await send('alice', key)).json(), { result: { taskId: String } })
+  t.match(await send('alice', 'c'), { statusCode: 429, headers: { 'retry-after': /^\d+$/ } })
+  t.match((await send('bob', 'c')).json(), { result: { taskId: String } })
+})
+
+test('owner_share is the share of the memory budget and of shared places', async t => {
+  t.teardown(() => { setOwnerShare(OWNER_SHARE) })
+  await hostWith(t, { owner_share: 0.5 })
+  const slots = new OwnerSlots({ part: 'x', total: 4 })
+  t.strictSame([1, 2, 3].map(() => slots.tryTake('a')), [true, true, false])
+  const held = memoryBudget.hold('x', 'a')
+  t.notOk(held.tryGrow(Math.ceil(memoryBudget.limit * 0.6)))
+  t.ok(held.tryGrow(Math.floor(memoryBudget.limit * 0.4)))
+  held.release()
+})

@@ -1,0 +1,112 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test, type Test } from 'tap'
+import type { InterpreterExtra } from '@polyvac/core'
+import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
+import { until } from '../../../test/fixtures/until.js'
+import { createHost } from '../src/index.js'
+import { emptyFolder } from './command.js'
+
+const KEY = 'a key for this test, of 32 bytes or more'
+
+/** Asks the tool of the server who the caller is there. */
+async function askTool (_question: string, _vac: string, _history: unknown[], { callTool }: InterpreterExtra): Promise<string> {
+  const { content } = await callTool!('mail', 'whoami', {})
+  const [block] = content
+  return `you are ${block?.type === 'text' ? block.text : 'nobody'}`
+}
+
+async function started (t: Test, path: string, url: string, issuer: string): Promise<{ app: FastifyInstance, base: string }> {
+  const app = await createHost({
+    vacs: ['demo'],
+    vac_interpreter: askTool,
+    stream_interpreter: askTool,
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    mcp_servers: { mail: { url, per_owner: true, oauth: { issuer } } },
+    tasks: { path },
+    state_key: KEY,
+    authenticate: ({ headers: { 'x-owner': owner } }: FastifyRequest) => owner === undefined ? undefined : { owner: String(owner) },
+    server: { logger: { level: 'fatal' } }
+  })
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return { app, base: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` }
+}
+
+async function post (base: string, path: string, owner: string, body: object, headers: Record<string, string> = {}): Promise<any> {
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'x-owner': owner, ...headers }, body: JSON.stringify(body)
+  })
+  return await response.json()
+}
+
+test('a sign-in is asked for over A2A and MCP, the call continues after it, and a restart of the host keeps it', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const path = join(await emptyFolder(t), 'tasks.db')
+  const { app, base } = await started(t, path, upstream.url, as.base)
+
+  // A2A: the task waits for the authorization, and continues without another message
+  const rpc = async (method: string, params: object): Promise<any> =>
+    (await post(base, '/a2a', 'alice', { jsonrpc: '2.0', id: 1, method, params }, { 'a2a-version': '1.0' })).result
+  const { task } = await rpc('SendMessage', { message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Who am I?' }] } })
+  t.equal(task.status.state, 'TASK_STATE_AUTH_REQUIRED')
+  const { parts } = task.status.message
+  t.match(parts, [{ text: /needs a sign-in/ }, { data: { signIn: { server: 'mail' } } }])
+  t.match(await new Browser().signIn(parts[1].data.signIn.url, 'alice@mail'), { status: 200 })
+  const ended = await until(async () => {
+    const now = await rpc('GetTask', { id: task.id })
+    return now.status.state === 'TASK_STATE_COMPLETED' ? now : undefined
+  }, 'the task ends')
+  t.match(JSON.stringify(ended.artifacts), /you are alice@mail/)
+
+  // REST of the VACs: the answer says what is needed
+  t.match(await post(base, '/vac/demo', 'bob', { user_input: 'Who am I?' }), { auth_required: /needs a sign-in/ })
+
+  // MCP, revision 2025-11-25: the client opens the address, and the call goes on
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { url: {} } } })
+  let asked: any
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
+    asked = params
+    new Browser().signIn((params as unknown as { url: string }).url, 'bob@mail').catch(() => {})
+    return { action: 'accept' }
+  })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { requestInit: { headers: { 'x-owner': 'bob' } } }))
+  const namesOf = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name).filter(name => name.startsWith('mail'))
+  t.strictSame(await namesOf(), ['mail__sign_in'])
+  t.match(await client.callTool({ name: 'mail__sign_in' }), { content: [{ text: /signed in to mail/ }] })
+  t.match(asked, { mode: 'url', url: /\/mcp\/sign-in\?ticket=/, elicitationId: /./ })
+  t.strictSame(await namesOf(), ['mail__whoami'])
+  t.match(await client.callTool({ name: 'mail__whoami' }), { content: [{ text: 'bob@mail' }] })
+  await client.close()
+
+  // MCP, revision 2026-07-28: the result asks, and the same call is sent again
+  const modern = async (capabilities: object, more: object = {}): Promise<any> => await post(base, '/mcp', 'carol', {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: {
+      name: 'mail__whoami', arguments: {}, ...more, _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': capabilities }
+    }
+  }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'mail__whoami' })
+  const plain = await modern({})
+  t.match(plain.result, { isError: true, content: [{ text: /^MCP_SIGN_IN_REQUIRED: .*\/mcp\/sign-in\?ticket=/ }] }, 'a client that opens no addresses')
+  const { result } = await modern({ elicitation: { url: {} } })
+  const [[key, question]] = Object.entries<any>(result.inputRequests) as [[string, any]]
+  t.match(question, { method: 'elicitation/create', params: { mode: 'url' } })
+  t.match((await modern({ elicitation: { url: {} } }, { requestState: result.requestState, inputResponses: { [key]: { action: 'decline' } } })).result, { isError: true })
+  t.match(await new Browser().signIn(question.params.url, 'carol@mail'), { status: 200 })
+  const answered = await modern({ elicitation: { url: {} } }, { requestState: result.requestState, inputResponses: { [key]: { action: 'accept' } } })
+  t.match(answered.result, { resultType: 'complete', content: [{ text: 'carol@mail' }] })
+
+  await app.close()
+  const again = await started(t, path, upstream.url, as.base)
+  for (const owner of ['alice', 'bob', 'carol']) {
+    t.match(await post(again.base, '/mcp/call', owner, { server: 'mail', tool: 'whoami', arguments: {} }), { result: { content: [{ text: `${owner}@mail` }] } })
+  }
+})

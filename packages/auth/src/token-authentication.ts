@@ -1,0 +1,53 @@
+import type { Authenticate, Principal } from '@polyvac/core'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { bearerToken } from './bearer-token.js'
+import { AuthOptionsError } from './errors.js'
+
+/** Most static tokens: each request is compared with all of them. */
+export const MAX_TOKENS = 1_000
+const TOKEN_BYTES = 32
+
+/** A static token: its hash, and whom it names. */
+export interface TokenEntry {
+  readonly owner: string
+  /** SHA-256 of the token, in hexadecimal. */
+  readonly sha256: string
+  /** What the owner may use. Default: everything except what needs `admin`. */
+  readonly scopes?: readonly string[] | undefined
+}
+
+/**
+ * Authenticates callers by static bearer tokens, of which only hashes are kept.
+ * @throws AUTH_OPTIONS
+ * @example
+ * const { token, entry } = createToken('alice', ['vac:docs'])
+ * await app.register(vacPlugin, { vacs, authenticate: tokenAuthentication({ tokens: [entry] }) })
+ */
+export function tokenAuthentication ({ tokens }: { readonly tokens: readonly TokenEntry[] }): Authenticate {
+  if (!Array.isArray(tokens) || tokens.length === 0 || tokens.length > MAX_TOKENS) {
+    throw new AuthOptionsError(`tokens must be a list of 1 to ${MAX_TOKENS} entries { owner, sha256, scopes }`)
+  }
+  const entries = tokens.map(({ owner, sha256, scopes }, i) => {
+    if (typeof owner !== 'string' || owner === '') throw new AuthOptionsError(`tokens[${i}].owner must be a text that is not empty`)
+    if (!/^[0-9a-f]{64}$/i.test(sha256)) throw new AuthOptionsError(`tokens[${i}].sha256 must be 64 hexadecimal digits; \`polyvac token ${owner}\` prints an entry`)
+    return { hash: Buffer.from(sha256, 'hex'), principal: { owner, scopes } satisfies Principal }
+  })
+  return Object.assign((request: Parameters<Authenticate>[0]) => {
+    const token = bearerToken(request)
+    if (token === undefined) return undefined
+    const hash = createHash('sha256').update(token).digest()
+    let found: Principal | undefined
+    // no early end: the time must not depend on which entry matches
+    for (const entry of entries) if (timingSafeEqual(entry.hash, hash)) found ??= entry.principal
+    return found
+  }, { scheme: {} })
+}
+
+/**
+ * Makes a static token. Keep the entry, give the token away: it cannot be read from the entry.
+ * @example const { token, entry } = createToken('alice', ['vac:docs', 'tool:github'])
+ */
+export function createToken (owner: string, scopes?: readonly string[]): { readonly token: string, readonly entry: TokenEntry } {
+  const token = `pv_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+  return { token, entry: { owner, sha256: createHash('sha256').update(token).digest('hex'), ...scopes !== undefined && { scopes } } }
+}

@@ -1,0 +1,53 @@
+import type { Principal } from '@polyvac/core'
+import { auditRefusal, mayUseServer, mayUseTool, quoteName, suggestion } from '@polyvac/core/plugin'
+import type { ListKind } from '@polyvac/mcp-protocol'
+import { PromptNotFoundError, ResourceNotFoundError, ServerNotFoundError, ToolNotFoundError, withContext } from './errors.js'
+import type { ServerItem, Servers } from './servers.js'
+import type { Upstream } from './upstream/upstream.js'
+
+/** Whether a caller may use an entry of a list; resources and prompts need the whole server. */
+export function isListedFor (principal: Principal | undefined, kind: ListKind, { server, item }: ServerItem): boolean {
+  return mayUseTool(principal, server, kind === 'tools' ? String(item.name) : undefined)
+}
+
+/** The server, if the caller may use some of it. @throws MCP_SERVER_NOT_FOUND, the same for one that does not exist */
+export function serverFor (servers: Servers, principal: Principal | undefined, server: string): Upstream {
+  if (mayUseServer(principal, server)) return servers.get(server)
+  if (servers.names.includes(server)) refuse(servers, principal, `server:${server}`)
+  const names = servers.names.filter(name => mayUseServer(principal, name))
+  throw new ServerNotFoundError(quoteName(server), suggestion(server, names, 'configured'))
+}
+
+/**
+ * Checks that a caller may use a tool. A caller with scopes for single tools gets the same answer for the others as for
+ * a tool that does not exist.
+ * @throws MCP_SERVER_NOT_FOUND, MCP_TOOL_NOT_FOUND, and the errors of a list
+ */
+export async function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> {
+  if (mayUseTool(principal, server)) return
+  const all = (await serverFor(servers, principal, server).list('tools')).map(({ name }) => String(name))
+  const names = all.filter(name => mayUseTool(principal, server, name))
+  if (names.includes(tool)) return
+  if (all.includes(tool)) refuse(servers, principal, `tool:${server}__${tool}`)
+  throw withContext(new ToolNotFoundError(quoteName(server), quoteName(tool), suggestion(tool, names, 'its tools')), { server, tool })
+}
+
+/** The server of a resource. @throws MCP_SERVER_NOT_FOUND, MCP_RESOURCE_NOT_FOUND */
+export function serverOfResource (servers: Servers, principal: Principal | undefined, server: string, uri: string): Upstream {
+  const upstream = serverFor(servers, principal, server)
+  if (mayUseTool(principal, server)) return upstream
+  refuse(servers, principal, `resources:${server}`)
+  throw withContext(new ResourceNotFoundError(quoteName(server), quoteName(uri), 'it has no resources'), { server })
+}
+
+/** The server of a prompt. @throws MCP_SERVER_NOT_FOUND, MCP_PROMPT_NOT_FOUND */
+export function serverOfPrompt (servers: Servers, principal: Principal | undefined, server: string, prompt: string): Upstream {
+  const upstream = serverFor(servers, principal, server)
+  if (mayUseTool(principal, server)) return upstream
+  refuse(servers, principal, `prompts:${server}`)
+  throw withContext(new PromptNotFoundError(quoteName(server), quoteName(prompt), suggestion(prompt, [], 'its prompts')), { server })
+}
+
+function refuse ({ log }: Servers, principal: Principal | undefined, what: string): void {
+  auditRefusal(log, { reason: 'SCOPE', owner: principal?.owner, what })
+}

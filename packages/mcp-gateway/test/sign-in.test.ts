@@ -1,0 +1,212 @@
+import { test, type Test } from 'tap'
+import Fastify, { type FastifyRequest } from 'fastify'
+import type { AddressInfo } from 'node:net'
+import { createGateway, mcpGatewayPlugin, type Gateway, type McpServerConfig, type SignInStore } from '../src/index.js'
+import { memoryStore } from '../src/sign-in/sign-in-store.js'
+import { withSignIn } from '../src/tool-source/sign-in.js'
+import { authorizationServer, Browser, protectedServer, type AuthorizationServer } from './fixtures/authorization-server.mjs'
+
+const KEY = 'k'.repeat(32)
+
+const authenticate = ({ headers }: FastifyRequest): { owner: string } | undefined =>
+  headers['x-owner'] === undefined ? undefined : { owner: String(headers['x-owner']) }
+
+interface Service {
+  readonly base: string
+  readonly gateway: Gateway
+  call (owner: string, tool?: string): Promise<{ status: number, body: any, headers: Headers }>
+  /** Calls until the caller is asked, and signs in. */
+  signIn (owner: string, account?: string): Promise<{ status: number, text: string }>
+  close (): Promise<void>
+}
+
+/** A service whose callers name themselves in a header. */
+async function service (t: Test, entry: McpServerConfig, store: SignInStore = memoryStore(), url?: string): Promise<Service> {
+  const gateway = createGateway({ servers: { mail: { per_owner: true, ...entry } }, signIn: { store, key: KEY, url } })
+  const app = Fastify({ forceCloseConnections: true })
+  app.addHook('preClose', () => gateway.close())
+  await app.register(mcpGatewayPlugin, { gateway, authenticate })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const call: Service['call'] = async (owner, tool = 'whoami') => {
+    const response = await fetch(`${base}/mcp/call`, {
+      method: 'POST', headers: { 'x-owner': owner, authorization: 'Bearer token-of-the-caller', 'content-type': 'application/json' }, body: JSON.stringify({ server: 'mail', tool, arguments: {} })
+    })
+    return { status: response.status, body: await response.json(), headers: response.headers }
+  }
+  return {
+    base,
+    gateway,
+    call,
+    async signIn (owner, account = owner) {
+      const { status, body } = await call(owner)
+      t.equal(status, 401, JSON.stringify(body))
+      return await new Browser().signIn(body.details.url, account)
+    },
+    close: () => app.close()
+  }
+}
+
+const textOf = ({ body }: { body: any }): string => body.result?.content[0].text ?? JSON.stringify(body)
+const grantsOf = ({ seen }: AuthorizationServer): number => seen.filter(({ method, url }) => method === 'POST' && url === '/token').length
+
+test('the first call answers 401 with an address, and after the sign-in there the call succeeds', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const { call, base, gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
+  const asked = await call('alice')
+  t.match(asked, { status: 401, body: { code: 'MCP_SIGN_IN_REQUIRED', server: 'mail', tool: 'whoami' } })
+  const { url } = asked.body.details
+  t.ok(url.startsWith(`${base}/mcp/sign-in?ticket=`))
+  t.equal(asked.headers.get('www-authenticate'), `Polyvac-Sign-In url="${url}"`)
+  const browser = new Browser()
+  const page = await browser.open(url)
+  t.match(page.text, /<strong>alice<\/strong>/)
+  t.notMatch(page.text, /<script/)
+  const done = await browser.signIn(url, 'alice@mail')
+  t.match(done, { status: 200, text: /Signed in to mail/ })
+  const authorize = new URL(browser.visited.find(visited => visited.startsWith(`${as.base}/auth?`))!)
+  t.match(Object.fromEntries(authorize.searchParams), {
+    response_type: 'code', code_challenge_method: 'S256', resource: upstream.url, scope: 'mcp offline_access', redirect_uri: `${base}/mcp/sign-in/callback`
+  })
+  t.equal(textOf(await call('alice')), 'alice@mail')
+
+  t.equal((await call('bob')).status, 401, 'another owner does not share the sign-in')
+  const lists = await Promise.all(['alice', 'bob'].map(async owner => {
+    const { tools } = await (await fetch(`${base}/mcp/tools`, { headers: { 'x-owner': owner } })).json() as { tools: Array<{ name: string }> }
+    return tools.map(({ name }) => name)
+  }))
+  t.strictSame(lists, [['whoami'], ['sign_in']])
+  t.match(gateway.status(), [{ name: 'mail', state: 'ready', owners: 1 }])
+  t.notOk([...upstream.seen, ...as.seen.map(({ authorization = '' }) => authorization)].some(sent => sent.includes('token-of-the-caller')), 'the token of the caller is sent to no upstream server')
+})
+
+test('a registered client, a metadata document and dynamic registration are used as the authorization server supports them', async t => {
+  const callbacks = { redirect_uris: ['https://agents.example/mcp/sign-in/callback'] }
+  const registered = { client_id: 'registered', client_secret: 'registered-secret', ...callbacks, grant_types: ['authorization_code', 'refresh_token'] }
+  const document = async (): Promise<Response> => await fetch(`${service1.base}/mcp/sign-in/client.json`)
+  let service1: Service = undefined as unknown as Service
+  for (const { ways, clients, oauth, client } of [
+    { ways: ['registration', 'documents'], clients: [registered], oauth: { client_id: 'registered', client_secret: 'registered-secret' }, client: /^https:\/\/agents\.example\/mcp\/sign-in\/client\.json$/ },
+    { ways: ['registration'], clients: [registered], oauth: { client_id: 'registered', client_secret: 'registered-secret' }, client: /^registered$/ },
+    { ways: ['registration'], clients: [], oauth: {}, client: /^(?!https|registered)/ }
+  ]) {
+    const as = await authorizationServer(t, { ways, clients, fetch: document })
+    const upstream = await protectedServer(t, as)
+    const { call, base } = service1 = await service(t, { url: upstream.url, oauth: { ...oauth, issuer: as.base } }, memoryStore(), 'https://agents.example')
+    const { body: { details: { url } } } = await call('alice')
+    t.match(url, /^https:\/\/agents\.example\/mcp\/sign-in\?ticket=/)
+    const local = (address: string): string => address.replace('https://agents.example', base)
+    const browser = new Browser()
+    const { url: callback } = await browser.signIn(local(url), 'alice', { stopAt: 'agents.example/mcp/sign-in/callback' })
+    t.match(new URL(browser.visited.find(visited => visited.startsWith(`${as.base}/auth?`))!).searchParams.get('client_id'), client)
+    t.match(await browser.open(local(callback)), { status: 200 })
+    t.equal(textOf(await call('alice')), 'alice')
+  }
+})
+
+test('a token is refreshed once for all calls, with rotation; a revoked one leads to another sign-in; a restart keeps both', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const store = memoryStore()
+  const entry = { url: upstream.url, oauth: { issuer: as.base } }
+  const first = await service(t, entry, store)
+  t.match(await first.signIn('alice'), { status: 200 })
+  t.equal(textOf(await first.call('alice')), 'alice')
+  await first.close()
+  const sealed = String(await store.get('alice', 'mail'))
+  const tokens = (): string[] => [...new Set(upstream.seen)].filter(Boolean).map(value => value.replace('Bearer ', ''))
+  for (const token of tokens()) t.notMatch(sealed, token, 'the store has no token in clear')
+
+  const replicas = await Promise.all([service(t, entry, store), service(t, entry, store)])
+  for (const replica of replicas) t.equal(textOf(await replica.call('alice')), 'alice', 'without another sign-in')
+  const before = grantsOf(as)
+  upstream.refused.add(tokens().at(-1)!)
+  const answers = await Promise.all(replicas.flatMap(replica => [replica.call('alice'), replica.call('alice'), replica.call('alice')]))
+  t.strictSame(answers.map(textOf), Array(6).fill('alice'))
+  t.equal(grantsOf(as), before + 1, 'one refresh for the calls of all replicas')
+
+  const { seen } = upstream
+  const current = seen.at(-1)!.replace('Bearer ', '')
+  await (await as.provider.AccessToken.find(current) as unknown as { destroy (): Promise<void> }).destroy()
+  const [replica] = replicas
+  const opened = new (await import('../src/sign-in/sealed-texts.js')).SealedTexts(KEY).open(String(await store.get('alice', 'mail')), ['sign-in', 'alice', 'mail']) as { refreshToken: string }
+  await (await as.provider.RefreshToken.find(opened.refreshToken))!.destroy()
+  t.equal((await replica!.call('alice')).status, 401)
+  t.match(await replica!.signIn('alice', 'alice-again'), { status: 200 })
+  t.equal(textOf(await replica!.call('alice')), 'alice-again')
+  const stranger = createGateway({ servers: { mail: { per_owner: true, ...entry } }, signIn: { store, key: 'x'.repeat(32), url: 'http://127.0.0.1:9' } })
+  t.teardown(() => stranger.close())
+  await t.rejects(stranger.call('mail', 'whoami', {}, { owner: 'alice' }), { code: 'MCP_SIGN_IN_REQUIRED' }, 'a text of another key counts as none')
+})
+
+test('a callback is refused for another browser, another owner, a changed or used state and another issuer', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const { call, base } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
+  const begin = async (): Promise<{ browser: Browser, callback: string }> => {
+    const { body: { details: { url } } } = await call('alice')
+    const browser = new Browser()
+    const { url: callback } = await browser.signIn(url, 'alice', { stopAt: '/mcp/sign-in/callback' })
+    return { browser, callback }
+  }
+  const { browser, callback } = await begin()
+  const state = new URL(callback).searchParams.get('state')!
+  t.match(await new Browser().open(callback), { status: 400, text: /another browser began it/ })
+  t.match(await browser.open(callback.replace(state, `${state.slice(0, -2)}AA`)), { status: 400, text: /was not made by this service/ })
+  const asBob = await fetch(callback, { headers: { 'x-owner': 'bob' } })
+  t.match([asBob.status, await asBob.text()], [400, /belongs to another caller/])
+  t.equal((await call('alice')).status, 401)
+  t.match(await browser.open(callback), { status: 200 })
+  t.match(await browser.open(callback), { status: 400, text: /was completed/ }, 'a second use of the state')
+  t.equal(textOf(await call('alice')), 'alice')
+
+  const bob = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
+  const { body: { details: { url } } } = await bob.call('bob')
+  t.equal((await fetch(url, { headers: { 'x-owner': 'alice' } })).status, 400, 'the page of another owner')
+  const other = new Browser()
+  const { url: mixed } = await other.signIn(url, 'bob', { stopAt: '/mcp/sign-in/callback' })
+  t.ok(new URL(mixed).searchParams.get('iss'), 'the authorization server names itself')
+  t.match(await other.open(mixed.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fattacker.example')), { status: 500, text: /[Ii]ssuer/ })
+  t.equal((await bob.call('bob')).status, 401)
+  t.match(await bob.signIn('bob'), { status: 200 })
+  for (const query of ['', '?ticket=', `?ticket=${'x'.repeat(10_000)}`, '?ticket=a&ticket=b', '?ticket=v1.AAAA']) t.equal((await fetch(`${base}/mcp/sign-in${query}`)).status, 400)
+  t.equal((await fetch(`${base}/mcp/sign-in/callback?state[]=1&error=<script>`)).status, 400)
+})
+
+test('without `issuer` no other origin is trusted, and a server that rejects the resource indicator gets none', async t => {
+  const as = await authorizationServer(t, { rejectsResource: true })
+  const upstream = await protectedServer(t, as)
+  const untrusting = await service(t, { url: upstream.url, oauth: {} })
+  const refused = await untrusting.call('alice')
+  t.match(refused, { status: 500, body: { code: 'MCP_SIGN_IN_FAILED', error: new RegExp(`set oauth.issuer to .*${as.base}`) } })
+  t.strictSame(as.seen, [], 'the authorization server that the metadata names gets no request')
+  const trusting = await service(t, { url: upstream.url, oauth: { issuer: as.base, resource: false } })
+  t.match(await trusting.signIn('alice'), { status: 200 })
+  t.equal(textOf(await trusting.call('alice')), 'alice')
+})
+
+test('a client of 2025-11-25 that cannot be asked during its call gets -32042 with the address', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const { gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } })
+  const context = { era: 'legacy', capabilities: { elicitation: { url: {} } }, signal: new AbortController().signal } as unknown as Parameters<typeof withSignIn>[1]
+  const cannot = async (): Promise<never> => { throw Object.assign(new Error('no session'), { code: 'MCP_CANNOT_ASK' }) }
+  const failure: unknown = await withSignIn(gateway, context, cannot, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })).catch((err: unknown) => err)
+  t.match(failure, { rpcError: { code: -32042, data: { elicitations: [{ mode: 'url', url: /sign-in\?ticket=/, elicitationId: /./ }] } } })
+  const stopped = { ...context, signal: AbortSignal.abort(new Error('left')) } as typeof context
+  const accept = async (questions: object): Promise<any> => Object.fromEntries(Object.keys(questions).map(key => [key, { action: 'accept' }]))
+  await t.rejects(withSignIn(gateway, stopped, accept, async () => await gateway.get('mail').callRaw('whoami', {}, { owner: 'alice' })), { message: 'left' })
+})
+
+test('an entry with per_owner needs a url and oauth, and one without it a client', t => {
+  for (const [entry, problem] of [
+    [{ command: 'x', per_owner: true }, /url and oauth alone/], [{ url: 'https://a.example', per_owner: true }, /url and oauth alone/],
+    [{ url: 'https://a.example', oauth: {} }, /no client_id and client_secret/],
+    [{ url: 'https://a.example', oauth: {}, per_owner: true, headers: { Authorization: 'Bearer x' } }, /an authorization for all owners/],
+    [{ url: 'http://a.example', oauth: {}, per_owner: true }, /not an https address/]
+  ] as const) t.throws(() => createGateway({ servers: { mail: entry } }), { code: 'MCP_GATEWAY_OPTIONS', message: problem })
+  t.throws(() => createGateway({ servers: {}, signIn: { key: 'short' } }), { code: 'MCP_GATEWAY_OPTIONS' })
+  t.end()
+})

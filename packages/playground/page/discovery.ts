@@ -1,0 +1,120 @@
+import { signal } from '@preact/signals'
+import { checkAgentCard, checkCatalog, checkKeys, problem, type Finding } from './discovery-checks.js'
+import { send, type SendRequest } from './exchange.js'
+import { mcpRequest } from './mcp-request.js'
+import { failureText, settings } from './settings.js'
+import { isObject } from './tools/json-schema.js'
+
+/** A document of the service, and what the page found in it. */
+export interface CheckedDocument {
+  readonly id: string
+  readonly title: string
+  readonly path: string
+  readonly state: 'ok' | 'warning' | 'problem' | 'absent' | 'refused'
+  readonly findings: readonly Finding[]
+  readonly value?: unknown
+}
+type Fields = Readonly<Record<string, unknown>>
+/** Reads a document, and checks it. */
+type Check = (value: Fields, status: number) => Promise<readonly Finding[]> | readonly Finding[]
+
+export const documents = signal<readonly CheckedDocument[]>([])
+export const isChecking = signal(false)
+/** The last revision of MCP with sessions. */
+const SESSION_REVISION = '2025-11-25'
+
+async function read (request: Omit<SendRequest, 'as'>): Promise<{ readonly status: number, readonly value: unknown, readonly headers: Record<string, string> }> {
+  const sent = await send({ as: 'json', ...request })
+  const value = await sent.json()
+  return { status: sent.exchange.status ?? 0, value, headers: sent.exchange.headers ?? {} }
+}
+
+async function checkDocument (id: string, title: string, request: Omit<SendRequest, 'as' | 'label' | 'protocol'>, check: Check, statuses: readonly number[] = [200]): Promise<CheckedDocument> {
+  const { pathname: path } = new URL(request.path, location.href)
+  try {
+    const { status, value } = await read({ protocol: 'http', label: title, ...request })
+    if ([404, 501].includes(status)) return { id, title, path, state: 'absent', findings: [] }
+    if ([401, 403].includes(status)) return { id, title, path, state: 'refused', findings: [problem(`${failureText(value, status)}; enter a token under Access`)] }
+    if (!statuses.includes(status) || !isObject(value)) return { id, title, path, state: 'problem', findings: [problem(failureText(value, status))], value }
+    const findings = await check(value, status)
+    const state = (['problem', 'warning'] as const).find(kind => findings.some(finding => finding.kind === kind)) ?? 'ok'
+    return { id, title, path, state, findings, value }
+  } catch (err) {
+    return { id, title, path, state: 'problem', findings: [problem((err as Error).message)] }
+  }
+}
+
+/** Reads every discovery document of the service, and checks it against what the routes answer. */
+export async function checkDocuments (): Promise<void> {
+  if (isChecking.value) return
+  isChecking.value = true
+  documents.value = []
+  const add = async (...document: Parameters<typeof checkDocument>): Promise<CheckedDocument> => {
+    const checked = await checkDocument(...document)
+    documents.value = [...documents.value, checked]
+    return checked
+  }
+  try {
+    const { card, mcp, openapi, ready, vac } = settings.value.routes
+    if (ready !== null) await add('ready', 'Readiness', { path: ready }, checkReadiness, [200, 503])
+    if (card !== null) {
+      const beside = (name: string): string => new URL(name, new URL(card, location.href)).pathname
+      const keys = await add('jwks', 'Keys (jwks.json)', { path: beside('jwks.json') }, checkKeys)
+      await add('agent', 'Agent card of the description (agent.json)', { path: beside('agent.json') }, value => checkAgentCard(value, keys.value))
+      let newest: unknown
+      for (const version of ['0.3', '1.0']) {
+        newest = (await add(`card-${version}`, `Agent card of A2A ${version}`, { path: card, headers: { 'a2a-version': version } }, value => checkAgentCard(value, keys.value))).value
+      }
+      await add('catalog', 'Catalog (ai-catalog.json)', { path: beside('ai-catalog.json') }, value => checkCatalog(value, newest))
+    }
+    if (mcp !== null) {
+      const { path, headers, body } = mcpRequest('server/discover', {}, {})
+      await add('mcp', 'MCP server', { path, headers, body }, checkMcp)
+    }
+    if (openapi !== null) {
+      await add('openapi', 'OpenAPI document', { path: openapi }, ({ openapi, paths }) => {
+        const expected = vac === null ? [] : [new URL(vac, location.href).pathname]
+        return [
+          .../^3\./.test(String(openapi)) ? [] : [problem(`it has the version ${String(openapi)} of OpenAPI, and not 3`)],
+          ...isObject(paths)
+            ? expected.filter(path => !Object.keys(paths).some(known => path.endsWith(known))).map(path => problem(`it does not have ${path}, which answers`))
+            : [problem('it has no paths')]
+        ]
+      })
+    }
+  } finally {
+    isChecking.value = false
+  }
+}
+
+function checkReadiness ({ reasons, configuration }: Fields, status: number): readonly Finding[] {
+  const listed = (list: unknown): Fields[] => Array.isArray(list) ? list.filter(isObject) : []
+  return [
+    ...listed(reasons).map(({ part, reason }): Finding => ({ kind: status === 200 ? 'warning' : 'problem', text: `${String(part)}: ${String(reason)}` })),
+    ...listed(configuration).map(({ file, line, column, message, hint }): Finding =>
+      ({ kind: 'problem', text: `${String(file)}:${String(line)}:${String(column)}  ${String(message)}${hint === undefined ? '' : `; ${String(hint)}`}` }))
+  ]
+}
+
+/** The revisions that the MCP server names, and whether the last one with sessions answers. */
+async function checkMcp ({ result }: Fields): Promise<readonly Finding[]> {
+  const { supportedVersions, capabilities } = (isObject(result) ? result : {}) as Fields
+  if (!Array.isArray(supportedVersions)) return [problem('server/discover names no supported version')]
+  const path = settings.value.routes.mcp!
+  const params = { protocolVersion: SESSION_REVISION, capabilities: {}, clientInfo: { name: 'polyvac-playground', version: '1' } }
+  const { status, value, headers } = await read({
+    protocol: 'mcp', label: 'initialize', path, headers: { accept: 'application/json, text/event-stream' }, body: { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+  }).catch(() => ({ status: 0, value: undefined, headers: {} as Record<string, string> }))
+  const session = headers['mcp-session-id']
+  if (session !== undefined) {
+    await read({ protocol: 'mcp', label: 'end the session', path, method: 'DELETE', headers: { 'mcp-session-id': session, 'mcp-protocol-version': SESSION_REVISION } }).catch(() => {})
+  }
+  const answers = isObject(value) && isObject(value.result) ? value.result.protocolVersion : undefined
+  return [
+    ...isObject(capabilities) ? [] : [problem('server/discover names no capabilities')],
+    { kind: 'ok', text: `server/discover answers; it names ${supportedVersions.join(', ')}` },
+    answers === SESSION_REVISION || status === 0
+      ? { kind: 'ok', text: `initialize answers with ${String(answers ?? 'an event stream')}` }
+      : { kind: 'warning', text: `initialize of ${SESSION_REVISION} answers ${status}: clients of that revision cannot connect` }
+  ]
+}

@@ -1,0 +1,111 @@
+import type { Exchange, Frame, Protocol } from './exchange-record.js'
+import { maskHeaders, maskText, maskValue } from './mask.js'
+
+/** Bytes of a file that the page opens. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024
+/** Lines of a file that the page opens, the first one included. */
+export const MAX_FILE_LINES = 1_001
+/** Frames of all exchanges of a file. */
+export const MAX_FILE_FRAMES = 250_000
+
+const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['direct', 'openai', 'a2a', 'a2a-description', 'mcp', 'mcp-gateway', 'http'])
+const METHOD = /^[A-Z]{1,20}$/
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * A session as JSON Lines: a header, then one exchange a line. Secrets are masked.
+ * @param known secrets that are masked wherever they stand
+ */
+export function writeSession (exchanges: readonly Exchange[], known: readonly string[] = []): string {
+  const lines: unknown[] = [{ polyvac: 'session', version: 1, exportedAt: new Date().toISOString() }, ...exchanges.map(exchange => masked(exchange, known))]
+  return lines.map(line => `${JSON.stringify(line)}\n`).join('')
+}
+
+function masked (exchange: Exchange, known: readonly string[]): Exchange {
+  const { label, request, headers, frames, error } = exchange
+  return {
+    ...exchange,
+    label: maskText(label, known),
+    request: {
+      ...request,
+      path: maskText(request.path, known),
+      headers: maskHeaders(Object.entries(request.headers)),
+      ...'body' in request && { body: maskValue(request.body, known) }
+    },
+    ...headers !== undefined && { headers: maskHeaders(Object.entries(headers)) },
+    frames: frames.map(frame => ({ ...frame, text: maskText(frame.text, known) })),
+    ...error !== undefined && { error: maskText(error, known) }
+  }
+}
+
+/** Reads a file of `writeSession`. @throws Error that names the line and what is wrong with it */
+export function readSession (text: string): readonly Exchange[] {
+  const lines = text.split('\n', MAX_FILE_LINES + 2)
+  if (lines.at(-1) === '') lines.pop()
+  if (lines.length > MAX_FILE_LINES) throw new Error(`the file has more than ${MAX_FILE_LINES} lines`)
+  let frames = 0
+  const session: Exchange[] = []
+  for (const [index, line] of lines.entries()) {
+    try {
+      const value = recordOf(JSON.parse(line), 'the line')
+      if (index === 0) {
+        if (value.polyvac !== 'session') throw new Error('the file is not a session of Polyvac')
+        if (value.version !== 1) throw new Error(`version ${String(value.version).slice(0, 20)} is not known; this page reads version 1`)
+        continue
+      }
+      const exchange = exchangeOf(value)
+      frames += exchange.frames.length
+      if (frames > MAX_FILE_FRAMES) throw new Error(`the file has more than ${MAX_FILE_FRAMES} frames`)
+      session.push(exchange)
+    } catch (err) {
+      throw new Error(`line ${index + 1}: ${err instanceof SyntaxError ? 'it is not JSON' : (err as Error).message}`)
+    }
+  }
+  if (lines.length === 0) throw new Error('line 1: the file is empty')
+  return session
+}
+
+function recordOf (value: unknown, name: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${name} is not an object`)
+  return value as Fields
+}
+function textOf (value: unknown, name: string): string {
+  if (typeof value !== 'string') throw new Error(`${name} is not a text`)
+  return value
+}
+function numberOf (value: unknown, name: string): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new Error(`${name} is not a number from 0 on`)
+  return value
+}
+function headersOf (value: unknown, name: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(recordOf(value, name)).map(([key, text]) => [key, textOf(text, `${name}.${key}`)]))
+}
+function frameOf (value: unknown, index: number): Frame {
+  const { at, bytes, text } = recordOf(value, `frames[${index}]`)
+  return { at: numberOf(at, `frames[${index}].at`), bytes: numberOf(bytes, `frames[${index}].bytes`), text: textOf(text, `frames[${index}].text`) }
+}
+
+function exchangeOf (value: Fields): Exchange {
+  const { id, startedAt, protocol, label, status, headers, frames, firstByteAt, endedAt, error, received } = value
+  const { method, path, headers: sent, body } = recordOf(value.request, 'request')
+  if (!PROTOCOLS.has(protocol)) throw new Error('protocol is not known')
+  if (!METHOD.test(textOf(method, 'request.method'))) throw new Error('request.method is not a method')
+  // a path of the service, and not an address of another origin
+  if (!/^\/(?![/\\])/.test(textOf(path, 'request.path'))) throw new Error('request.path is not a path')
+  if (!Array.isArray(frames)) throw new Error('frames is not a list')
+  const counts = received === undefined ? undefined : recordOf(received, 'received')
+  return {
+    id: textOf(id, 'id'),
+    startedAt: numberOf(startedAt, 'startedAt'),
+    protocol: protocol as Protocol,
+    label: textOf(label, 'label'),
+    request: { method: method as string, path: path as string, headers: headersOf(sent, 'request.headers'), ...body !== undefined && { body } },
+    frames: frames.map(frameOf),
+    ...counts !== undefined && { received: { frames: numberOf(counts.frames, 'received.frames'), bytes: numberOf(counts.bytes, 'received.bytes') } },
+    ...status !== undefined && { status: numberOf(status, 'status') },
+    ...headers !== undefined && { headers: headersOf(headers, 'headers') },
+    ...firstByteAt !== undefined && { firstByteAt: numberOf(firstByteAt, 'firstByteAt') },
+    ...endedAt !== undefined && { endedAt: numberOf(endedAt, 'endedAt') },
+    ...error !== undefined && { error: textOf(error, 'error') }
+  }
+}

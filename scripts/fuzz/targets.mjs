@@ -1,0 +1,112 @@
+// What the fuzzer feeds. `run` throws where the sentence `holds` does not.
+import { parseConfig } from '@polyvac/core'
+import { createHost } from '../../apps/host/dist/index.js'
+import { Exchange } from '../../packages/mcp-gateway/dist/connections/http/exchange.js'
+
+const json = value => JSON.stringify(value)
+const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+
+let host
+async function service () {
+  host ??= await createHost({
+    vacs: ['demo'],
+    stream_interpreter: async question => `you asked ${String(question).length} characters`,
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    mcp_servers: [],
+    tasks: { store: 'memory' },
+    server: { logger: false }
+  })
+  return host
+}
+
+export async function closeTargets () {
+  await host?.close()
+  host = undefined
+}
+
+/** Sends a body; a caller's mistake is never a 500, and the answer is what its type says. */
+async function send (url, payload, headers) {
+  const app = await service()
+  const response = await app.inject({ method: 'POST', url, payload, headers })
+  const { statusCode, body } = response
+  if (statusCode >= 500 && statusCode !== 503) throw new Error(`${url} answered ${statusCode}: ${body.slice(0, 500)}`)
+  if (/^application\/json/.test(response.headers['content-type'] ?? '') && body !== '') JSON.parse(body)
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+export const TARGETS = [
+  {
+    name: 'json-rpc',
+    holds: 'no JSON-RPC message to MCP or A2A answers 500, or with JSON that cannot be parsed',
+    seeds: [
+      json({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } } }),
+      json({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: META } }),
+      json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'vac_query_demo', arguments: { query: 'a' }, _meta: META } }),
+      json({ jsonrpc: '2.0', id: 'a', method: 'SendMessage', params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a' }] } } }),
+      json({ jsonrpc: '2.0', id: 'a', method: 'message/send', params: { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'a' }] } } }),
+      json([{ jsonrpc: '2.0', id: 1, method: 'ping' }]), json({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { pageSize: 1 } })
+    ],
+    async run (bytes) {
+      const method = /"method":"([\w/]{1,40})"/.exec(bytes.toString('latin1'))?.[1] ?? 'ping'
+      await send('/mcp', bytes, JSON_HEADERS)
+      await send('/mcp', bytes, { ...JSON_HEADERS, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': 'vac_query_demo' })
+      for (const version of ['1.0', '0.3']) await send('/a2a', bytes, { ...JSON_HEADERS, 'a2a-version': version })
+    }
+  },
+  {
+    name: 'sse',
+    holds: 'a response of an upstream MCP server ends once, and throws nothing, however its bytes are cut',
+    seeds: [
+      'data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n', 'id: 1\nretry: 10\nevent: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}\n\n',
+      ':\n\ndata: [1,\ndata: 2]\n\n', json({ jsonrpc: '2.0', id: 1, result: { content: [] } }), json([{ jsonrpc: '2.0', id: 1, error: { code: 1, message: 'a' } }])
+    ],
+    async run (bytes) {
+      for (const [type, status] of [['text/event-stream', 200], ['application/json', 200], ['application/json', 400]]) {
+        let ends = 0
+        const owner = { maxMessageBytes: 2_048, started () {}, message () {}, trouble () {}, ended () { ends++ } }
+        const exchange = new Exchange({ method: 'POST', id: 1 }, owner)
+        const controller = { abort () {}, pause () {}, resume () {} }
+        exchange.onRequestStart(controller)
+        exchange.onResponseStart(controller, status, { 'content-type': type })
+        const at = bytes.length === 0 ? 0 : bytes[0] % bytes.length
+        for (const chunk of [bytes.subarray(0, at), bytes.subarray(at)]) exchange.onResponseData(controller, chunk)
+        exchange.onResponseEnd()
+        if (ends !== 1) throw new Error(`a response of ${type} ended ${ends} times`)
+      }
+    }
+  },
+  {
+    name: 'configuration',
+    holds: 'a configuration is read or refused as CONFIG_INVALID',
+    seeds: [
+      'kind: vacConfig\nvac:\n  demo: {}\n', 'kind: vacConfig\nservice: { port: 8080, mcp_servers: { a: { command: x, args: [b] } } }\nvac: { demo: { memory: [{ a: { vectorstore: folder, path: . } }] } }\n',
+      json({ mcpServers: { a: { command: 'x' }, b: { url: 'https://a.example', oauth: {}, per_owner: true } } }), 'a: &a [1]\nb: *a\n'
+    ],
+    async run (bytes) {
+      try {
+        parseConfig(bytes.toString(), '/x/vac_config.yaml')
+      } catch (err) {
+        if (err.code !== 'CONFIG_INVALID') throw err
+      }
+    }
+  },
+  {
+    name: 'http-bodies',
+    holds: 'no body or query of a caller answers 500',
+    seeds: [
+      json({ user_input: 'a', chat_history: [{ name: 'Human', content: 'b' }] }), json({ model: 'demo', messages: [{ role: 'user', content: 'a' }], stream: true }),
+      json({ server: 'a', tool: 'b', arguments: {} }), 'ticket=v1.AAAA', 'state=v1.AAAA&code=a&iss=b', 'a=1&b[]=2'
+    ],
+    async run (bytes) {
+      for (const url of ['/vac/demo', '/vac/streaming/demo', '/openai/v1/chat/completions', '/openai/demo/chat/completions', '/mcp/call', '/mcp/resources/read']) await send(url, bytes, JSON_HEADERS)
+      await send('/vac/demo', bytes, { 'content-type': 'application/x-www-form-urlencoded' })
+      const query = encodeURI(bytes.toString('latin1')).replaceAll('#', '%23').slice(0, 4_096)
+      for (const path of ['/mcp/sign-in', '/mcp/sign-in/callback', '/mcp/tools', '/.well-known/agent-card.json']) {
+        const { statusCode, body } = await (await service()).inject({ method: 'GET', url: `${path}?${query}` })
+        if (statusCode >= 500 && statusCode !== 503) throw new Error(`${path} answered ${statusCode}: ${body.slice(0, 500)}`)
+      }
+    }
+  }
+]

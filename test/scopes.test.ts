@@ -1,0 +1,142 @@
+import type { Principal } from '@polyvac/core'
+import { mayUseServer, mayUseTool, mayUseVac } from '@polyvac/core/plugin'
+import { createHost } from '@polyvac/host'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { Writable } from 'node:stream'
+import { test, type Test } from 'tap'
+import { published } from '../apps/host/test/command.js'
+
+const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
+  all: undefined,
+  admin: ['admin'],
+  docs: ['vac:docs'],
+  every: ['vac:*'],
+  tools: ['tool:files'],
+  echo: ['tool:files__echo'],
+  none: [],
+  openid: ['openid', 'vac:', 'tool:', 'VAC:docs', 'vac:doc']
+}
+
+test('one place decides about scopes', t => {
+  const of = (name: string): Principal => ({ owner: 'a', scopes: SCOPES[name] })
+  const vacs = (name: string): string => ['docs', 'secret'].filter(vac => mayUseVac(of(name), vac)).join()
+  t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', '', ''])
+  const tools = (name: string): string => [['files', 'echo'], ['files', 'add'], ['files'], ['other', 'echo']].filter(([server, tool]) => mayUseTool(of(name), server!, tool)).map(pair => pair.join('.')).join()
+  t.strictSame(Object.keys(SCOPES).map(tools), [
+    'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo', '', ''
+  ])
+  t.strictSame(Object.keys(SCOPES).map(name => mayUseServer(of(name), 'files')), [true, true, false, false, true, true, false, false])
+  t.ok(mayUseVac(undefined, 'docs') && mayUseTool(undefined, 'files', 'echo'), 'without authentication')
+  t.end()
+})
+
+async function serve (t: Test) {
+  const lines: string[] = []
+  const [command, ...args] = published('everything', 'stdio')
+  const app = await createHost({
+    vacs: { docs: { display_name: 'Docs' }, secret: { display_name: 'Hidden' } },
+    stream_interpreter: question => `heard ${question}`,
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    tasks: { store: 'memory' },
+    mcp_servers: { files: { command, args } },
+    authenticate: ({ headers: { authorization: name = '' } }) => name in SCOPES ? { owner: name, scopes: SCOPES[name] } : undefined,
+    server: { logger: { level: 'warn', stream: new Writable({ write (line, _encoding, done) { lines.push(String(line)); done() } }) } }
+  })
+  t.teardown(() => app.close())
+  await app.ready()
+  await app.polyvac.gateway?.settled()
+  const send = async (caller: string, options: InjectOptions): Promise<LightMyRequestResponse> =>
+    await app.inject({ ...options, headers: { ...options.headers, authorization: caller } })
+  const post = async (caller: string, url: string, payload: object, headers = {}): Promise<LightMyRequestResponse> =>
+    await send(caller, { method: 'POST', url, payload, headers })
+  const mcp = async (caller: string, method: string, params: object = {}): Promise<Record<string, any>> => {
+    const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...'name' in params && { 'mcp-name': String(params.name) }, ...'uri' in params && { 'mcp-name': String(params.uri) } }
+    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 't', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} }
+    const { body } = await post(caller, '/mcp', { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }, headers)
+    return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body) as Record<string, any>
+  }
+  const get = async (caller: string, url: string, headers = {}) => await send(caller, { url, headers })
+  return { get, post, mcp, lines }
+}
+
+test('lists show what a caller may use, and the rest is answered like an unknown name', async t => {
+  const { get, post, mcp, lines } = await serve(t)
+  const names = async (url: string, key: string, caller: string): Promise<string> =>
+    (await get(caller, url)).json()[key].map((item: { name?: string, id?: string }) => item.name ?? item.id).join()
+  const expected: Record<string, string> = { all: 'docs,secret', admin: 'docs,secret', docs: 'docs', every: 'docs,secret', none: '', openid: '', echo: '' }
+  for (const [caller, vacs] of Object.entries(expected)) {
+    t.equal(await names('/vac', 'vacs', caller), vacs, `/vac for ${caller}`)
+    t.equal(await names('/openai/v1/models', 'data', caller), vacs, `models for ${caller}`)
+    const { skills } = (await get(caller, '/.well-known/agent-card.json')).json()
+    t.equal(skills.filter(({ id }: { id: string }) => id.startsWith('vac_query_')).map(({ id }: { id: string }) => id.slice(10)).join(), vacs, `card for ${caller}`)
+    const { skills: older } = (await get(caller, '/.well-known/agent.json')).json()
+    t.equal(older.some(({ name }: { name: string }) => name.endsWith('_secret')), vacs.includes('secret'), `card of the description for ${caller}`)
+    const { result: { tools } } = await mcp(caller, 'tools/list')
+    const listed = (tools as Array<{ name: string }>).map(({ name }) => name)
+    t.equal(listed.filter(name => name.startsWith('vac_query_')).map(name => name.slice(10)).join(), vacs, `tools/list for ${caller}`)
+    t.equal(listed.includes('list_available_vacs'), vacs !== '')
+    t.equal(listed.includes('files__echo'), ['all', 'admin', 'echo'].includes(caller))
+    const { result: { resources } } = await mcp(caller, 'resources/list')
+    t.equal(resources.filter(({ uri }: { uri: string }) => /^polyvac:\/\/vacs\/[^/]+$/.test(uri)).map(({ uri }: { uri: string }) => uri.slice(15)).join(), vacs)
+  }
+  const count = async (caller: string): Promise<number[]> => await Promise.all([
+    ['/mcp/tools', 'tools'], ['/mcp/resources', 'resources'], ['/mcp/prompts', 'prompts'], ['/mcp/servers', 'servers']
+  ].map(async ([url, key]) => (await get(caller, url!)).json()[key!].length))
+  const all = await count('all')
+  t.ok(all.every(length => length > 0), String(all))
+  t.strictSame(await count('tools'), all)
+  t.strictSame(await count('echo'), [1, 0, 0, 1])
+  t.strictSame(await count('docs'), [0, 0, 0, 0])
+  t.strictSame(Object.keys((await get('echo', '/mcp/openapi.json')).json().components.schemas), ['Error', 'files__echo'])
+
+  // each pair has one name that exists and is hidden, and one that does not exist; both have the same length
+  const strip = (text: string): string => text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replaceAll('secret', 'NAME').replaceAll('nobody', 'NAME')
+    .replaceAll('get-sum', 'TOOL').replaceAll('get-nix', 'TOOL').replaceAll('files', 'SERVER').replaceAll('filex', 'SERVER')
+  const same = async (what: string, ask: (name: 'secret' | 'nobody') => Promise<unknown>): Promise<void> => {
+    const [hidden, unknown] = [JSON.stringify(await ask('secret')), JSON.stringify(await ask('nobody'))]
+    t.equal(strip(hidden), strip(unknown), what)
+  }
+  const shown = ({ statusCode, headers: { date: _date, 'x-request-id': _id, ...headers }, body }: LightMyRequestResponse) => ({ statusCode, headers, body })
+  const question = { user_input: 'hi' }
+  await same('POST /vac', async name => shown(await post('docs', `/vac/${name}`, question)))
+  await same('POST /vac/streaming', async name => shown(await post('docs', `/vac/streaming/${name}`, question)))
+  await same('a model', async name => shown(await get('docs', `/openai/v1/models/${name}`)))
+  await same('a completion', async name => shown(await post('docs', '/openai/v1/chat/completions', { model: name, messages: [{ role: 'user', content: 'x' }] })))
+  await same('a card', async name => shown(await get('docs', `/a2a/vacs/${name}/.well-known/agent-card.json`)))
+  await same('A2A 1.0, tenant', async name => shown(await post('docs', `/a2a/vacs/${name}`, rpc('SendMessage', message()), { 'a2a-version': '1.0' })))
+  await same('A2A 1.0, skill', async name => shown(await post('docs', '/a2a', rpc('SendMessage', message({ skillId: `vac_query_${name}` })), { 'a2a-version': '1.0' })))
+  await same('A2A 0.3', async name => shown(await post('docs', '/a2a', rpc('message/send', { message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }], metadata: { skillId: `vac_query_${name}` } } }))))
+  await same('A2A of the description', async name => {
+    const { result: { error, state } } = (await post('docs', '/a2a/tasks/send', rpc('tasks/send', { skillName: `vac_query_${name}`, input: { query: 'x' } }))).json()
+    return { error, state }
+  })
+  await same('tools/call', async name => await mcp('docs', 'tools/call', { name: `vac_query_${name}`, arguments: { query: 'x' } }))
+  await same('get_vac_info', async name => await mcp('docs', 'tools/call', { name: 'get_vac_info', arguments: { vector_name: name } }))
+  await same('resources/read', async name => await mcp('docs', 'resources/read', { uri: `polyvac://vacs/${name}` }))
+  const tool = (name: string): string => name === 'secret' ? 'get-sum' : 'get-nix'
+  await same('tools/call at a server', async name => await mcp('echo', 'tools/call', { name: `files__${tool(name)}`, arguments: {} }))
+  await same('POST /mcp/call', async name => shown(await post('echo', '/mcp/call', { server: 'files', tool: tool(name), arguments: {} })))
+  const server = (name: string): string => name === 'secret' ? 'files' : 'filex'
+  await same('a hidden server', async name => shown(await post('docs', '/mcp/call', { server: server(name), tool: 'echo', arguments: {} })))
+  await same('tools of a hidden server', async name => shown(await get('docs', `/mcp/tools/${server(name)}`)))
+  await same('a resource of a hidden server', async name => shown(await post('docs', '/mcp/resources/read', { server: server(name), uri: 'demo://x' })))
+  await same('a prompt of a hidden server', async name => shown(await post('docs', '/mcp/prompts/get', { server: server(name), prompt: 'x' })))
+  t.match((await post('echo', '/mcp/resources/read', { server: 'files', uri: 'demo://x' })).json(), { code: 'MCP_RESOURCE_NOT_FOUND' })
+  t.match((await post('echo', '/mcp/prompts/get', { server: 'files', prompt: 'simple-prompt' })).json(), { code: 'MCP_PROMPT_NOT_FOUND' })
+
+  t.equal((await post('docs', '/vac/docs', question)).json().answer, 'heard hi')
+  t.match((await post('echo', '/mcp/call', { server: 'files', tool: 'echo', arguments: { message: 'x' } })).json(), { result: { content: [{ text: /x/ }] } })
+  t.match(await mcp('echo', 'tools/call', { name: 'files__echo', arguments: { message: 'x' } }), { result: { content: [{ text: /x/ }] } })
+  const audit = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'refused')
+  t.match(audit.find(({ owner }) => owner === 'docs'), { reason: 'SCOPE', what: 'vac:secret' })
+  t.match(audit.find(({ owner }) => owner === 'echo'), { reason: 'SCOPE', what: 'tool:files__get-sum' })
+})
+
+function rpc (method: string, params: object): object {
+  return { jsonrpc: '2.0', id: 1, method, params }
+}
+
+function message (metadata: object = {}): object {
+  return { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }], metadata } }
+}
