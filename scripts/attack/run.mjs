@@ -13,7 +13,7 @@ import { SECRET } from './secret.mjs'
 
 const GROUPS = [
   'bodies', 'fields', 'smuggling', 'sockets', 'readers', 'floods', 'interpreters', 'upstreams', 'folders', 'configurations',
-  'durability', 'webhooks', 'owners', 'soak'
+  'durability', 'webhooks', 'owners', 'principals', 'soak'
 ]
 /** The whole run takes about half of it on a busy machine. */
 const MAX_RUN_MS = 20 * 60_000

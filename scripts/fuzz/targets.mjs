@@ -25,7 +25,7 @@ export async function closeTargets () {
   host = undefined
 }
 
-/** Sends a body; a caller's mistake is never a 500, and the answer is what its type says. */
+/** Sends a body; a caller's mistake is never a 500, and the answer is of its type. */
 async function send (url, payload, headers) {
   const app = await service()
   const response = await app.inject({ method: 'POST', url, payload, headers })

@@ -11,6 +11,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
+import { sendBrowserHeaders } from './browser-headers.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { limitRequests, limitTasks } from './limits.js'
@@ -159,6 +160,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     boundMemory(app, stallMs)
     registerNotFound(app, () => vacs.names)
     guardHost(app, () => settings.switches)
+    await sendBrowserHeaders(app, settings.switches)
     const { limits } = settings.switches
     if (limits !== undefined) await limitRequests(app, limits)
     guardOperations(app, authenticate, settings.switches.auth?.open)

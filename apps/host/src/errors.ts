@@ -15,6 +15,8 @@ export const RateLimitError = createError<[string, number]>('RATE_LIMIT',
   'there are more requests of %s than %s in a minute; wait for the seconds of Retry-After', 429)
 export const TasksPerDayError = createError<[number]>('TASKS_PER_DAY',
   'one owner may create %s tasks in a day; wait for the seconds of Retry-After', 429)
+export const PackageMissingError = createError<[string, string]>('PACKAGE_MISSING',
+  'service.%s needs a package that is not installed; run `npm install @fastify/%s`', 500)
 export const NoAuthMethodError = createError('AUTH_WITHOUT_METHOD',
   'service.auth names no way to authenticate; add tokens (`polyvac token` prints an entry), jwt or platform', 500)
 export const PortInUseError = createError<[string]>('PORT_IN_USE',

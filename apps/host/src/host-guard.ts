@@ -11,7 +11,7 @@ const OriginNotAllowedError = createError<[string]>('ORIGIN_NOT_ALLOWED',
   'a page of %s may not send this request; add its origin to service.allowed_origins', 403)
 const AmbiguousHostError = createError('BAD_HTTP', 'the request names two hosts; name one', 400)
 
-type Allowed = Pick<ServiceConfig, 'public_url' | 'allowed_hosts' | 'allowed_origins'>
+type Allowed = Pick<ServiceConfig, 'public_url' | 'allowed_hosts' | 'allowed_origins' | 'cors'>
 
 /** Methods without effects: a page of another site may send them, and the browser hides the response from it. */
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
@@ -34,7 +34,7 @@ export function guardHost (app: FastifyInstance, switches: () => Allowed): void 
     const { origin } = request.headers
     if (origin === undefined || SAFE_METHODS.includes(request.method)) return
     // an application that registers @fastify/cors decides about origins itself
-    if (app.hasRequestDecorator('corsPreflightEnabled')) return
+    if (switches().cors !== true && app.hasRequestDecorator('corsPreflightEnabled')) return
     if (!isOriginAllowed(origin, request, switches())) throw new OriginNotAllowedError(JSON.stringify(origin.slice(0, 100)))
   })
 }

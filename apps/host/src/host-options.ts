@@ -46,6 +46,10 @@ export interface HostOptions {
   readonly memory_budget?: number | undefined
   /** Who may call: `{ tokens, jwt, platform, open }`. An `authenticate` function takes precedence. */
   readonly auth?: ServiceConfig['auth'] | undefined
+  /** Lets pages of `allowed_origins` read responses, by @fastify/cors. Default false. */
+  readonly cors?: boolean | undefined
+  /** Sends the security headers of @fastify/helmet. Default false. */
+  readonly helmet?: boolean | undefined
   /** Bounds of callers: `{ owner: { requests_per_minute, at_once, tasks_per_day }, address, owner_share }`. */
   readonly limits?: ServiceConfig['limits'] | undefined
   /** Addresses of the proxies in front, whose `X-Forwarded-*` headers count. Default: none. */
@@ -107,6 +111,8 @@ export const HOST_OPTIONS = {
   connections: switchRule('connections'),
   memory_budget: switchRule('memory_budget'),
   auth: switchRule('auth'),
+  cors: flag(),
+  helmet: flag(),
   limits: switchRule('limits'),
   trusted_proxies: switchRule('trusted_proxies'),
   public_url: optional('a text', isText),
@@ -158,6 +164,8 @@ export function toSettings (options: HostOptions, config: Config | undefined): S
     connections: options.connections,
     memory_budget: options.memory_budget,
     auth: options.auth,
+    cors: options.cors,
+    helmet: options.helmet,
     limits: options.limits,
     trusted_proxies: options.trusted_proxies,
     public_url: options.public_url,

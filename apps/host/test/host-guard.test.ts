@@ -66,3 +66,23 @@ test('an application that registers @fastify/cors decides about origins itself',
   await app.ready()
   t.equal(await status(app, LAN, '192.0.2.7', 'https://other.example'), 200)
 })
+
+test('`cors` lets pages of allowed origins read responses, and `helmet` sends its headers', async t => {
+  const app = await createHost({ vacs: ['a'], stream_interpreter: 'echo', cors: true, helmet: true, allowed_origins: ['https://app.example.org'], server: { logger: false } })
+  t.teardown(() => app.close())
+  const ask = async (origin: string, method: 'OPTIONS' | 'POST') => await app.inject({
+    method, url: '/vac/a', headers: { origin, 'access-control-request-method': 'POST', ...method === 'POST' && { 'content-type': 'application/json' } }, ...method === 'POST' && { payload: { user_input: 'x' } }
+  })
+  for (const method of ['OPTIONS', 'POST'] as const) {
+    const allowed = await ask('https://app.example.org', method)
+    t.match(allowed, { statusCode: method === 'POST' ? 200 : 204, headers: { 'access-control-allow-origin': 'https://app.example.org', 'x-content-type-options': 'nosniff', 'strict-transport-security': String } }, method)
+  }
+  t.equal((await ask('https://evil.example.org', 'OPTIONS')).headers['access-control-allow-origin'], undefined)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { origin: 'https://evil.example.org', connection: 'close', 'content-type': 'application/json' }
+  t.equal((await fetch(`${url}/vac/a`, { method: 'POST', headers, body: '{"user_input":"x"}' })).status, 403)
+  t.match((await app.inject({ url: '/', headers: { accept: 'text/html' } })).headers['content-security-policy'], /form-action/)
+  const plain = await createHost({ vacs: ['a'], stream_interpreter: 'echo', server: { logger: false } })
+  t.teardown(() => plain.close())
+  t.equal((await plain.inject({ url: '/vac', headers: { origin: 'https://app.example.org' } })).headers['access-control-allow-origin'], undefined)
+})

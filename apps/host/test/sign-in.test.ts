@@ -65,7 +65,7 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
   }, 'the task ends')
   t.match(JSON.stringify(ended.artifacts), /you are alice@mail/)
 
-  // REST of the VACs: the answer says what is needed
+  // REST of the VACs: the answer states what is needed
   t.match(await post(base, '/vac/demo', 'bob', { user_input: 'Who am I?' }), { auth_required: /needs a sign-in/ })
 
   // MCP, revision 2025-11-25: the client opens the address, and the call goes on

@@ -144,6 +144,8 @@ export const ServiceConfig = Type.Object({
       description: 'questions, answers and arguments of tools become attributes of spans; default: false'
     }))
   }, { additionalProperties: false, description: 'metrics and traces' })),
+  cors: Type.Optional(Type.Boolean({ description: 'lets pages of `allowed_origins` read responses; needs @fastify/cors; default: false' })),
+  helmet: Type.Optional(Type.Boolean({ description: 'sends the security headers of @fastify/helmet; default: false' })),
   limits: Type.Optional(Type.Object({
     owner: Type.Optional(Type.Object({
       requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one owner in a minute' })),

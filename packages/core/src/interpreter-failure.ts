@@ -15,8 +15,8 @@ export function interpreterFailure (vac: string, err: unknown): unknown {
 }
 
 /**
- * The answer of an interpreter that did not catch the failure of a tool whose server needs a sign-in of the caller: what
- * the caller has to do, as an interpreter itself would ask for it.
+ * The answer of an interpreter that did not catch the failure of a tool whose server needs a sign-in of the caller:
+ * what the caller has to do, as an interpreter itself would ask for it.
  */
 export function signInRequest (err: unknown): AuthRequired | undefined {
   try {

@@ -4,7 +4,7 @@ import {
   type ReadOptions
 } from '@polyvac/core/plugin'
 import { GatewayOptionsError } from './errors.js'
-import type { SignInOptions } from './sign-in/sign-ins.js'
+import type { SignInOptions } from './sign-in-options.js'
 
 export interface GatewayOptions {
   /** The servers: the list of the service description, or the `mcpServers` map of other tools. */

@@ -184,8 +184,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   refuseOthers()
 
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
-    const principal = principalOf(request)
-    const { items, unavailable } = await gateway.list(kind, principal?.owner)
+    const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
     return items.filter(item => isListedFor(principalOf(request), kind, item))
   }

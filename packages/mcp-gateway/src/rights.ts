@@ -25,7 +25,7 @@ export function serverFor (servers: Servers, principal: Principal | undefined, s
  */
 export async function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> {
   if (mayUseTool(principal, server)) return
-  const all = (await serverFor(servers, principal, server).list('tools')).map(({ name }) => String(name))
+  const all = (await serverFor(servers, principal, server).list('tools', principal?.owner)).map(({ name }) => String(name))
   const names = all.filter(name => mayUseTool(principal, server, name))
   if (names.includes(tool)) return
   if (all.includes(tool)) refuse(servers, principal, `tool:${server}__${tool}`)

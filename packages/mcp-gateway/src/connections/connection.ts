@@ -1,7 +1,7 @@
 import { LogGate } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import type { Log } from '@polyvac/core'
-import type { Authorization } from './http/authorization.js'
+import type { Authorization } from './authorization.js'
 import type { Limits } from '../options.js'
 import type { NamedServer } from '../config/server-config.js'
 import type { ToolCatalogOptions } from '../session/tool-catalog.js'

@@ -2,7 +2,7 @@ import { OAuthError, refreshAuthorization, type OAuthClientInformationMixed, typ
 import { setTimeout as delay } from 'node:timers/promises'
 import { quoteName } from '@polyvac/core/plugin'
 import type { NamedServer } from '../config/server-config.js'
-import type { Authorization } from '../connections/http/authorization.js'
+import type { Authorization } from '../connections/authorization.js'
 import { TokenRequests, type Resolve } from '../connections/http/token-requests.js'
 import { SignInFailedError } from '../errors.js'
 import { readChallenge, type Challenge } from './issuer.js'
@@ -76,11 +76,19 @@ export class OwnerAuthorization implements Authorization {
     if (status === 403 && token !== undefined && scope !== undefined && covers(scope, challenge.scope)) return false
     const canRefresh = status === 401 && refreshToken !== undefined && performance.now() - this.#refreshedAt > MIN_TOKEN_MS
     if (canRefresh && await this.#refresh()) return true
+    if (status === 401 && token !== undefined) await this.#forget(token)
     throw await this.#parts.begin(challenge, this.#requests)
   }
 
   async #read (): Promise<SignIn> {
     return ofIssuer(await this.#parts.records.get(this.#owner, this.#config.name), this.#config.oauth?.issuer)
+  }
+
+  /** Removes a token that the server refuses, with all that was granted with it. */
+  async #forget (token: string): Promise<void> {
+    await this.#parts.records.change(this.#owner, this.#config.name, before => {
+      return before.token === token ? { ...before, token: undefined, refreshToken: undefined, scope: undefined } : undefined
+    })
   }
 
   /** Refreshes the token, or waits for the process that does. False where the refresh token is not valid any more. */

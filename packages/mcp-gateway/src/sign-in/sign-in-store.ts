@@ -1,14 +1,8 @@
 import type { OAuthClientInformationMixed, AuthorizationServerMetadata } from '@modelcontextprotocol/client'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SignInFailedError } from '../errors.js'
+import type { SignInStore } from '../sign-in-options.js'
 import type { SealedTexts } from './sealed-texts.js'
-
-/** Where sign-ins are kept, encrypted: `signIns` of a task store. All replicas share it. */
-export interface SignInStore {
-  get (owner: string, server: string): Promise<string | undefined>
-  /** Replaces the text `before` by `after`; undefined is none. False where another text is stored. */
-  replace (owner: string, server: string, before: string | undefined, after: string | undefined): Promise<boolean>
-}
 
 /** The authorization server of a sign-in, as far as later requests need it. */
 export type KnownIssuer = Pick<AuthorizationServerMetadata, 'issuer' | 'token_endpoint' | 'authorization_endpoint' | 'response_types_supported'> & {

@@ -7,8 +7,9 @@ import type { Resolve, TokenRequests } from '../connections/http/token-requests.
 import { SignInFailedError, SignInRefusedError, SignInRequiredError, withContext } from '../errors.js'
 import { chooseClient, clientMetadata, discoverIssuer, type Challenge } from './issuer.js'
 import { checkToken, OwnerAuthorization, requestsFor, withSecret } from './owner-authorization.js'
+import type { SignInOptions } from '../sign-in-options.js'
 import { SealedTexts } from './sealed-texts.js'
-import { covers, memoryStore, ofIssuer, SignInRecords, type PendingSignIn, type SignIn, type SignInStore } from './sign-in-store.js'
+import { covers, memoryStore, ofIssuer, SignInRecords, type PendingSignIn, type SignIn } from './sign-in-store.js'
 
 /** Life of a sign-in that a person has not completed, in ms. */
 const PENDING_MS = 600_000
@@ -19,23 +20,6 @@ const LOOK_MS = 1_000
 /** Longest ticket, state, code and issuer of a callback, in characters. */
 const MAX_CHARS = 8_192
 const MIN_KEY_BYTES = 32
-
-export interface SignInOptions {
-  /** Where tokens are kept, encrypted. Default: memory; they end with the process. */
-  readonly store?: SignInStore | undefined
-  /** The secret of 32 bytes or more from which the key of the encryption is derived. Default: random. */
-  readonly key?: Buffer | string | undefined
-  /**
-   * Where browsers reach the plugin, with its prefix: `https://agents.example`. Default: the address that the
-   * application listens on.
-   */
-  readonly url?: string | (() => string | undefined) | undefined
-  /**
-   * Where the client metadata document is, if authorization servers do not reach that of the plugin: its content is that
-   * of `/mcp/sign-in/client.json`, with this address as `client_id`.
-   */
-  readonly clientDocument?: string | undefined
-}
 
 export interface SignInsParts extends SignInOptions {
   readonly log: Log

@@ -127,11 +127,19 @@ export class OwnedUpstream extends Upstream {
       if (upstream.status().state === 'failed') await upstream.restart()
       return await work(upstream)
     } catch (err) {
+      if (err instanceof SignInRequiredError && this.#members.get(owner) === member) await this.#leaveSignedOut(owner, member)
       const isSignIn = err instanceof SignInRequiredError || err instanceof SignInFailedError
       throw isSignIn ? withContext(err, { server: this.name, tool }) : err
     } finally {
       member.uses--
     }
+  }
+
+  /** Closes a connection whose token was revoked, with the lists that it has read. A wider scope needs the token. */
+  async #leaveSignedOut (owner: string, member: Member): Promise<void> {
+    if (member.upstream.status().state !== 'ready' || await this.#signIns.isSignedIn(owner, this.name)) return
+    if (this.#members.get(owner) === member) this.#drop(owner)
+    this.options.onChange(['tools', 'resources', 'templates', 'prompts'])
   }
 
   #member (owner: string): Member {

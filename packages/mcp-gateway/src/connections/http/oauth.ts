@@ -3,7 +3,7 @@ import {
   fetchToken, type OAuthProtectedResourceMetadata
 } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@polyvac/core'
-import type { Authorization } from './authorization.js'
+import type { Authorization } from '../authorization.js'
 import { TokenRequests, type Resolve } from './token-requests.js'
 
 type Credentials = NonNullable<McpServerConfig['oauth']> & { readonly client_id: string, readonly client_secret: string }

@@ -5,7 +5,7 @@ import { backoff } from '../../backoff.js'
 import { RpcError, type Id, type RpcMessage } from '../../protocol/json-rpc.js'
 import { cancelled, INITIALIZED, type Transport, type TransportEvents } from '../../session/transport.js'
 import { CLIENT_INFO } from '../../protocol/revision.js'
-import type { Authorization } from './authorization.js'
+import type { Authorization } from '../authorization.js'
 import { Exchange, HttpError, type ExchangeOwner, type ExchangeRequest } from './exchange.js'
 import { redirectOf } from './redirect.js'
 

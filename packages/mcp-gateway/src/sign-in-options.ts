@@ -1,0 +1,23 @@
+/** Where sign-ins are kept, encrypted: `signIns` of a task store. All replicas share it. */
+export interface SignInStore {
+  get (owner: string, server: string): Promise<string | undefined>
+  /** Replaces the text `before` by `after`; undefined is none. False where another text is stored. */
+  replace (owner: string, server: string, before: string | undefined, after: string | undefined): Promise<boolean>
+}
+
+export interface SignInOptions {
+  /** Where tokens are kept, encrypted. Default: memory; they end with the process. */
+  readonly store?: SignInStore | undefined
+  /** The secret of 32 bytes or more from which the key of the encryption is derived. Default: random. */
+  readonly key?: Buffer | string | undefined
+  /**
+   * Where browsers reach the plugin, with its prefix: `https://agents.example`. Default: the address that the
+   * application listens on.
+   */
+  readonly url?: string | (() => string | undefined) | undefined
+  /**
+   * Where the client metadata document is, if authorization servers do not reach that of the plugin: its content is
+   * that of `/mcp/sign-in/client.json`, with this address as `client_id`.
+   */
+  readonly clientDocument?: string | undefined
+}
