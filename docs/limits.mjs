@@ -22,6 +22,12 @@ export const limits = {
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', `${core}/json-pieces.ts`, 'MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
     ['Time that ready-made chunks keep the event loop', `${core}/interpreter-run.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
+  'Search of documents': [
+    ['Passages that a search compares in full, the first ones by BM25', `${documents}/ranking.ts`, 'MAX_COMPARED', '', 'Later ones are not found; with a higher `limit`, as many as it asks for.'],
+    ['Words of the index that a misspelled word is compared with', `${documents}/spelling.ts`, 'MAX_COMPARED', '', 'The others are left out.'],
+    ['Pages of a PDF', `${documents}/formats.ts`, 'MAX_PAGES', 'pages', 'Later pages are left out.'],
+    ['Columns of a CSV file', `${documents}/formats.ts`, 'MAX_COLUMNS', 'columns', 'Later columns are left out.']
+  ],
   Requests: [
     ['Size of a request body', `${vac}/options.ts`, 'bodyLimit', 'bytes', '413 `BODY_TOO_LARGE`. Set it with `bodyLimit`.'],
     ['Rest of a refused body that is read before the connection closes', `${core}/lingering-close.ts`, 'MAX_REST_BYTES', 'bytes', 'The connection is closed.'],

@@ -24,8 +24,8 @@ export class DocumentSplitter {
   }
 
   /** The passages of a document; a short one is split when they are asked for. Empty, with a log line, on a failure. */
-  async split (source: string, text: string, signal: AbortSignal): Promise<Passage[] | (() => Passage[])> {
-    if (text.length <= MAX_SPLIT_IN_PLACE) return () => splitDocument(source, text)
+  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[])> {
+    if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) return () => splitDocument(source, text)
     const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_SPLIT_MS)])
     const passages: Passage[] = []
     try {
@@ -34,7 +34,8 @@ export class DocumentSplitter {
       })
       const parts = on(thread, 'message', { signal: limit }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
-      for await (const [{ passages: some, end, leftOut }] of parts) {
+      for await (const [{ passages: some, end, leftOut, problem }] of parts) {
+        if (problem !== undefined) this.#log.warn({ source, reason: problem }, 'file left out: it cannot be read')
         passages.push(...some)
         if (!end) continue
         if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')

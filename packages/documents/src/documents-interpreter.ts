@@ -152,9 +152,10 @@ function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>):
     const answer = 'The documents do not answer this: none of its words occur in them.'
     return { answer, source_documents: [], metadata: { ...metadata, answered: false } }
   }
-  const { source, heading, lines } = nearest.metadata
+  const { source, heading, lines, page, cell } = nearest.metadata
   const place = heading === undefined || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
-  const range = lines === undefined ? '' : `, ${/-/.test(String(lines)) ? 'lines' : 'line'} ${String(lines)}`
+  const [name, at] = page !== undefined ? ['page', page] : cell !== undefined ? ['cell', cell] : ['line', lines]
+  const range = at === undefined ? '' : `, ${name}${String(at).includes('-') ? 's' : ''} ${String(at)}`
   return {
     answer: `The documents do not answer this. The nearest they have is ${place}${range}.`,
     source_documents: [],
@@ -181,5 +182,5 @@ function * yieldWhole (final: FinalAnswer): Generator<InterpreterChunk> {
 }
 
 function sourceDocument (hit: Hit): { page_content: string, metadata: Record<string, unknown> } {
-  return { page_content: hit.content, metadata: { ...hit.metadata, score: Math.round(hit.score * 1e4) / 1e4 } }
+  return { page_content: hit.content, metadata: { ...hit.metadata, score: hit.score } }
 }

@@ -3,6 +3,7 @@ import type { Dirent } from 'node:fs'
 import { extname, join, sep } from 'node:path'
 import ignore from 'ignore'
 import { readBoundedFile, unlessAborted, within } from '@polyvac/core/plugin'
+import { PARSERS } from './formats.js'
 import type { FolderSettings } from './folder-options.js'
 
 export interface FoundFile {
@@ -106,9 +107,12 @@ async function * entriesOf (path: string): AsyncGenerator<Dirent[]> {
   yield some
 }
 
-/** The text of a file without byte order mark and NULs; undefined, with a log line, where it is gone or not text. */
-export async function readText ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
-  signal?: AbortSignal): Promise<string | undefined> {
+/**
+ * The text of a file without byte order mark and NULs, or its bytes where a parser reads it; undefined, with a log,
+ * where it is gone or not text.
+ */
+export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
+  signal?: AbortSignal): Promise<string | Uint8Array | undefined> {
   let bytes: Buffer | undefined
   try {
     const reading = within(readBoundedFile(path, settings.maxFileBytes), MAX_READ_MS, (): never => { throw new Error('it does not arrive') })
@@ -119,6 +123,7 @@ export async function readText ({ path, source }: Pick<FoundFile, 'path' | 'sour
     if (code !== 'ENOENT') settings.warnOnce(source, { source, code, reason: message }, 'file cannot be read, left out')
     return undefined
   }
+  if (extname(source).toLowerCase() in PARSERS) return new Uint8Array(bytes)
   if (bytes.subarray(0, 8_192).includes(0)) {
     settings.warnOnce(source, { source }, 'file left out: it is not text')
     return undefined

@@ -1,10 +1,11 @@
 import { isCorrupt } from '@polyvac/sqlite'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { unlessAborted } from '@polyvac/core/plugin'
 import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from './errors.js'
 import { mimeTypeOf } from './split-document.js'
-import { leadsInside, readText } from './files.js'
+import { placeName, PARSERS } from './formats.js'
+import { leadsInside, readDocument } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { refreshIndex } from './folder-refresh.js'
 import { watchFolder } from './folder-watch.js'
@@ -74,7 +75,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     const found = await this.#repairing(() => this.#index.search(query))
     return found.map(({ content, score, source, heading, first, last }) => {
       const lines = first === last ? `${first}` : `${first}-${last}`
-      return { content, score, metadata: { source, heading: heading === '' ? source : heading, lines } }
+      return { content, score, metadata: { source, heading: heading === '' ? source : heading, [placeName(source)]: lines } }
     })
   }
 
@@ -97,7 +98,8 @@ export class FolderMemory implements Memory, WeightedMemory {
     const path = join(this.#settings.root, uri)
     // a link may have replaced the file since it was indexed
     if (!await leadsInside(path, this.#settings.root)) return undefined
-    return await readText({ source: uri, path }, this.#settings)
+    if (extname(uri).toLowerCase() in PARSERS) return await this.#repairing(() => this.#index.textOf(uri))
+    return await readDocument({ source: uri, path }, this.#settings) as string | undefined
   }
 
   stats (): IndexStats & { readonly ready: boolean } {

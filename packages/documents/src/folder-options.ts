@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { Log } from '@polyvac/core'
 import {
   callback, flag, integer, milliseconds, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
+import { PARSERS } from './formats.js'
 import { FolderNotFoundError, InvalidOptionError } from './errors.js'
 
 /** Progress of the first index or a refresh. `files` and `passages` are totals so far. */
@@ -17,7 +19,11 @@ export interface IndexProgress {
 export interface FolderOptions {
   /** The folder; relative to the working directory. */
   readonly path: string
-  /** Extensions of the files to index, with the dot. Default `.md .mdx .txt .html`. Others are read as plain text. */
+  /**
+   * Extensions of the files to index, with the dot. Default `.md .mdx .txt .html .pdf .docx
+   * .csv .ipynb`. JSON, YAML and source code are read where they are named: configuration may hold secrets. Others are
+   * read as plain text. PDF needs the package `unpdf`, DOCX `mammoth`.
+   */
   readonly extensions?: readonly string[] | undefined
   /**
    * Patterns of files to leave out, as in a `.gitignore`. Hidden files and folders, `node_modules`, and symbolic links
@@ -64,13 +70,15 @@ export interface FolderSettings {
   readonly warnOnce: (name: string, fields: object, message: string) => void
 }
 
+const require = createRequire(import.meta.url)
+
 /** Names that are remembered for `warnOnce`; problems of further ones are not logged. */
 const MAX_WARNINGS = 1_000
 
 /** Types, bounds and defaults of the options. */
 export const FOLDER_OPTIONS = {
   path: required(text()),
-  extensions: optional('a list of extensions with their dot, such as [".md"]', isExtensions, ['.md', '.mdx', '.txt', '.html']),
+  extensions: optional('a list of extensions with their dot, such as [".md"]', isExtensions, ['.md', '.mdx', '.txt', '.html', '.pdf', '.docx', '.csv', '.ipynb']),
   ignore: texts([]),
   indexFile: text(),
   k: integer(6, { max: 100 }),
@@ -93,7 +101,9 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     readOptions(FOLDER_OPTIONS, options, InvalidOptionError, 'openFolder')
   const root = await realFolder(path)
   const lower = [...new Set(extensions.map(extension => extension.toLowerCase()))].sort()
-  const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles])).digest('hex').slice(0, 16)
+  // files that needed a missing parser are read once it is installed
+  const parsers = Object.entries(PARSERS).filter(([extension, name]) => lower.includes(extension) && isInstalled(name)).map(([, name]) => name)
+  const key = createHash('sha256').update(JSON.stringify([root, lower, ignore, maxFileBytes, maxFiles, parsers])).digest('hex').slice(0, 16)
   return {
     root,
     extensions: new Set(lower),
@@ -108,6 +118,14 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     maxFiles,
     log,
     warnOnce: onceEach(log)
+  }
+}
+
+function isInstalled (name: string): boolean {
+  try {
+    return require.resolve(name) !== ''
+  } catch {
+    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DocumentSplitter } from './document-splitter.js'
-import { listFiles, readText, type FoundFile } from './files.js'
+import { listFiles, readDocument, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'
 
@@ -85,10 +85,10 @@ async function * splitBatches (index: PassageIndex, settings: FolderSettings, fi
 }
 
 async function * readAhead (files: readonly FoundFile[], settings: FolderSettings, signal: AbortSignal):
-AsyncGenerator<{ file: FoundFile, text: string | undefined }> {
-  const reading: Promise<{ file: FoundFile, text: string | undefined }>[] = []
+AsyncGenerator<{ file: FoundFile, text: string | Uint8Array | undefined }> {
+  const reading: Promise<{ file: FoundFile, text: string | Uint8Array | undefined }>[] = []
   for (const file of files) {
-    const one = readText(file, settings, signal).then(text => ({ file, text }))
+    const one = readDocument(file, settings, signal).then(text => ({ file, text }))
     one.catch(() => undefined)
     reading.push(one)
     if (reading.length >= READ_AHEAD) yield await (reading.shift() as typeof one)

@@ -116,6 +116,11 @@ export class PassageIndex {
     return this.#statements.sources.column<string>()
   }
 
+  /** The passages of a document as one text. */
+  textOf (source: string): string {
+    return this.#statements.textOf.column<string>(source).join('\n\n')
+  }
+
   has (source: string): boolean {
     return this.#statements.passagesOf.column(source).length > 0
   }
@@ -218,6 +223,7 @@ function prepareStatements (database: SqliteDatabase) {
     stampFile: database.prepare('UPDATE file SET stamp = ? WHERE source = ?'),
     deleteFile: database.prepare('DELETE FROM file WHERE source = ?'),
     passagesOf: database.prepare('SELECT p.id FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ?'),
+    textOf: database.prepare('SELECT p.content FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ? ORDER BY p.id'),
     insertPassage: database.prepare('INSERT INTO passage (file, heading, first, last, content) VALUES (?, ?, ?, ?, ?)'),
     deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),

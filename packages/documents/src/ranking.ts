@@ -149,7 +149,8 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights):
     const ranked: RankedPassage[] = []
     let score = 1
     for (const { passage, fit } of compared.slice(0, limit)) {
-      score = Math.min(score, probabilityOf(fit, weights.count()))
+      // more digits mean nothing
+      score = Math.min(score, Math.round(probabilityOf(fit, weights.count()) * 1e4) / 1e4)
       if (score < threshold) break
       ranked.push({ ...passage, score })
     }

@@ -1,13 +1,17 @@
 import { extname } from 'node:path'
+import { splitCode, splitCsv, splitKeys, splitNotebook } from './formats.js'
 import { splitHtml } from './html.js'
 import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 4
+export const SPLITTER_VERSION = 5
+
+const SOURCE_CODE: ReadonlySet<string> = new Set(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp
+.cs .php .swift .scala .sh .bash .sql .lua .pl .r .css .scss .vue .svelte .toml .ini .proto`.split(/\s+/))
 
 /**
- * Splits a document into passages, by the extension of its file. Files other than Markdown and HTML are plain text.
+ * Splits a document into passages, by the extension of its file; an unknown one is plain text.
  * @example const passages = splitDocument('guide.md', '# Install\n\nRun npm install.')
  */
 export function splitDocument (source: string, text: string): Passage[] {
@@ -15,7 +19,10 @@ export function splitDocument (source: string, text: string): Passage[] {
     case '.md': case '.markdown': return splitMarkdown(text)
     case '.mdx': return splitMarkdown(text, true)
     case '.html': case '.htm': return splitHtml(text)
-    default: return splitText(text)
+    case '.csv': case '.tsv': return splitCsv(text)
+    case '.json': case '.yaml': case '.yml': return splitKeys(text)
+    case '.ipynb': return splitNotebook(text)
+    default: return SOURCE_CODE.has(extname(source).toLowerCase()) ? splitCode(text, extname(source).slice(1)) : splitText(text)
   }
 }
 

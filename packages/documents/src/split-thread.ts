@@ -1,5 +1,7 @@
 // Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
 import { parentPort } from 'node:worker_threads'
+import { extname } from 'node:path'
+import { PARSERS, splitBinary } from './formats.js'
 import { splitDocument } from './split-document.js'
 import type { Passage } from './passages.js'
 
@@ -9,13 +11,22 @@ const PART = 200
 /** Most passages of a document; an index of millions of headings without text has no use. */
 const MAX_PASSAGES = 20_000
 
-export interface SplitJob { readonly source: string, readonly text: string }
+/** The text of a file, or its bytes where a parser reads it. */
+export interface SplitJob { readonly source: string, readonly text: string | Uint8Array }
 
 /** The last part of a document has `end`. */
-export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number }
+export interface SplitPart { readonly passages: Passage[], readonly end: boolean, readonly leftOut: number, readonly problem?: string }
 
-parentPort?.on('message', ({ source, text }: SplitJob) => {
-  const all = splitDocument(source, text)
+parentPort?.on('message', async ({ source, text }: SplitJob) => {
+  let all: Passage[]
+  try {
+    all = typeof text === 'string' ? splitDocument(source, text) : await splitBinary(source, text)
+  } catch (err) {
+    const { code, message } = err as NodeJS.ErrnoException
+    const problem = code === 'ERR_MODULE_NOT_FOUND' ? `install ${PARSERS[extname(source).toLowerCase()]} to read it` : message
+    parentPort?.postMessage({ passages: [], end: true, leftOut: 0, problem } satisfies SplitPart)
+    return
+  }
   const leftOut = Math.max(0, all.length - MAX_PASSAGES)
   all.length -= leftOut
   for (let at = 0; ; at += PART) {

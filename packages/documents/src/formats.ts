@@ -1,0 +1,140 @@
+import { extname } from 'node:path'
+import { splitHtml } from './html.js'
+import { splitMarkdown } from './markdown.js'
+import { PassageBuilder, type Passage } from './passages.js'
+
+/** Formats that an optional package reads, by the extension of the file. */
+export const PARSERS: Readonly<Record<string, string>> = { '.pdf': 'unpdf', '.docx': 'mammoth' }
+
+/** Pages of a PDF that are read. */
+const MAX_PAGES = 5_000
+/** Columns of a table that are read. */
+const MAX_COLUMNS = 200
+
+/** What the numbers of a passage count, by the extension of its file. */
+export function placeName (source: string): 'page' | 'cell' | 'lines' {
+  const extension = extname(source).toLowerCase()
+  return extension === '.pdf' ? 'page' : extension === '.ipynb' ? 'cell' : 'lines'
+}
+
+/** The passages of a file that is not text. @throws the error of the parser, or of its import */
+export async function splitBinary (source: string, bytes: Uint8Array): Promise<Passage[]> {
+  return extname(source).toLowerCase() === '.pdf' ? await splitPdf(bytes) : await splitDocx(bytes)
+}
+
+async function splitPdf (bytes: Uint8Array): Promise<Passage[]> {
+  const { extractText, getDocumentProxy } = await import('unpdf')
+  const document = await getDocumentProxy(bytes, { verbosity: 0 })
+  const { text } = await extractText(document, { mergePages: false })
+  return text.slice(0, MAX_PAGES).flatMap((page, index) => {
+    const builder = new PassageBuilder()
+    for (const line of page.split('\n')) builder.line(line, index + 1)
+    return builder.finish()
+  })
+}
+
+async function splitDocx (bytes: Uint8Array): Promise<Passage[]> {
+  const { default: mammoth } = await import('mammoth')
+  // without its images, which are text of megabytes
+  const image = mammoth.images.imgElement(async () => ({ src: '' }))
+  const { value } = await mammoth.convertToHtml({ buffer: Buffer.from(bytes) }, { convertImage: image })
+  // each block is a line, so that a citation counts the paragraphs
+  return splitHtml(value.replace(/<\/(?:p|h[1-6]|li|tr|table)>/g, '$&\n'))
+}
+
+/** Rows of a table as list items with the titles of their columns. */
+export function splitCsv (text: string): Passage[] {
+  const builder = new PassageBuilder()
+  const [first = ''] = text.split('\n', 1)
+  const separator = [',', ';', '\t'].reduce((best, one) => first.split(one).length > first.split(best).length ? one : best, ',')
+  let titles: readonly string[] | undefined
+  for (const { cells, line, last } of rowsOf(text, separator)) {
+    if (titles === undefined) {
+      titles = cells
+      continue
+    }
+    const [name = '', ...rest] = cells.map(cell => cell.replace(/\s+/g, ' ').trim())
+    const named = rest.map((cell, index) => ({ cell, title: titles?.[index + 1]?.trim() ?? '' })).filter(({ cell }) => cell !== '')
+    builder.line(`- ${[name, ...named.length > 0 ? [named.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')] : []].join(': ')}`, line, last)
+  }
+  return builder.finish()
+}
+
+function * rowsOf (text: string, separator: string): Generator<{ cells: string[], line: number, last: number }> {
+  let cells: string[] = []
+  let cell = ''
+  let quoted = false
+  let line = 1
+  let start = 1
+  const end = (): void => {
+    if (cells.length < MAX_COLUMNS) cells.push(cell)
+    cell = ''
+  }
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string
+    if (character === '\n') line++
+    if (quoted && character === '"' && text[at + 1] === '"') cell += text[++at]
+    else if (character === '"' && (quoted || cell === '')) quoted = !quoted
+    else if (!quoted && character === separator) end()
+    else if (!quoted && character === '\n') {
+      end()
+      if (cells.some(one => one.trim() !== '')) yield { cells, line: start, last: line - 1 }
+      cells = []
+      start = line
+    } else cell += character
+  }
+  end()
+  if (cells.some(one => one.trim() !== '')) yield { cells, line: start, last: line }
+}
+
+/** JSON or YAML: a key without a value is a heading, each other line a list item. */
+export function splitKeys (text: string): Passage[] {
+  const builder = new PassageBuilder()
+  for (const [index, raw] of printed(text).split('\n').entries()) {
+    const line = raw.replace(/[,\s]+$/, '')
+    const content = line.trim().replace(/^- /, '').replace(/"([^"]*)":/, '$1:')
+    if (/^[[\]{}]*$/.test(content) || content.startsWith('#')) continue
+    const key = /^([^:\n]{1,200}):\s*[[{|>]?$/.exec(content)?.[1]
+    const depth = Math.floor((line.length - line.trimStart().length) / 2)
+    if (key === undefined) builder.line(`- ${content}`, index + 1)
+    else builder.heading(Math.min(6, depth + 1), key, index + 1)
+  }
+  return builder.finish()
+}
+
+/** JSON in one line is printed in several. */
+function printed (text: string): string {
+  if (!/^\s*[[{]/.test(text) || text.trim().includes('\n')) return text
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    return text
+  }
+}
+
+/** The cells of a notebook; a citation counts the cells. Text that is not a notebook has no passages. */
+export function splitNotebook (text: string): Passage[] {
+  let cells: unknown
+  try {
+    ({ cells } = JSON.parse(text) as { cells?: unknown })
+  } catch {
+    return []
+  }
+  if (!Array.isArray(cells)) return []
+  let heading = ''
+  return cells.flatMap((cell: { cell_type?: unknown, source?: unknown } | null, index) => {
+    const content = Array.isArray(cell?.source) ? cell.source.join('') : String(cell?.source ?? '')
+    const passages = splitMarkdown(cell?.cell_type === 'code' ? `\`\`\`\n${content}\n\`\`\`` : content)
+    return passages.map(passage => {
+      heading = passage.heading === '' ? heading : passage.heading
+      return { ...passage, heading, first: index + 1, last: index + 1 }
+    })
+  })
+}
+
+/** Source code: its parts are code blocks. */
+export function splitCode (text: string, language: string): Passage[] {
+  const builder = new PassageBuilder()
+  for (const [index, line] of text.split(/\r?\n/).entries()) builder.line(line, index + 1)
+  return builder.finish().map(passage => ({ ...passage, content: `\`\`\`${language}\n${passage.content}\n\`\`\`` }))
+}

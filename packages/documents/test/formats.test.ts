@@ -1,0 +1,75 @@
+import { test } from 'tap'
+import JSZip from 'jszip'
+import { openFolder } from '../src/index.js'
+import { folderOf, memoryOf } from './fixtures/folder.js'
+
+/** A PDF with one line of text on each page. */
+function pdf (...pages: string[]): Buffer {
+  const objects = ['<< /Type /Catalog /Pages 2 0 R >>', `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, at) => `${4 + 2 * at} 0 R`).join(' ')}] >>`, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>']
+  for (const [at, text] of pages.entries()) {
+    const stream = `BT /F1 12 Tf 72 700 Td (${text}) Tj ET`
+    objects.push(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * at} 0 R >>`, `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`)
+  }
+  let file = '%PDF-1.4\n'
+  const offsets = objects.map((object, at) => {
+    const offset = file.length
+    file += `${at + 1} 0 obj\n${object}\nendobj\n`
+    return offset
+  })
+  const table = offsets.map(offset => `${String(offset).padStart(10, '0')} 00000 n \n`).join('')
+  return Buffer.from(`${file}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer << /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF`, 'latin1')
+}
+
+async function docx (...paragraphs: string[]): Promise<Buffer> {
+  const zip = new JSZip()
+  zip.file('[Content_Types].xml', '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>')
+  zip.file('_rels/.rels', '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>')
+  const body = paragraphs.map(text => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('')
+  zip.file('word/document.xml', `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`)
+  return await zip.generateAsync({ type: 'nodebuffer' })
+}
+
+test('PDF, DOCX, CSV, notebooks, JSON, YAML and source code are read, with page, cell or line', async t => {
+  const memory = await memoryOf(t, {
+    'manual.pdf': pdf('The first page is about copper kettles.', 'Walruses sleep on drifting ice floes.'),
+    'letter.docx': await docx('Dear reader,', 'The marmot whistles before a thunderstorm.'),
+    'tools.csv': 'tool,shelf,price\nspokeshave,"C 4",31\n"drawknife, long",B 2,45\n',
+    'study.ipynb': JSON.stringify({ cells: [{ cell_type: 'markdown', source: ['# Study\n', 'Intro.'] }, { cell_type: 'code', source: 'plot_barnacles(depth=3)' }] }),
+    'broken.ipynb': '{ "cells": ',
+    'server.yaml': 'server:\n  port: 8443\n  bindings:\n    - loopback\n',
+    'limits.json': '{"quota":{"lanterns":17}}',
+    'pump.py': '# pumps\ndef drain_bilge(rate):\n    return rate * 2\n'
+  }, { extensions: ['.pdf', '.docx', '.csv', '.ipynb', '.yaml', '.json', '.py'] })
+  for (const [query, content, metadata] of [
+    ['where do walruses sleep', /drifting ice/, { source: 'manual.pdf', page: '2' }],
+    ['marmot thunderstorm', /whistles/, { source: 'letter.docx', lines: '2' }],
+    ['drawknife shelf', /drawknife, long: shelf: B 2; price: 45/, { source: 'tools.csv', lines: '2-3' }],
+    ['barnacles depth', /plot_barnacles/, { source: 'study.ipynb', cell: '2', heading: 'Study' }],
+    ['server port', /port: 8443/, { source: 'server.yaml', lines: '2', heading: 'server' }],
+    ['quota lanterns', /lanterns: 17/, { source: 'limits.json', heading: 'quota' }],
+    ['drain bilge', /^```py\n# pumps\ndef drain_bilge/, { source: 'pump.py', lines: '1-3' }]
+  ] as const) {
+    t.match((await memory.search({ query, threshold: 0 }))[0], { content, metadata }, query)
+  }
+  t.match(await memory.read('manual.pdf'), 'copper kettles.\n\nWalruses')
+})
+
+test('a damaged, encrypted or oversized file is reported once and left out', async t => {
+  const warnings: { source?: string, reason?: string }[] = []
+  const log = { warn: (fields: object) => { warnings.push(fields) }, info () {}, error () {}, debug () {} }
+  const encrypted = pdf('Secret.').toString('latin1').replace('/Root 1 0 R', '/Root 1 0 R /ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /O (01234567890123456789012345678901) /U (01234567890123456789012345678901) /P -4 >>')
+  const path = await folderOf(t, {
+    'damaged.pdf': 'this is not a PDF',
+    'damaged.docx': 'this is not a ZIP',
+    'encrypted.pdf': Buffer.from(encrypted, 'latin1'),
+    'long.pdf': Buffer.alloc(20_000),
+    'good.md': 'The heron waits.'
+  })
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, maxFileBytes: 10_000, log: log as never })
+  t.teardown(async () => { await memory.close() })
+  await memory.ready
+  await memory.refresh()
+  t.strictSame(warnings.map(({ source }) => source).sort(), ['damaged.docx', 'damaged.pdf', 'encrypted.pdf', 'long.pdf'])
+  t.match(warnings.find(({ source }) => source === 'encrypted.pdf')?.reason, /password/i)
+  t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
+})
