@@ -7,7 +7,7 @@ import { chart } from './chart.mjs'
 import { markdownTable, printTable } from './table.mjs'
 
 /** In the order of the report. Each file exports its `title` and `run()`. */
-const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp', 'postgres']
+const SCENARIOS = ['direct', 'stream', 'idle', 'stalled', 'leave', 'close', 'documents', 'answers', 'start', 'tasks', 'task-stream', 'task-stalled', 'many-tasks', 'a2a-dialects', 'gateway', 'mcp', 'telemetry', 'postgres']
 
 /** A scenario takes a minute at most; one that hangs must not prevent the figures of the others. */
 const LONGEST_MS = 180_000

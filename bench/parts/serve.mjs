@@ -20,7 +20,19 @@ const APPS = {
   'mcp-sdk': async () => (await import('./mcp-apps.mjs')).sdkApp(),
   'fastify-mcp': async () => (await import('./mcp-apps.mjs')).fastifyMcpApp(),
   'tasks-memory': async () => (await import('./tasks-app.mjs')).tasksApp(':memory:'),
+  ...telemetryApps('', async () => (await import('./polyvac-app.mjs')).polyvacApp()),
+  ...telemetryApps('tasks-', async () => (await import('./tasks-app.mjs')).tasksApp(':memory:')),
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
+}
+
+/** The same app in a process without the package of OpenTelemetry, with it, and with an SDK. */
+function telemetryApps (prefix, make) {
+  const after = async name => { await (await import('./telemetry-apps.mjs'))[name]() }
+  return {
+    [`${prefix}telemetry-alone`]: () => after('refuseOpenTelemetry').then(make),
+    [`${prefix}telemetry-api`]: make,
+    [`${prefix}telemetry-sampled`]: () => after('startOpenTelemetry').then(make)
+  }
 }
 
 const app = await APPS[kind]()

@@ -36,6 +36,8 @@ export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | 
   if (api === undefined || tracer === undefined) return undefined
   const { kind = 'INTERNAL', attributes, remote, root = false, linked = [] } = options
   const active = root ? api.ROOT_CONTEXT : api.context.active()
+  // the sampler has decided against the trace of this process: its steps need no spans
+  if (remote === undefined && !root && isDropped(api.trace.getSpan(active))) return undefined
   const parent = remote === undefined ? undefined : readTraceParent(api, remote)
   const from = linked.map(fields => readTraceParent(api, fields))
   if (parent !== undefined) from.push(active)
@@ -80,6 +82,11 @@ export function hasSpan (): boolean {
   const api = openTelemetry()
   const span = api?.trace.getSpanContext(api.context.active())
   return span !== undefined && span.isRemote !== true
+}
+
+/** Whether a span of this process is not recorded; that of a remote caller only carries its ids. */
+function isDropped (span: Span | undefined): boolean {
+  return span !== undefined && !span.isRecording() && span.spanContext().isRemote !== true
 }
 
 class TracedStep implements OpenSpan {
