@@ -22,6 +22,9 @@ export const limits = {
     ['Text, and JSON of an answer, that is handled at once; a longer one leaves in pieces, one in each turn of the event loop', `${core}/json-pieces.ts`, 'MAX_WHOLE_CHARS', 'characters', 'The chunk of an interpreter becomes several; the answer is the same.'],
     ['Time that ready-made chunks keep the event loop', `${core}/interpreter-run.ts`, 'MAX_BURST_MS', 'ms', 'Other work goes first, then the answer goes on.']
   ],
+  Telemetry: [
+    ['Names of tools in spans', `${core}/telemetry/spans.ts`, 'MAX_TOOL_NAMES', '', 'Further ones are `_OTHER`.']
+  ],
   'Search of documents': [
     ['Passages that a search compares in full, the first ones by BM25', `${documents}/ranking.ts`, 'MAX_COMPARED', '', 'Later ones are not found; with a higher `limit`, as many as it asks for.'],
     ['Words of the index that a misspelled word is compared with', `${documents}/spelling.ts`, 'MAX_COMPARED', '', 'The others are left out.'],

@@ -11,6 +11,10 @@ import { SealedTexts } from '../packages/mcp-gateway/src/sign-in/sealed-texts.js
 
 const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
+const binary = fc.string({ unit: 'binary' })
+// at first use fast-check computes its table of characters, which takes a second
+fc.sample(binary, 1)
+
 test('any JSON value is answered by each protocol, and none of them with 500', async t => {
   const app = await createHost({
     vacs: ['demo'], stream_interpreter: () => 'ok', enable_a2a_agent: true, enable_mcp_server: true, mcp_servers: [], tasks: { store: 'memory' }, server: { logger: { level: 'silent' } }
@@ -37,7 +41,7 @@ test('the messages of an event stream do not depend on where its bytes are cut',
     exchange.onResponseEnd()
     return messages
   }
-  await fc.assert(fc.asyncProperty(fc.array(fc.string({ unit: 'binary' }), { maxLength: 5 }), fc.array(fc.nat(400)), fc.constantFrom('\n', '\r\n', '\r'), async (texts, cuts, end) => {
+  await fc.assert(fc.asyncProperty(fc.array(binary, { maxLength: 5 }), fc.array(fc.nat(400)), fc.constantFrom('\n', '\r\n', '\r'), async (texts, cuts, end) => {
     await nextTurn()
     const bytes = Buffer.from(texts.map(text => `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'a', params: { text } })}${end}${end}`).join(''))
     const at = [...new Set(cuts.map(cut => Math.min(cut, bytes.length)))].sort((a, b) => a - b)
@@ -48,7 +52,7 @@ test('the messages of an event stream do not depend on where its bytes are cut',
 
 test('any text is a configuration, or is refused as CONFIG_INVALID', async () => {
   const line = fc.constantFrom('kind: vacConfig', 'vac:', '  demo: {}', 'service:', '  mcp_servers:', '    a: { url: "https://a.example", oauth: {}, per_owner: true }', '- x', '? y', '&a [*a]', '<<: *a', '"\\ud800": 1')
-  await fc.assert(fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.oneof(line, fc.string())).map(lines => lines.join('\n')), fc.json()), async text => {
+  await fc.assert(fc.asyncProperty(fc.oneof(binary, fc.array(fc.oneof(line, fc.string())).map(lines => lines.join('\n')), fc.json()), async text => {
     await nextTurn()
     try {
       parseConfig(text, '/x/vac_config.yaml')

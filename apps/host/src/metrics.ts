@@ -30,7 +30,7 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   app.addHook('onResponse', async (request, reply) => {
     const { url: route = 'unmatched' } = request.routeOptions
     record('http.server.request.duration', reply.elapsedTime / 1000, {
-      [names.HTTP_METHOD]: request.method,
+      [names.HTTP_METHOD]: names.knownMethod(request.method),
       [names.HTTP_ROUTE]: route,
       [names.STATUS_CLASS]: `${Math.floor(reply.statusCode / 100)}xx`,
       [names.PROTOCOL]: PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'

@@ -26,7 +26,7 @@ test('no log line and no metric has a secret of a caller or of the configuration
     } as never,
     tasks: { store: 'memory' },
     telemetry: { prometheus: true },
-    authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'alice' },
+    authenticate: ({ headers }) => headers.authorization === undefined ? undefined : { owner: 'alice', scopes: ['admin', 'vac:*', 'tool:remote'] },
     server: { logger: { level: 'trace', stream: { write (line: string) { lines.push(line) } } } }
   })
   t.teardown(() => app.close())

@@ -38,14 +38,19 @@ export function excessOf (text: string): { readonly at: number, readonly message
   return undefined
 }
 
-/** Whether a value has too many parts; aliases count as often as they are used. */
+/** Whether a value has too many parts; aliases count as often as they are used, and one may be inside of itself. */
 export function isTooLarge (value: unknown): boolean {
-  let left = MAX_CONFIG_VALUES
-  const count = (part: unknown): boolean => {
-    if (--left < 0) return false
-    return typeof part !== 'object' || part === null || Object.values(part).every(count)
+  const pending = [value]
+  let parts = 1
+  while (pending.length > 0) {
+    const part = pending.pop()
+    if (typeof part !== 'object' || part === null) continue
+    const inner = Object.values(part)
+    parts += inner.length
+    if (parts > MAX_CONFIG_VALUES) return true
+    for (const one of inner) pending.push(one)
   }
-  return !count(value)
+  return false
 }
 
 /** The keys that repeat one of the same map. The check of the parser takes quadratic time. */

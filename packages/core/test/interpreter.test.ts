@@ -2,7 +2,7 @@ import { test } from 'tap'
 import fc from 'fast-check'
 import { deepStrictEqual } from 'node:assert'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createVacs, isAnswer, type Chunk, type Interpreter, type VacCall, type VacsOptions } from '../src/index.js'
+import { createVacs, isAnswer, type Chunk, type Interpreter, type ToolAccess, type VacCall, type VacsOptions } from '../src/index.js'
 import { memoryBudget } from '../src/plugin.js'
 import { until } from '../../../test/fixtures/until.js'
 
@@ -90,8 +90,15 @@ test('an invalid result fails, and the error names the VAC and the type', async 
 })
 
 test('the interpreter is called with the question, the VAC, the history and the extra arguments, reserved names kept', async t => {
-  const callTool = async () => ({ content: [] })
-  const listTools = async () => []
+  const asked: unknown[] = []
+  const callTool = async (...args: unknown[]) => {
+    asked.push(args)
+    return { content: [] }
+  }
+  const listTools = async (options?: unknown) => {
+    asked.push(options)
+    return []
+  }
   let seen: unknown[] = []
   const vacs = createVacs({
     vacs: { docs: { model: 'm', custom: 1 } },
@@ -107,7 +114,12 @@ test('the interpreter is called with the question, the VAC, the history and the 
   }))
   const [question, name, history, extra] = seen as [string, string, unknown, Record<string, unknown>]
   t.strictSame([question, name, history], ['q', 'docs', [{ role: 'user', content: 'h' }]])
-  t.match(extra, { temperature: 0.5, vac: { model: 'm', custom: 1 }, protocol: 'a2a', principal: { owner: 'alice' }, callTool, listTools })
+  t.match(extra, { temperature: 0.5, vac: { model: 'm', custom: 1 }, protocol: 'a2a', principal: { owner: 'alice' } })
+  // tools are called for the caller: an MCP server may have its sign-in
+  const tools = extra as unknown as { readonly [Name in keyof ToolAccess]-?: NonNullable<ToolAccess[Name]> }
+  await tools.callTool('mail', 'send', {})
+  await tools.listTools()
+  t.match(asked, [['mail', 'send', {}, { owner: 'alice' }], { owner: 'alice' }])
   t.type(extra.signal, AbortSignal)
   t.type((extra.log as { info: unknown }).info, 'function')
 })

@@ -60,6 +60,7 @@ test('the raw view shows each frame, and a session that it exports is opened aga
   await page.locator('[data-testid=raw][data-state=file]').waitFor()
   t.equal(await page.getByTestId('raw-count').textContent(), `${count} exchanges of kept.jsonl`)
   await page.getByTestId('raw-exchange').filter({ hasText: 'ask demo' }).click()
+  await page.getByTestId('raw-frame').nth(frames.length - 1).waitFor()
   t.equal((await page.getByTestId('raw-frame').allTextContents()).length, frames.length)
   await page.getByTestId('raw-close').click()
   for (const view of ['chat', 'compare', 'timeline', 'inbox', 'tools', 'cards', 'raw']) {

@@ -1,4 +1,7 @@
-/** Names of spans, attributes and labels, as of version 1.38.0 of the semantic conventions of OpenTelemetry. */
+/**
+ * Names of spans, attributes and labels, of version 1.45.0 of the semantic conventions of OpenTelemetry. Those of
+ * `gen_ai` and `mcp` have moved to its GenAI conventions.
+ */
 export const OPERATION = 'gen_ai.operation.name'
 export const AGENT_NAME = 'gen_ai.agent.name'
 export const TOKEN_TYPE = 'gen_ai.token.type'
@@ -10,6 +13,11 @@ export const OUTPUT_MESSAGES = 'gen_ai.output.messages'
 export const ERROR_TYPE = 'error.type'
 
 export const HTTP_METHOD = 'http.request.method'
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+/** The method as the conventions name it: callers can invent others. */
+export function knownMethod (method: string): string {
+  return METHODS.has(method) ? method : '_OTHER'
+}
 export const HTTP_ROUTE = 'http.route'
 export const HTTP_STATUS = 'http.response.status_code'
 export const SERVER_ADDRESS = 'server.address'
@@ -18,8 +26,6 @@ export const URL_SCHEME = 'url.scheme'
 
 export const MCP_METHOD = 'mcp.method.name'
 export const MCP_PROTOCOL_VERSION = 'mcp.protocol.version'
-export const RPC_SYSTEM = 'rpc.system'
-export const RPC_STATUS = 'rpc.response.status_code'
 
 /** Polyvac's own, where the conventions have none. */
 export const PROTOCOL = 'polyvac.protocol'

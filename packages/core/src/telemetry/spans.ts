@@ -134,3 +134,14 @@ export function errorType (err: unknown): string {
 export function safeName (name: string): string {
   return /^[\w./-]{1,128}$/.test(name) ? name : '_OTHER'
 }
+
+/** Most names of tools in spans: callers and MCP servers invent them, and a store of traces keeps each. */
+export const MAX_TOOL_NAMES = 1_000
+const toolNames = new Set<string>()
+
+/** The name of a tool as spans have it; `_OTHER` where it is not an identifier, and past the bound. */
+export function toolLabel (tool: string): string {
+  const name = safeName(tool)
+  if (toolNames.size < MAX_TOOL_NAMES) toolNames.add(name)
+  return toolNames.has(name) ? name : '_OTHER'
+}

@@ -1,11 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loadOpenTelemetry } from './load-open-telemetry.js'
-import { HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, URL_PATH, URL_SCHEME } from './names.js'
+import { HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, knownMethod, URL_PATH, URL_SCHEME } from './names.js'
 import { openTelemetry } from './open-telemetry.js'
 import { hasSpan, isTracing, startSpan, type OpenSpan } from './spans.js'
-
-/** Methods that the conventions name; any other one is `_OTHER`, since callers can invent them. */
-const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 const spans = new WeakMap<FastifyRequest, OpenSpan>()
 
@@ -42,7 +39,7 @@ export async function traceRequests (scope: FastifyInstance): Promise<void> {
 
 function openSpan (request: FastifyRequest): OpenSpan | undefined {
   const { method, protocol, headers, url, routeOptions: { url: route } } = request
-  const known = METHODS.has(method) ? method : '_OTHER'
+  const known = knownMethod(method)
   const attributes = {
     [HTTP_METHOD]: known,
     [URL_SCHEME]: protocol,

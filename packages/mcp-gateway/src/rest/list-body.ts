@@ -1,4 +1,4 @@
-import { matchesEtag } from '@polyvac/core/plugin'
+import { isLargeText, matchesEtag, takeTurn } from '@polyvac/core/plugin'
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerItem } from '../servers.js'
@@ -18,17 +18,18 @@ interface Kept {
 export class ListBodies {
   readonly #kept = new Map<string, Kept>()
 
-  send (request: FastifyRequest, reply: FastifyReply, kind: ListKind, of: string, items: readonly ServerItem[]): FastifyReply {
-    const { text, etag } = this.#body(kind, `${kind} ${of}`, items)
+  async send (request: FastifyRequest, reply: FastifyReply, kind: ListKind, of: string, items: readonly ServerItem[]): Promise<FastifyReply> {
+    const { text, etag } = await this.#body(kind, `${kind} ${of}`, items)
     reply.header('etag', etag).header('cache-control', 'no-cache')
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').serializer(String).send(text)
   }
 
-  #body (kind: ListKind, key: string, items: readonly ServerItem[]): Kept {
+  async #body (kind: ListKind, key: string, items: readonly ServerItem[]): Promise<Kept> {
     const known = this.#kept.get(key)
     if (known !== undefined && known.items.length === items.length && known.items.every(({ item, server }, i) => items[i]!.item === item && items[i]!.server === server)) return known
     const text = JSON.stringify(listBody(kind, items))
+    if (isLargeText(text)) await takeTurn()
     const kept = { items, text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
     if (this.#kept.size >= MAX_KEPT) this.#kept.clear()
     this.#kept.set(key, kept)

@@ -1,4 +1,4 @@
-import { CallAbortedError, safeName, startSpan, telemetryNames as names, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
+import { CallAbortedError, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
@@ -116,7 +116,7 @@ export class PendingRequest implements Waiting {
 
   #openSpan (): OpenSpan | undefined {
     const { method, tool = '' } = this
-    const name = tool === '' ? undefined : safeName(tool)
+    const name = tool === '' ? undefined : toolLabel(tool)
     return startSpan(name === undefined ? method : `${method} ${name}`, {
       kind: 'CLIENT',
       attributes: { [names.MCP_METHOD]: method, [names.TOOL_NAME]: name, [names.MCP_SERVER]: this.#parts.server }

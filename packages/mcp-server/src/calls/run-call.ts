@@ -1,4 +1,4 @@
-import { safeName, telemetryNames as names, startSpan, type OpenCalls, type OpenSpan } from '@polyvac/core/plugin'
+import { telemetryNames as names, startSpan, toolLabel, type OpenCalls, type OpenSpan } from '@polyvac/core/plugin'
 import type { Json } from '../protocol/rpc.js'
 import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
@@ -35,7 +35,7 @@ function failOrAsk (call: Call, err: unknown, span: OpenSpan | undefined): void 
 function spanOf ({ method, params, protocolVersion }: Call): OpenSpan | undefined {
   const { name, _meta: remote } = params
   const isTool = method === 'tools/call' && typeof name === 'string'
-  const tool = isTool ? safeName(name) : undefined
+  const tool = isTool ? toolLabel(name) : undefined
   return startSpan(tool === undefined ? method : `${method} ${tool}`, {
     kind: 'SERVER',
     remote,
