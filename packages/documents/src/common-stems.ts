@@ -3,7 +3,7 @@ export const BACKGROUND_PASSAGES = 1_000
 
 /**
  * The 1,000 commonest English stems without stop words. A line begins with -log2 of the share of passages that hold
- * the stems after it.
+ * the stems after it, rounded; from the counts of SUBTLEX-US (Brysbaert and New, 2009) and from READMEs of packages.
  */
 const TABLE = `
 2 know go
