@@ -23,7 +23,7 @@ export async function run () {
   const [p50, p99] = [median(searchMs), quantile(searchMs, 0.99)]
   return [
     figure('time to read, cut and index', indexMs / 1000, 's', { atMost: 3 }, { passages, rss }),
-    figure('a search with scores, p50', p50, 'ms', { atMost: 15 }, { p50, p99 }),
+    figure('a search with scores, p50', p50, 'ms', { atMost: 8 }, { p50, p99 }),
     figure('memory added', toMb(rssAdded), 'MB', { atMost: 60 }, { rss })
   ]
 }
