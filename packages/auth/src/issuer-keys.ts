@@ -1,7 +1,7 @@
-import { isRecord } from '@polyvac/core/plugin'
+import { isRecord, type Resolve } from '@polyvac/core/plugin'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { IssuerUnavailableError } from './errors.js'
-import { IssuerRequests, type Resolve } from './issuer-request.js'
+import { IssuerRequests } from './issuer-request.js'
 
 /** Age in ms at which keys are read again, behind the back of the callers. */
 export const KEYS_MAX_AGE_MS = 10 * 60_000

@@ -35,6 +35,7 @@ export { HIDDEN, hideRoutes, openApiSchema, refuseOtherMethods, RouteTable } fro
 export { errorHandler, jsonSerializer, setRetryAfter } from './app-responses.js'
 export { isTooDeep, MAX_BODY_DEPTH, parseJson } from './json-body.js'
 export { nearest, quoteName, suggestion } from './names.js'
+export { IssuerGuard, type Resolve } from './issuer-guard.js'
 export { addressBlock, isLoopbackHost, isPublicAddress } from './public-address.js'
 export { isRecord } from './is-record.js'
 export { packageVersion } from './package-version.js'

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createGateway } from '../src/index.js'
 import { OAuth } from '../src/connections/http/oauth.js'
-import type { Resolve } from '../src/connections/http/token-requests.js'
+import type { Resolve } from '@polyvac/core/plugin'
 import { started, until } from './fixtures/app.js'
 
 const SECRET = 'hush-hush-0123'

@@ -3,8 +3,8 @@ import {
   registerClient, type AuthorizationServerMetadata, type OAuthClientInformationMixed, type OAuthProtectedResourceMetadata
 } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@polyvac/core'
-import { isLoopbackHost } from '@polyvac/core/plugin'
 import type { TokenRequests } from '../connections/http/token-requests.js'
+import { clientMetadata } from './client-metadata.js'
 import type { KnownIssuer, SignIn } from './sign-in-store.js'
 
 type OAuthConfig = NonNullable<McpServerConfig['oauth']>
@@ -107,18 +107,6 @@ export async function chooseClient ({ metadata, issuer, scope }: Discovered, con
   })
   const { client_id, client_secret, client_secret_expires_at, token_endpoint_auth_method } = registered
   return { client_id, ...client_secret !== undefined && { client_secret }, client_secret_expires_at, token_endpoint_auth_method } as OAuthClientInformationMixed
-}
-
-/** The fields of a client, for registration and for the metadata document. */
-export function clientMetadata (redirectUri: string): { redirect_uris: string[], client_name: string, grant_types: string[], response_types: string[], token_endpoint_auth_method: string, application_type: 'native' | 'web' } {
-  return {
-    redirect_uris: [redirectUri],
-    client_name: 'Polyvac',
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-    application_type: isLoopbackHost(new URL(redirectUri).hostname) ? 'native' : 'web'
-  }
 }
 
 function isExpired (client: OAuthClientInformationMixed): boolean {

@@ -1,12 +1,12 @@
-import { exchangeAuthorization, startAuthorization, validateAuthorizationResponseIssuer } from '@modelcontextprotocol/client'
-import { quoteName, type AbortSignalLike } from '@polyvac/core/plugin'
+import { quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { NamedServer } from '../config/server-config.js'
-import type { Resolve, TokenRequests } from '../connections/http/token-requests.js'
+import type { TokenRequests } from '../connections/http/token-requests.js'
 import { SignInFailedError, SignInRefusedError, SignInRequiredError, withContext } from '../errors.js'
-import { chooseClient, clientMetadata, discoverIssuer, type Challenge } from './issuer.js'
-import { checkToken, OwnerAuthorization, requestsFor, withSecret } from './owner-authorization.js'
+import { clientMetadata } from './client-metadata.js'
+import type { Challenge } from './issuer.js'
+import type { OwnerAuthorization } from './owner-authorization.js'
 import type { SignInOptions } from '../sign-in-options.js'
 import { SealedTexts } from './sealed-texts.js'
 import { covers, memoryStore, ofIssuer, SignInRecords, type PendingSignIn, type SignIn } from './sign-in-store.js'
@@ -44,7 +44,10 @@ export interface Callback {
   readonly error?: unknown
 }
 
-/** The sign-ins of owners to the servers with `per_owner`. */
+/**
+ * The sign-ins of owners to the servers with `per_owner`. The OAuth client is loaded at its first use, for a quicker
+ * start.
+ */
 export class SignIns {
   /** The address that the application listens on, with the prefix of the plugin. */
   listensAt: string | undefined
@@ -62,6 +65,7 @@ export class SignIns {
 
   /** The token of an owner for the connection to a server. */
   async authorizationFor (owner: string, config: NamedServer, onToken: (token: string) => void): Promise<OwnerAuthorization> {
+    const { OwnerAuthorization } = await import('./owner-authorization.js')
     const authorization = new OwnerAuthorization(owner, config, {
       records: this.#records,
       begin: async (challenge, requests) => await this.#begin(owner, config, challenge, requests),
@@ -136,6 +140,8 @@ export class SignIns {
     if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw new SignInRefusedError('another browser began it')
     const config = this.#parts.configOf(server)
     if (config === undefined) throw new SignInRefusedError('its server is not configured any more')
+    const { exchangeAuthorization, validateAuthorizationResponseIssuer } = await import('@modelcontextprotocol/client')
+    const { checkToken, requestsFor, withSecret } = await import('./owner-authorization.js')
     const { pending, issuer, client, redirectUri, resource } = await this.#take(owner, server, id)
     if (pending === undefined || issuer === undefined || client === undefined || redirectUri === undefined) throw new SignInRefusedError(OVER)
     const requests = requestsFor(config, this.#parts.resolve)
@@ -174,6 +180,8 @@ export class SignIns {
   /** Begins a sign-in, or finds the one in progress. Resolves to the error that asks for it. */
   async #begin (owner: string, config: NamedServer, challenge: Challenge, requests: TokenRequests): Promise<Error> {
     const { name, url = '', oauth = {} } = config
+    const { startAuthorization } = await import('@modelcontextprotocol/client')
+    const { chooseClient, discoverIssuer } = await import('./issuer.js')
     try {
       const known = ofIssuer(await this.#records.get(owner, name), oauth.issuer)
       const { pending } = known

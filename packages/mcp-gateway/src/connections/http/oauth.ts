@@ -4,7 +4,8 @@ import {
 } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '@polyvac/core'
 import type { Authorization } from '../authorization.js'
-import { TokenRequests, type Resolve } from './token-requests.js'
+import type { Resolve } from '@polyvac/core/plugin'
+import { TokenRequests } from './token-requests.js'
 
 type Credentials = NonNullable<McpServerConfig['oauth']> & { readonly client_id: string, readonly client_secret: string }
 

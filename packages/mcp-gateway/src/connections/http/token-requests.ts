@@ -1,7 +1,5 @@
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { isLoopbackHost, isPublicAddress } from '@polyvac/core/plugin'
-import { lookup as systemLookup, type LookupAddress } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { IssuerGuard, type Resolve } from '@polyvac/core/plugin'
 import { Agent, request } from 'undici'
 
 /** Longest metadata or token response in bytes. */
@@ -9,27 +7,17 @@ const MAX_BYTES = 256 * 1024
 /** Longest time in ms for one of these requests. */
 const MAX_MS = 10_000
 
-export type Resolve = (hostname: string, done: (err: Error | null, addresses: LookupAddress[]) => void) => void
-
-const resolveBySystem: Resolve = (hostname, done) => systemLookup(hostname, { all: true }, done)
-
-/**
- * The HTTP client for OAuth metadata and tokens. Metadata is text of another server, so what it names is not trusted:
- * only https (http within this machine if the MCP server is there, too), no redirect, and no address of a private
- * network except that of a host that the configuration names.
- */
+/** The HTTP client for OAuth metadata and tokens. It follows no redirect. */
 export class TokenRequests {
-  readonly #named: ReadonlySet<string>
-  readonly #isLocal: boolean
+  readonly #guard: IssuerGuard
   readonly #agent: Agent
 
   /** @param named the URLs of the configuration: that of the MCP server first */
-  constructor (named: readonly URL[], resolve: Resolve = resolveBySystem) {
-    this.#named = new Set(named.map(({ hostname }) => hostname))
-    this.#isLocal = isLoopbackHost(named[0]?.hostname ?? '')
+  constructor (named: readonly URL[], resolve?: Resolve) {
+    this.#guard = new IssuerGuard(named, 'the secret is not sent to', resolve)
     this.#agent = new Agent({
       maxResponseSize: MAX_BYTES,
-      connect: { timeout: MAX_MS, lookup: this.#lookup(resolve) }
+      connect: { timeout: MAX_MS, lookup: this.#guard.lookup }
     })
   }
 
@@ -54,28 +42,7 @@ export class TokenRequests {
   }
 
   /** @throws for a URL that gets no secret, before any lookup */
-  check ({ protocol, hostname, origin, username }: URL): void {
-    const isLoopback = isLoopbackHost(hostname)
-    const isSecure = protocol === 'https:' || (protocol === 'http:' && isLoopback && this.#isLocal)
-    if (!isSecure) throw new Error(`the secret is not sent to ${origin}, which is not https`)
-    const host = hostname.replace(/^\[|\]$/g, '')
-    // a literal address is connected to without a lookup
-    const isPrivate = isLoopback ? !this.#isLocal : isIP(host) !== 0 && !isPublicAddress(host)
-    if (username !== '' || (isPrivate && !this.#named.has(hostname))) throw new Error(`the secret is not sent to ${origin}, which is not a public address`)
-  }
-
-  /** Checks each address of a name with the connection that uses it: the answer of another lookup may differ. */
-  #lookup (resolve: Resolve): LookupFunction {
-    return (hostname, options, done) => {
-      resolve(hostname, (err, addresses = []) => {
-        const isTrusted = this.#named.has(hostname) || (this.#isLocal && isLoopbackHost(hostname))
-        const isRefused = !isTrusted && addresses.some(({ address }) => !isPublicAddress(address))
-        const problem = err ?? (isRefused ? new Error(`the secret is not sent to ${hostname}, which has an address that is not public`) : null)
-        const [first] = addresses
-        if (problem !== null || first === undefined) return done(problem ?? new Error(`${hostname} has no address`), '', 0)
-        if (options.all === true) done(null, addresses)
-        else done(null, first.address, first.family)
-      })
-    }
+  check (url: URL): void {
+    this.#guard.check(url)
   }
 }
