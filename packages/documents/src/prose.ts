@@ -191,7 +191,7 @@ function cutSentence (sentence: string): string[] {
   let rest = sentence
   while (rest.length > MAX_SENTENCE) {
     const head = rest.slice(0, CUT_SENTENCE)
-    // within inline code there is no place to cut
+    // a cut within inline code would leave half of it
     const clause = [...head.matchAll(/[;:,،؛、，；。]\s*/gu)].findLast(({ index }) => index > CUT_SENTENCE / 3 && isOutsideCode(head.slice(0, index)))
     const end = clause === undefined ? head.lastIndexOf(' ') + 1 || CUT_SENTENCE : clause.index + clause[0].length
     parts.push(rest.slice(0, end).trim())
