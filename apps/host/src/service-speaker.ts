@@ -33,7 +33,7 @@ export async function findService (client: HttpClient): Promise<Service> {
     if (models !== undefined) return { names: models.map(({ id }) => String(id)), speakerOf: name => speakOpenAi(client, base, name) }
   }
   throw new ServiceError(client.base.href,
-    `GET /vac answered ${direct.status} without a list of VACs, and the service sends neither an agent card nor a list of models; polyvac doctor ${client.base.href} shows what it offers`)
+    `GET /vac answered ${direct.status} without a list of VACs, and the service sends no agent card and no list of models; polyvac doctor ${client.base.href} shows what it offers`)
 }
 
 async function read (client: HttpClient, path: string): Promise<WholeReply> {
