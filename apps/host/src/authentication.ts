@@ -1,20 +1,26 @@
-import { firstOf, jwtAuthentication, platformAuthentication, tokenAuthentication } from '@polyvac/auth'
 import type { Authenticate, ServiceConfig } from '@polyvac/core'
 import { requireAdmin } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { NoAuthMethodError } from './errors.js'
 
 type Switches = Pick<ServiceConfig, 'auth' | 'trusted_proxies' | 'public_url'>
+type Auth = typeof import('@polyvac/auth')
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+/** Loads `@polyvac/auth`, with the library of JWTs, only where the configuration needs it, for a quicker start. */
+export async function loadAuth ({ auth, trusted_proxies: proxies }: Switches): Promise<Auth | undefined> {
+  return auth === undefined && proxies === undefined ? undefined : await import('@polyvac/auth')
+}
 
 /**
  * The function that authenticates callers, from `service.auth`; undefined without it.
  * @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD
  */
-export function authenticationOf ({ auth, trusted_proxies: trustedProxies = [] }: Switches): Authenticate | undefined {
-  if (auth === undefined) return undefined
+function authenticationOf (module: Auth | undefined, { auth, trusted_proxies: trustedProxies = [] }: Switches): Authenticate | undefined {
+  if (auth === undefined || module === undefined) return undefined
   const { tokens, jwt, platform } = auth
+  const { firstOf, jwtAuthentication, platformAuthentication, tokenAuthentication } = module
   const all = [
     ...tokens === undefined ? [] : [tokenAuthentication({ tokens })],
     ...jwt === undefined ? [] : [jwtAuthentication(jwt)],
@@ -27,13 +33,15 @@ export function authenticationOf ({ auth, trusted_proxies: trustedProxies = [] }
 /** Authentication that a reload of the configuration replaces: a token that was removed ends at once. */
 export class ConfiguredCallers {
   readonly authenticate: Authenticate | undefined
+  readonly #module: Auth | undefined
   #current: Authenticate | undefined
   #switches: Switches
 
   /** @param own the function of the application, which takes precedence over the configuration */
-  constructor (own: Authenticate | undefined, switches: Switches) {
+  constructor (own: Authenticate | undefined, switches: Switches, module: Auth | undefined) {
     this.#switches = switches
-    this.#current = own === undefined ? authenticationOf(switches) : undefined
+    this.#module = module
+    this.#current = own === undefined ? authenticationOf(module, switches) : undefined
     const issuers = this.#current?.scheme?.issuers
     const scheme = issuers === undefined
       ? this.#current?.scheme
@@ -48,7 +56,7 @@ export class ConfiguredCallers {
     const isSame = JSON.stringify([next.auth, next.trusted_proxies]) === JSON.stringify([this.#switches.auth, this.#switches.trusted_proxies])
     // the keys of an issuer stay cached
     if (isSame || this.#current === undefined) return
-    this.#current = authenticationOf(next) ?? this.#current
+    this.#current = authenticationOf(this.#module, next) ?? this.#current
     this.#switches = next
   }
 }

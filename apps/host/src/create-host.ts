@@ -1,4 +1,3 @@
-import { trustedProxies } from '@polyvac/auth'
 import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
@@ -10,7 +9,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
-import { ConfiguredCallers, guardOperations, mcpAddress, publishMetadata } from './authentication.js'
+import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetadata } from './authentication.js'
 import { sendBrowserHeaders } from './browser-headers.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
@@ -74,7 +73,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   const options = readOptions(HOST_OPTIONS, hostOptions, HostOptionsError, 'createHost')
   let config = await configOf(options)
   let settings = toSettings(options, config)
-  const callers = new ConfiguredCallers(options.authenticate, settings.switches)
+  const auth = await loadAuth(settings.switches)
+  const callers = new ConfiguredCallers(options.authenticate, settings.switches, auth)
   const { trusted_proxies: proxies } = settings.switches
   // the plugins log a line for each call with more details
   const app = Fastify({
@@ -87,7 +87,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: sendFailure,
     clientErrorHandler: refuseConnection,
-    ...proxies !== undefined && { trustProxy: trustedProxies(proxies) },
+    ...proxies !== undefined && { trustProxy: auth!.trustedProxies(proxies) },
     ...options.server
   }) as unknown as FastifyInstance
   const { log } = app
