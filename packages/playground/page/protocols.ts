@@ -85,6 +85,8 @@ async function * events (request: SendRequest, onSent?: Question['onSent']): Asy
   }
 }
 
+const ENDED = /^TASK_STATE_(?:COMPLETED|CANCELED|FAILED|REJECTED)$/
+
 const path = (route: RouteName, rest = ''): string => `${settings.value.routes[route]}${rest}`
 
 async function * askDirect ({ vac, text, history, signal, onSent }: Question): AsyncGenerator<Update> {
@@ -137,10 +139,10 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
     ? [{ data: { skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history } } }]
     : [{ text }]
   const message = { messageId: randomId(), role: 'ROLE_USER', parts, ...reply?.task === undefined ? {} : { taskId: reply.task } }
-  const request = task === undefined
-    ? a2aRequest('SendStreamingMessage', { message }, 'sse', signal)
-    : a2aRequest('SubscribeToTask', { id: task }, 'sse', signal)
-  for await (const { result } of events(request, onSent)) {
+  const results = task === undefined
+    ? events(a2aRequest('SendStreamingMessage', { message }, 'sse', signal), onSent)
+    : continueTask(task, signal, onSent)
+  for await (const { result } of results) {
     const { task: record, artifactUpdate, statusUpdate } = result as Fields
     const id: string | undefined = record?.id ?? artifactUpdate?.taskId ?? statusUpdate?.taskId
     const status: Fields | undefined = record?.status ?? statusUpdate?.status
@@ -156,6 +158,17 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
       input: status?.state === 'TASK_STATE_INPUT_REQUIRED' ? { text: textOf(status.message?.parts), task: id! } : undefined,
       done: status?.state === 'TASK_STATE_COMPLETED' || status?.state === 'TASK_STATE_CANCELED'
     }
+  }
+}
+
+/** The events of a task from now on. A task that has ended has no stream: its record is the only event. */
+async function * continueTask (id: string, signal: Question['signal'], onSent: Question['onSent']): AsyncGenerator<Fields> {
+  try {
+    yield * events(a2aRequest('SubscribeToTask', { id }, 'sse', signal), onSent)
+  } catch (err) {
+    const { result: task } = await rpcA2a('GetTask', { id }) as Fields
+    if (!ENDED.test(task?.status?.state)) throw err
+    yield { result: { task } }
   }
 }
 

@@ -100,15 +100,18 @@ test('a question of the agent is answered in place, where the protocol can', { s
 })
 
 test('an answer of a task continues after a reload', { skip: browserMissing }, async t => {
+  const protocols = ['a2a', 'a2a-description']
+  let ended = 0
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * () {
     const gate = new Promise<void>(resolve => { release = resolve })
     yield 'before'
     await gate
     yield ' and after'
+    ended++
   })
   const page = await openPage(t, url)
-  for (const protocol of ['a2a', 'a2a-description']) {
+  for (const protocol of protocols) {
     await ask(page, protocol, 'x')
     await answerIn(page, 'asking').getByText('before').waitFor()
     await page.reload()
@@ -116,6 +119,16 @@ test('an answer of a task continues after a reload', { skip: browserMissing }, a
     release()
     await answerIn(page, 'done').getByText('before and after').waitFor()
     t.pass(protocol)
+    await page.getByTestId('chat-clear').click()
+
+    await ask(page, protocol, 'x')
+    await answerIn(page, 'asking').getByText('before').waitFor()
+    await page.goto('about:blank')
+    release()
+    await until(() => ended === 2 * (protocols.indexOf(protocol) + 1), 'the task has ended')
+    await page.goto(url)
+    await answerIn(page, 'done').getByText('before and after').waitFor()
+    t.pass(`${protocol}: the task ended while the page was away`)
     await page.getByTestId('chat-clear').click()
   }
 })
