@@ -2,6 +2,7 @@ import { isTaskError, StoreClosedError } from '../errors.js'
 import type { TaskLogger } from '../logger.js'
 import { OWNER_SHARE } from '../owner-share.js'
 import type { AppendOptions, Following, LinkEntry, ReplicaLink } from '../replica-link.js'
+import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection } from './connection.js'
 import { WriteBatches } from './write-batches.js'
 
@@ -157,10 +158,10 @@ export class PostgresReplicaLink implements ReplicaLink {
     const all = [...streams.values()].sort((a, b) => a.stream < b.stream ? -1 : 1)
     const { connection, sql } = this.#now
     const heads = await connection.run<Head>(sql.append, [
-      all.map(({ stream }) => stream), all.map(({ owner }) => owner), all.map(({ after }) => after ?? null), all.map(({ texts }) => texts.length),
-      all.map(({ texts }) => charsOf(texts)), all.map(({ ttlMs }) => ttlMs),
-      all.flatMap(({ stream, texts }) => texts.map(() => stream)), all.flatMap(({ texts }) => texts.map((_text, i) => i + 1)),
-      all.flatMap(({ texts }) => texts)
+      textArray(all.map(({ stream }) => stream)), textArray(all.map(({ owner }) => owner)), int8Array(all.map(({ after }) => after ?? null)),
+      int4Array(all.map(({ texts }) => texts.length)), int8Array(all.map(({ texts }) => charsOf(texts))), int8Array(all.map(({ ttlMs }) => ttlMs)),
+      textArray(all.flatMap(({ stream, texts }) => texts.map(() => stream))), int4Array(all.flatMap(({ texts }) => texts.map((_text, i) => i + 1))),
+      textArray(all.flatMap(({ texts }) => texts))
     ])
     for (const { id, entries, chars } of heads) {
       if (entries > MAX_ENTRIES * SLACK || chars > MAX_CHARS * SLACK) await connection.run(sql.trim, [id, MAX_ENTRIES, MAX_CHARS])

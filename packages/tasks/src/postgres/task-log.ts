@@ -7,6 +7,7 @@ import { checkRepeated, type NewRow } from '../new-task.js'
 import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
+import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection, Session } from './connection.js'
 import { areLarge, RECORD_EVENTS, statements, type RecordRow, type TaskRow } from './task-statements.js'
 import type { Outcome } from './write-batches.js'
@@ -95,10 +96,12 @@ export class TaskLog {
   /** Inserts new tasks with their first events; a task that exists has no key. The jobs have the ids of `jobs`. */
   async insert (session: Session, rows: readonly NewRow[], jobs: readonly string[]): Promise<(number | undefined)[]> {
     const inserted = await session.run<{ key: number, id: string }>(this.#sql.insert, [
-      rows.map(({ origin }) => origin.id), rows.map(({ owner }) => owner), rows.map(({ origin }) => origin.contextId ?? null),
-      rows.map(({ origin }) => origin.skill), rows.map(({ queue }) => queue), rows.map(({ idem }) => idem), rows.map(({ hash }) => hash),
-      rows.map(({ first }) => first.at), rows.map(({ bytes }) => bytes), rows.map(({ push }) => push === undefined ? 0 : 1), jobs,
-      rows.map(({ inputText }) => inputText), rows.map(({ metadataText }) => metadataText), rows.map(({ firstText }) => firstText)
+      textArray(rows.map(({ origin }) => origin.id)), textArray(rows.map(({ owner }) => owner)),
+      textArray(rows.map(({ origin }) => origin.contextId ?? null)), textArray(rows.map(({ origin }) => origin.skill)),
+      textArray(rows.map(({ queue }) => queue)), textArray(rows.map(({ idem }) => idem)), textArray(rows.map(({ hash }) => hash)),
+      int8Array(rows.map(({ first }) => first.at)), int8Array(rows.map(({ bytes }) => bytes)),
+      int4Array(rows.map(({ push }) => push === undefined ? 0 : 1)), jobs, textArray(rows.map(({ inputText }) => inputText)),
+      textArray(rows.map(({ metadataText }) => metadataText)), textArray(rows.map(({ firstText }) => firstText))
     ])
     const keys = new Map(inserted.map(({ id, key }) => [id, key]))
     return rows.map(({ origin }) => keys.get(origin.id))
@@ -138,9 +141,11 @@ export class TaskLog {
     const sorted = [...tasks.values()].sort((a, b) => a.fence.key - b.fence.key)
     const isLarge = areLarge(sorted.map(({ fence: { key }, chars }) => [key, chars]))
     const changed = await this.#connection.run<Changed>(isLarge ? this.#sql.appendLarge : this.#sql.append, [
-      sorted.map(({ fence }) => fence.key), sorted.map(({ fence }) => fence.turn), sorted.map(({ fence }) => fence.attempt), sorted.map(({ n }) => n),
-      sorted.map(({ chars }) => chars), sorted.map(({ state }) => state ?? null), sorted.map(({ state, at }) => state === undefined ? null : at),
-      sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null), textKeys, textNumbers, texts
+      int8Array(sorted.map(({ fence }) => fence.key)), int4Array(sorted.map(({ fence }) => fence.turn)),
+      int4Array(sorted.map(({ fence }) => fence.attempt)), int4Array(sorted.map(({ n }) => n)), int8Array(sorted.map(({ chars }) => chars)),
+      textArray(sorted.map(({ state }) => state ?? null)), int8Array(sorted.map(({ state, at }) => state === undefined ? null : at)),
+      int8Array(sorted.map(({ state, at }) => state !== undefined && isTerminal(state) ? at : null)),
+      int8Array(textKeys), int4Array(textNumbers), textArray(texts)
     ], isLarge ? 'append large' : 'append')
     this.#woke(changed)
     const next = new Map(changed.map(({ key, seq }) => [key, seq - (tasks.get(key)?.n ?? 0) + 1]))
@@ -183,9 +188,10 @@ export class TaskLog {
 
   async claim (session: Session, claims: readonly Claim[]): Promise<void> {
     const rows = await session.run<Changed>(this.#sql.claim, [
-      claims.map(({ key }) => key), claims.map(({ body }) => body.state), claims.map(({ attempt }) => attempt), claims.map(({ losses }) => losses),
-      claims.map(({ body }) => body.at), claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null), claims.map(({ replica }) => replica),
-      claims.map(({ body }) => JSON.stringify(body))
+      int8Array(claims.map(({ key }) => key)), textArray(claims.map(({ body }) => body.state)), int4Array(claims.map(({ attempt }) => attempt)),
+      int4Array(claims.map(({ losses }) => losses)), int8Array(claims.map(({ body }) => body.at)),
+      int8Array(claims.map(({ body: { state, at } }) => isTerminal(state) ? at : null)), int4Array(claims.map(({ replica }) => replica)),
+      textArray(claims.map(({ body }) => JSON.stringify(body)))
     ], 'claim')
     this.#woke(rows)
   }
