@@ -257,7 +257,7 @@ export const limits = {
     ['Text of all kept events', `${mcpServer}/options.ts`, 'maxEventChars', 'characters', 'The oldest of all is dropped.'],
     ['Streams of a session that have ended and are kept', `${mcpServer}/sessions/session.ts`, 'MAX_ENDED_STREAMS', 'streams', 'The oldest is dropped.'],
     ['Events kept of one stream, in a store that replicas share', `${tasks}/postgres/replica-link.ts`, 'MAX_ENTRIES', 'events', 'The oldest are deleted; a client that resumes from them gets 400.'],
-    ['Their text', `${tasks}/postgres/replica-link.ts`, 'MAX_CHARS', 'characters', 'The same.'],
+    ['Their text; an event of more than 256 Ki characters counts as several', `${tasks}/postgres/replica-link.ts`, 'MAX_CHARS', 'characters', 'The same.'],
     ['Text of all streams there; an owner may have a quarter', `${tasks}/postgres/replica-link.ts`, 'MAX_ALL_CHARS', 'characters', 'The streams that would be kept shortest are deleted.'],
     ['Time that the events of a call are kept there', `${mcpServer}/sessions/shared-session.ts`, 'STREAM_MS', 'ms', 'They are deleted; a client that resumes gets 400.'],
     ['Time that the id of a session of replicas is valid', `${mcpServer}/sessions/session-ids.ts`, 'SESSION_ID_MS', 'ms', '404, and the client starts another session.'],

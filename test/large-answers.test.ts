@@ -9,10 +9,13 @@ import { a2aPlugin } from '@polyvac/a2a'
 import { a2aGrpc } from '@polyvac/a2a/grpc'
 import { createVacs, type InterpreterResult } from '@polyvac/core'
 import { mcpServerPlugin, vacTools, type ToolSource } from '@polyvac/mcp-server'
+import type { TaskStore } from '@polyvac/tasks'
+import { postgresTaskStore } from '@polyvac/tasks/postgres'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { vacPlugin } from '@polyvac/vac'
 import protobuf from 'protobufjs'
 import { watchLoop } from './fixtures/loop-watch.js'
+import { testDatabase } from './fixtures/postgres.js'
 
 const ANSWER_CHARS = 12_000_000
 const CHUNK_CHARS = 10_000_000
@@ -45,15 +48,16 @@ const prompts: ToolSource = {
   }
 }
 
-async function serve (t: Test): Promise<{ port: number, grpcPort: number }> {
+/** @param shared a store through which replicas share sessions */
+async function serve (t: Test, shared?: TaskStore): Promise<{ port: number, grpcPort: number }> {
   const app: FastifyInstance = Fastify()
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
-  const tasks = sqliteTaskStore({ path: ':memory:' })
+  const tasks = shared ?? sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   app.addHook('onClose', async () => { await tasks.close() })
   await app.register(vacPlugin, { vacs })
   await app.register(a2aPlugin, { vacs, tasks })
-  await app.register(mcpServerPlugin, { sources: [vacTools(vacs), prompts] })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs), prompts], tasks: shared, stateKey: 'k'.repeat(32) })
   t.teardown(() => app.close())
   const grpc = await a2aGrpc(app)
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -104,15 +108,19 @@ const TASKS: Readonly<Record<string, Ask>> = {
   'message:stream of 1.0': q => ['/a2a/v1/message:stream', { message: userV1(q) }, V1]
 }
 
-/** Sends a request; returns the head of the response and the number of its bytes, which are not kept. */
-async function ask (port: number, [path, body, headers]: ReturnType<Ask>): Promise<{ response: IncomingMessage, bytes: number }> {
-  const sent = httpRequest({ port, host: '127.0.0.1', agent: false, method: 'POST', path, headers: { 'content-type': 'application/json', ...headers } })
-  sent.end(JSON.stringify(body))
+/** Sends a request; returns the head of the response, its first bytes and their number: the others are not kept. */
+async function ask (port: number, [path, body, headers]: ReturnType<Ask>, method = 'POST'): Promise<{ response: IncomingMessage, bytes: number, first: string }> {
+  const sent = httpRequest({ port, host: '127.0.0.1', agent: false, method, path, headers: { 'content-type': 'application/json', ...headers } })
+  sent.end(method === 'GET' ? undefined : JSON.stringify(body))
   const [response] = await once(sent, 'response') as [IncomingMessage]
   let bytes = 0
-  response.on('data', (piece: Buffer) => { bytes += piece.length })
+  let first: Buffer | undefined
+  response.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    first ??= piece
+  })
   await once(response, 'end')
-  return { response, bytes }
+  return { response, bytes, first: String(first) }
 }
 
 /** The header that names a new session of MCP. */
@@ -141,6 +149,26 @@ for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'sources']], 
     })
   }
 }
+
+test('one large text in a session that replicas share does not keep the event loop', async t => {
+  const url = await testDatabase(t)
+  const [a, b] = [await serve(t, postgresTaskStore({ url })), await serve(t, postgresTaskStore({ url }))]
+  const headers = { ...LEGACY, ...await openSession(a.port) }
+  const send = (question: string): ReturnType<typeof ask> => ask(a.port, ['/mcp', tool('vac_stream_docs', question, {}), headers])
+  /** Reads all events of a stream again. @param first its first bytes, with the id of an event */
+  const resume = (first: string): ReturnType<typeof ask> => {
+    const id = `${/^id: (.*)_\d+$/m.exec(first)?.[1]}_0`
+    return ask(b.port, ['/mcp', {}, { ...headers, 'last-event-id': id }], 'GET')
+  }
+  await resume((await send('warm up')).first)
+  for (const question of ['odd', 'sources']) {
+    const { bytes, first } = await watchLoop(t, () => send(question), { what: `the ${question} in a session that replicas share` })
+    t.ok(bytes >= (TEXTS[question] ?? SOURCES_TEXT).length, `the ${question} is complete`)
+    const again = await watchLoop(t, () => resume(first), { what: `the ${question} through another replica` })
+    // without the priming event
+    t.ok(Math.abs(again.bytes - bytes) < 100, `the ${question} is complete there, too: ${again.bytes} of ${bytes} bytes`)
+  }
+})
 
 const root = new protobuf.Root()
 root.loadSync(fileURLToPath(import.meta.resolve('@polyvac/a2a/package.json').replace('package.json', 'proto/a2a.proto')))

@@ -77,10 +77,12 @@ test('a writer sets the numbers, and entry 0 stays when a stream is cut', async 
   t.match(entries[0], { seq: 0, text: 'request' })
   t.ok(entries.length < 700, `${entries.length} entries are kept`)
   t.equal(entries.at(-1)?.seq, 1_500)
-  await append(1_500, 'z'.repeat(5 * 1024 * 1024))
+  await query(url, `WITH added AS (INSERT INTO polyvac.entry SELECT s.id, 1500 + n, repeat('z', 5 * 1024 * 1024) FROM polyvac.stream s, generate_series(1, 8) n RETURNING data)
+    UPDATE polyvac.stream SET seq = 1508, entries = entries + 8, chars = chars + (SELECT sum(length(data) + 100) FROM added)`)
+  await append(1_508, 'last')
   const [row] = await query<{ entries: number, chars: string, count: string, sum: string }>(url, `SELECT s.entries, s.chars, count(e.*), sum(length(e.data) + 100)
     FROM polyvac.stream s JOIN polyvac.entry e ON e.stream = s.id GROUP BY s.id`)
-  t.match(row, { entries: 2, chars: row?.sum, count: '2' }, 'the newest entry is kept, whatever its size')
+  t.match(row, { entries: 8, chars: row?.sum, count: '8' }, 'entry 0, the last one, and as many of 5 Mi as fit in 32 Mi')
 })
 
 test('streams are deleted by age, and beyond the share of their owner', async t => {

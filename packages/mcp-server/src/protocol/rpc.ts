@@ -78,6 +78,14 @@ export function resultText (id: RequestId, result: Json): Json {
   return typeof result === 'string' ? `${head}${result}}` : new Bytes([Buffer.from(head), ...result.pieces, Buffer.from('}')])
 }
 
+const RESPONSE_HEAD = /^{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[-+.\de]+),"(?:result|error)":/
+
+/** The id of a response that `resultText` or `errorText` made, from its first characters; undefined for other messages. */
+export function idOfResponse (text: string): RequestId | undefined {
+  const id = RESPONSE_HEAD.exec(text)?.[1]
+  return id === undefined ? undefined : JSON.parse(id) as RequestId
+}
+
 /** The responses to a batch. */
 export function batchText (texts: readonly Json[]): Json {
   if (texts.every(text => typeof text === 'string')) return `[${texts.join(',')}]`

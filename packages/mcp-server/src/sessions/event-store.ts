@@ -13,8 +13,8 @@ export interface EventStoreLimits {
 
 /** Keeps the events of streams, in numbers from 1 on. */
 export interface EventLog {
-  /** @param held counts the bytes of the session's events */
-  add (stream: string, seq: number, text: Json, held: HeldBytes): void
+  /** Adds an event and returns its number, `seq` or a later one. @param held counts the bytes of the session's events */
+  add (stream: string, seq: number, text: Json, held: HeldBytes): number
   /** Notes that the stream has ended, in place of the event `seq`. */
   end (stream: string, seq: number): void
   /** The events after number `seq`; undefined if some of them are deleted. */
@@ -45,13 +45,13 @@ export class EventStore implements EventLog {
   get size (): number { return this.#all.size }
   get chars (): number { return this.#chars }
 
-  add (stream: string, seq: number, text: Json, held: HeldBytes): void {
+  add (stream: string, seq: number, text: Json, held: HeldBytes): number {
     const { perStream, events, chars } = this.#limits
     const event = { stream, seq, text, held }
     let own = this.#streams.get(stream)
     while (!held.tryGrow(bytesOf(event))) {
       const [oldest] = own ?? []
-      if (oldest === undefined) return
+      if (oldest === undefined) return seq
       this.#deleteOldest(oldest)
     }
     own = this.#streams.get(stream)
@@ -61,6 +61,7 @@ export class EventStore implements EventLog {
     this.#chars += text.length
     if (own.length > perStream) this.#deleteOldest(own[0]!)
     while (this.#all.size > events || this.#chars > chars) this.#deleteOldest(this.#all.values().next().value!)
+    return seq
   }
 
   after (stream: string, seq: number): Array<{ readonly seq: number, readonly text: Json }> | undefined {

@@ -58,7 +58,7 @@ export class ResumableStream implements MessageStream {
 
   send (text: Json): Promise<void> | undefined {
     if (this.#ended) return undefined
-    this.#store.add(this.#key, ++this.#seq, text, this.held)
+    this.#seq = this.#store.add(this.#key, this.#seq + 1, text, this.held)
     return this.#body?.event('message', text, this.#eventId(this.#seq))
   }
 

@@ -1,9 +1,10 @@
-import { SseBody } from '@polyvac/core/plugin'
+import { Bytes, BYTES_PER_CHAR, memoryBudget, ownerOf, SseBody, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
 import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { whenOver } from '../http/message-stream.js'
-import { refusal, type Request, type RequestId } from '../protocol/rpc.js'
+import { idOfResponse, refusal, type Request, type RequestId } from '../protocol/rpc.js'
+import { EventPieces } from './event-pieces.js'
 import type { Session } from './session.js'
 import { END, STANDALONE, type SharedSession } from './shared-session.js'
 
@@ -44,10 +45,13 @@ export async function resumeStream (
   takeOver: (requests: readonly Request[], body: SseBody, progress: number) => void
 ): Promise<void> {
   const body = new SseBody(reply)
-  const reader = new StreamReader(body, stream, after)
+  const reader = new StreamReader(reply, body, stream, after)
   const following = await begin(body, async () => {
-    const following = await shared.follow(stream, -1, entries => { reader.read(entries) })
-    whenOver(reply, () => { following.stop() })
+    const following = await shared.follow(stream, -1, entries => { reader.read(entries).catch(() => { reply.raw.destroy() }) })
+    whenOver(reply, () => {
+      following.stop()
+      reader.close()
+    })
     const rest = following.entries.filter(({ seq }) => seq > after)
     if (following.entries[0]?.seq !== 0 || hasGap(rest, after)) throw notKept()
     // clients would come back for ever
@@ -55,14 +59,15 @@ export async function resumeStream (
     return following
   })
   body.comment('open')
-  reader.read(following.entries)
+  await reader.read(following.entries)
   const check = async (): Promise<void> => {
     if (reader.hasEnded || await shared.isServed(stream)) return
     following.stop()
+    await reader.read([])
     // what the replica wrote last
     const last = await shared.follow(stream, reader.seq, () => {})
     last.stop()
-    reader.read(last.entries)
+    await reader.read(last.entries)
     if (reader.hasEnded || reply.raw.destroyed) return
     reader.hasEnded = true
     if (reader.open.length === 0) body.finish()
@@ -82,13 +87,19 @@ export async function resumeStream (
 class StreamReader {
   readonly #body: SseBody
   readonly #after: number
+  readonly #reply: FastifyReply
   readonly #requests = new Map<RequestId, Request>()
+  readonly #pieces = new EventPieces()
+  readonly #held: HeldBytes
+  #reading = Promise.resolve()
   seq = -1
   /** The last progress that was sent. */
   progress = -Infinity
   hasEnded = false
 
-  constructor (body: SseBody, readonly stream: string, after: number) {
+  constructor (reply: FastifyReply, body: SseBody, readonly stream: string, after: number) {
+    this.#reply = reply
+    this.#held = memoryBudget.hold('events that wait for their reader', ownerOf(reply.request))
     this.#body = body
     this.#after = after
   }
@@ -96,26 +107,56 @@ class StreamReader {
   /** The requests without a response. */
   get open (): Request[] { return [...this.#requests.values()] }
 
-  read (entries: readonly LinkEntry[]): void {
-    for (const { seq, text } of entries) {
-      this.seq = seq
-      if (seq === 0) for (const request of JSON.parse(text) as Request[]) this.#requests.set(request.id, request)
-      else if (text === END) {
-        this.hasEnded = true
-        this.#body.finish()
-      } else {
-        const { id, method, params } = JSON.parse(text) as Partial<Request>
-        if (method === 'notifications/progress') this.progress = Math.max(this.progress, Number(params?.progress))
-        if (id !== undefined && method === undefined) this.#requests.delete(id)
-        if (seq > this.#after) this.#body.event('message', text, `${this.stream}_${seq}`)
-      }
+  /** Sends entries behind those of earlier calls; resolves once it has. */
+  read (entries: readonly LinkEntry[]): Promise<void> {
+    this.#reading = this.#reading.then(async () => { for (const entry of entries) await this.#read(entry) })
+    return this.#reading
+  }
+
+  async #read ({ seq, text }: LinkEntry): Promise<void> {
+    // an entry between was not written, or is deleted
+    if (seq > this.#after && seq !== Math.max(this.seq, this.#after) + 1) throw notKept()
+    this.seq = seq
+    if (seq === 0) {
+      for (const request of JSON.parse(text) as Request[]) this.#requests.set(request.id, request)
+      return
     }
+    if (text === END) {
+      this.hasEnded = true
+      this.#body.finish()
+      return
+    }
+    const pieces = this.#pieces.add(text)
+    if (!this.#held.tryResize(this.#pieces.chars * BYTES_PER_CHAR)) this.#reply.raw.destroy()
+    if (pieces === undefined) return
+    if (pieces.length === 1) this.#note(JSON.parse(text) as Partial<Request>)
+    else this.#note({ id: idOfResponse(pieces[0]!)! })
+    if (seq > this.#after) this.#body.event('message', pieces.length === 1 ? text : await bytesOf(pieces), `${this.stream}_${seq}`)
+  }
+
+  #note ({ id, method, params }: Partial<Request>): void {
+    if (method === 'notifications/progress') this.progress = Math.max(this.progress, Number(params?.progress))
+    if (id !== undefined && method === undefined) this.#requests.delete(id)
+  }
+
+  close (): void {
+    this.#held.release()
   }
 }
 
-/** Whether entries after number `after` are deleted. */
-function hasGap ([first]: readonly LinkEntry[], after: number): boolean {
-  return first !== undefined && first.seq !== after + 1
+/** Texts as bytes, in turns of the event loop. */
+async function bytesOf (texts: readonly string[]): Promise<Bytes> {
+  const pieces = []
+  for (const text of texts) {
+    await takeTurn()
+    pieces.push(Buffer.from(text))
+  }
+  return new Bytes(pieces)
+}
+
+/** Whether entries after number `after` are deleted, or were not written. */
+function hasGap (entries: readonly LinkEntry[], after: number): boolean {
+  return entries.some(({ seq }, i) => seq !== after + 1 + i)
 }
 
 /** Closes a body that could not begin. */

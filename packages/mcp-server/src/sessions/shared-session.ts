@@ -1,7 +1,8 @@
-import { BYTES_PER_CHAR, type HeldBytes } from '@polyvac/core/plugin'
+import { BYTES_PER_CHAR, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
 import type { LogLevel } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry, ReplicaLink } from '@polyvac/tasks'
 import type { Json, Notification, Request, RequestId, Response } from '../protocol/rpc.js'
+import { cutEvent } from './event-pieces.js'
 import type { EventLog } from './event-store.js'
 import { SESSION_ID_MS } from './session-ids.js'
 
@@ -30,6 +31,8 @@ export class SharedSession implements EventLog {
   readonly #key: string
   readonly #owner: string
   readonly #onFailure: (err: unknown) => void
+  /** The streams with a large event that is not written yet. */
+  readonly #large = new Map<string, Promise<void>>()
   #log: Following | undefined
   #answers: Promise<Following> | undefined
   #isClosed = false
@@ -84,16 +87,21 @@ export class SharedSession implements EventLog {
     await this.#append(stream, requests, STREAM_MS, -1)
   }
 
-  /** Keeps an event of a call. It is written soon; one that the memory budget does not allow leaves a gap. */
-  add (stream: string, seq: number, json: Json, held: HeldBytes): void {
-    const text = String(json)
-    const bytes = text.length * BYTES_PER_CHAR + EVENT_BYTES
-    if (!held.tryGrow(bytes)) return
-    this.#append(stream, text, STREAM_MS, seq - 1).catch(this.#onFailure).finally(() => { held.shrink(bytes) })
+  /**
+   * Keeps an event of a call; its number is that of its last entry. It is written soon; one that the memory budget does
+   * not allow leaves a gap.
+   */
+  add (stream: string, seq: number, json: Json, held: HeldBytes): number {
+    const entries = cutEvent(json)
+    const bytes = json.length * BYTES_PER_CHAR + EVENT_BYTES
+    if (held.tryGrow(bytes)) {
+      this.#appendEvent(stream, seq, entries).catch(this.#onFailure).finally(() => { held.shrink(bytes) })
+    }
+    return seq + entries.length - 1
   }
 
   end (stream: string, seq: number): void {
-    this.#append(stream, END, STREAM_MS, seq - 1).catch(this.#onFailure)
+    this.#appendEvent(stream, seq, [() => END]).catch(this.#onFailure)
   }
 
   /** Passes on the responses to server requests of this replica that others get. */
@@ -117,6 +125,22 @@ export class SharedSession implements EventLog {
     const replica = ASKED.exec(String(response.id))?.[1]
     if (replica === undefined || replica === this.replica) return undefined
     return this.#append(`answers-${replica}`, JSON.stringify(response), STREAM_MS)
+  }
+
+  /** Appends the entries of an event; those of a large one in turns of the event loop, and later events after them. */
+  #appendEvent (stream: string, seq: number, entries: ReadonlyArray<() => string>): Promise<void> {
+    const before = this.#large.get(stream)
+    if (before === undefined && entries.length === 1) return this.#append(stream, entries[0]!(), STREAM_MS, seq - 1)
+    const appended = (async () => {
+      await before
+      for (const [i, entry] of entries.entries()) {
+        await takeTurn()
+        await this.#append(stream, entry(), STREAM_MS, seq - 1 + i)
+      }
+    })()
+    const settled = appended.catch(() => {}).finally(() => { if (this.#large.get(stream) === settled) this.#large.delete(stream) })
+    this.#large.set(stream, settled)
+    return appended
   }
 
   async #append (stream: string, text: string, ttlMs: number, after?: number): Promise<void> {

@@ -8,7 +8,7 @@ import { WriteBatches } from './write-batches.js'
 
 /** Entries of one stream that are kept, and their text, in characters. */
 const MAX_ENTRIES = 500
-const MAX_CHARS = 4 * 1024 * 1024
+const MAX_CHARS = 32 * 1024 * 1024
 /** A stream is cut once it exceeds its bounds by this factor: not at every entry. */
 const SLACK = 1.25
 /** Text of all streams, in characters; past it the streams that end soonest are deleted. */
@@ -19,7 +19,7 @@ const ENTRY_CHARS = 100
 const STREAMS_AT_ONCE = 50
 const CHARS_AT_ONCE = 1024 * 1024
 /** Rows that one read gets, of all streams. */
-const ROWS_AT_ONCE = 2_000
+const ROWS_AT_ONCE = 500
 /** Interval in which followers look for entries whose message was lost, in ms. */
 const LOOK_MS = 5_000
 const PURGE_MS = 30_000
@@ -239,7 +239,7 @@ function statements (connection: Connection) {
       JOIN ${stream} s USING (name) JOIN ${entry} e ON e.stream = s.id AND e.seq > f.after ORDER BY e.seq LIMIT $3`,
     trim: `WITH sized AS (SELECT seq, row_number() OVER newest AS n, sum(length(data) + ${ENTRY_CHARS}) OVER newest AS chars FROM ${entry}
         WHERE stream = $1 AND seq > 0 WINDOW newest AS (ORDER BY seq DESC)),
-      gone AS (DELETE FROM ${entry} WHERE stream = $1 AND seq IN (SELECT seq FROM sized WHERE n > $2 OR (chars > $3 AND n > 1)) RETURNING length(data) + ${ENTRY_CHARS} AS chars),
+      gone AS (DELETE FROM ${entry} WHERE stream = $1 AND seq IN (SELECT seq FROM sized WHERE n > $2 OR chars > $3) RETURNING length(data) + ${ENTRY_CHARS} AS chars),
       total AS (SELECT count(*) AS n, coalesce(sum(chars), 0) AS chars FROM gone)
       UPDATE ${stream} SET entries = entries - total.n, chars = ${stream}.chars - total.chars FROM total WHERE id = $1`,
     purge: `WITH kept AS (SELECT id, owner, expires_at, sum(chars) OVER (PARTITION BY owner ORDER BY expires_at DESC, id DESC) AS owned,
