@@ -80,7 +80,7 @@ export function resultText (id: RequestId, result: Json): Json {
 
 const RESPONSE_HEAD = /^{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[-+.\de]+),"(?:result|error)":/
 
-/** The id of a response that `resultText` or `errorText` made, from its first characters; undefined for other messages. */
+/** The id of a response that `resultText` or `errorText` made, by its beginning; undefined for other messages. */
 export function idOfResponse (text: string): RequestId | undefined {
   const id = RESPONSE_HEAD.exec(text)?.[1]
   return id === undefined ? undefined : JSON.parse(id) as RequestId
