@@ -13,7 +13,7 @@ export interface EventStoreLimits {
 
 /** Keeps the events of streams, in numbers from 1 on. */
 export interface EventLog {
-  /** Adds an event, returns its number: `seq` or a later one. @param held counts the bytes of the events of the session */
+  /** Adds an event, and returns its number, `seq` or a later one. @param held counts the bytes of the events */
   add (stream: string, seq: number, text: Json, held: HeldBytes): number
   /** Notes that the stream has ended, in place of the event `seq`. */
   end (stream: string, seq: number): void
