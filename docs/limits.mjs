@@ -119,6 +119,7 @@ export const limits = {
     ['Time that an ended task is kept', `${tasks}/store-options.ts`, 'ttlMs', 'ms', 'It is deleted, with its log. Set it with `ttl`.'],
     ['JSON in the log of one task', `${tasks}/store-options.ts`, 'maxTaskChars', 'characters', 'The task fails with `TASK_TOO_LARGE`.'],
     ['Text that deltas add to one message of a record', `${tasks}/fold-task.ts`, 'MAX_PARTIAL_CHARS', 'characters', 'The record keeps the beginning; the log and its deltas keep everything.'],
+    ['JSON of a snapshot, from which a record is read', `${tasks}/fold-task.ts`, 'MAX_SNAPSHOT_CHARS', 'characters', 'A larger record has none: it is read from all events, in turns of the event loop.'],
     ['Text of a streamed answer that waits to be written', `${tasks}/delta-writer.ts`, 'MAX_CHARS', 'characters', 'It is written, in one event.'],
     ['Text of one delta of a streamed answer', `${tasks}/delta-writer.ts`, 'MAX_DELTA_CHARS', 'characters', 'A longer chunk is split.'],
     ['JSON of one event, and of an input', `${tasks}/task-updates.ts`, 'MAX_EVENT_CHARS', 'characters', '`TASK_TOO_LARGE`.'],

@@ -170,6 +170,31 @@ test('one large text in a session that replicas share does not keep the event lo
   }
 })
 
+test('a task of 50 MB is written, read and listed without keeping the event loop', async t => {
+  const url = await testDatabase(t)
+  for (const [name, store] of Object.entries({ SQLite: sqliteTaskStore({ path: ':memory:' }), PostgreSQL: postgresTaskStore({ url }) })) {
+    await store.open()
+    t.teardown(() => store.close())
+    store.work(async (_task, { emit }) => {
+      for (let i = 0; i < 4; i++) await emit({ delta: 'x' })
+      for (let i = 0; i < 8; i++) await emit({ artifact: { name: `${i}`, content: i % 2 === 0 ? TEXTS.odd : SOURCES } })
+    })
+    const watch = <T>(what: string, work: () => Promise<T>): Promise<T> => watchLoop(t, work, { what: `${what} of ${name}` })
+    const { task: { id } } = await watch('the attempt', async () => {
+      const created = await store.create('ann', { skill: 's', input: {} })
+      for await (const { state } of store.events('ann', created.task.id)) t.not(state, 'failed')
+      return created
+    })
+    t.equal((await watch('get', () => store.get('ann', id)))?.artifacts.length, 8)
+    t.equal((await watch('list', () => store.list('ann'))).tasks[0]?.artifacts.length, 8)
+    t.equal(await watch('events', async () => {
+      let artifacts = 0
+      for await (const { artifact } of store.events('ann', id)) if (artifact !== undefined) artifacts++
+      return artifacts
+    }), 8)
+  }
+})
+
 const root = new protobuf.Root()
 root.loadSync(fileURLToPath(import.meta.resolve('@polyvac/a2a/package.json').replace('package.json', 'proto/a2a.proto')))
 const SendMessageRequest = root.lookupType('lf.a2a.v1.SendMessageRequest')

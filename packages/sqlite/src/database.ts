@@ -10,6 +10,8 @@ export interface SqliteStatement {
   run (...values: SqliteValue[]): { changes: number, lastInsertRowid: number }
   get<Row extends object = SqliteRow> (...values: SqliteValue[]): Row | undefined
   all<Row extends object = SqliteRow> (...values: SqliteValue[]): Row[]
+  /** Rows that are read one by one. Until the loop ends, the database runs no other statement. */
+  iterate<Row extends object = SqliteRow> (...values: SqliteValue[]): IterableIterator<Row>
   /** The first column of every row. It creates no object per row, which is faster for long lists. */
   column<Value extends SqliteValue = SqliteValue> (...values: SqliteValue[]): Value[]
 }
@@ -72,6 +74,7 @@ interface DriverStatement {
   run (...values: SqliteValue[]): { changes: number | bigint, lastInsertRowid: number | bigint }
   get (...values: SqliteValue[]): unknown
   all (...values: SqliteValue[]): unknown[]
+  iterate (...values: SqliteValue[]): IterableIterator<unknown>
 }
 interface DriverDatabase<Statement extends DriverStatement = DriverStatement> {
   exec (sql: string): unknown
@@ -141,6 +144,7 @@ function wrap<Database extends DriverDatabase> (driver: SqliteDatabase['driver']
         },
         get: <Row extends object>(...values: SqliteValue[]) => statement.get(...values) as Row | undefined,
         all: <Row extends object>(...values: SqliteValue[]) => statement.all(...values) as Row[],
+        iterate: <Row extends object>(...values: SqliteValue[]) => statement.iterate(...values) as IterableIterator<Row>,
         column: <Value extends SqliteValue>(...values: SqliteValue[]) =>
           (column ??= prepareColumn(database, sql))(...values) as Value[]
       }

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTaskError, TaskCanceledError, TaskFencedError, TaskTooLargeError, WorkerStoppedError } from './errors.js'
 import type { TaskFold } from './fold-task.js'
+import { isLargeLog } from './log-page.js'
 import type { TaskLogger } from './logger.js'
 import { TaskRun, type RunEnd } from './run-task.js'
 import type { TaskEvent, TaskState, TaskUpdate } from './task.js'
 import type { TaskHandler } from './task-store.js'
 import { prepareUpdates, type PreparedUpdates } from './task-updates.js'
+import { takeTurn } from './turn-time.js'
 
 /** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
 const MIN_SNAPSHOT_CHARS = 64 * 1024
@@ -33,8 +35,7 @@ export interface ExecutorStore<Fence> {
   written (fence: Fence, owner: string, events: readonly TaskEvent[], chars: number): void
   /** @throws TASK_STORE_FULL */
   checkSpace (owner: string): void
-  /** Returns the characters written. */
-  saveSnapshot (fence: Fence, fold: TaskFold): Promise<number>
+  saveSnapshot (fence: Fence, seq: number, snapshot: string): Promise<unknown>
   /** Gives tasks back to the queue. Does not reject. */
   release (fences: readonly Fence[]): Promise<void>
 }
@@ -112,13 +113,18 @@ export class Executor<Fence extends AttemptFence> {
     // a snapshot after an end that is most of it would only copy that end
     const isCopy = prepared.state !== undefined && chars > running.unsaved / 2
     if (running.unsaved > running.saveAt && !isCopy) this.#save(running)
+    // the handler's next large update is converted in another turn than this one was written
+    if (isLargeLog({ bytes: chars })) await takeTurn()
     return fold.seq
   }
 
   #save (running: Running<Fence>): void {
     const { fold, fence } = running
+    const snapshot = fold.snapshot()
     running.unsaved = 0
-    this.#store.saveSnapshot(fence, fold).then(chars => { running.saveAt = Math.max(MIN_SNAPSHOT_CHARS, chars) })
+    running.saveAt = snapshot === undefined ? Infinity : Math.max(MIN_SNAPSHOT_CHARS, snapshot.length)
+    if (snapshot === undefined) return
+    this.#store.saveSnapshot(fence, fold.seq, snapshot)
       // without it, only reading gets slower
       .catch((error: unknown) => { this.#settings.log.debug({ err: error }, 'a snapshot could not be written') })
   }

@@ -6,6 +6,11 @@ import { isTerminal, type TaskArtifact, type TaskError, type TaskEvent, type Tas
  */
 export const MAX_PARTIAL_CHARS = 256 * 1024
 
+/** Characters of a snapshot. A larger fold is built from all events of its log, which is read in pieces. */
+const MAX_SNAPSHOT_CHARS = 4 * 1024 * 1024
+/** Counted for each value beside the characters of texts. */
+const CHARS_PER_VALUE = 8
+
 /** The fields of a task that are not in its events. */
 export type TaskOrigin = Pick<TaskRecord, 'id' | 'owner' | 'skill' | 'input' | 'contextId' | 'metadata'>
 
@@ -141,7 +146,10 @@ export class TaskFold {
     return progressMessage === undefined ? record : Object.assign(record, { progressMessage })
   }
 
-  snapshot (): string { return JSON.stringify(this.#now) }
+  /** The fold as JSON; undefined where it is so large that writing and reading it would block the event loop. */
+  snapshot (): string | undefined {
+    return charsLeft(this.#now, MAX_SNAPSHOT_CHARS) < 0 ? undefined : JSON.stringify(this.#now)
+  }
 }
 
 /**
@@ -152,6 +160,18 @@ export function foldTask (origin: TaskOrigin, events: Iterable<TaskEvent>): Task
   const fold = new TaskFold(origin)
   for (const event of events) fold.apply(event)
   return fold.record()
+}
+
+/** `left` without about the characters of a value's JSON. It reads no more of the value than that. */
+function charsLeft (value: unknown, left: number): number {
+  left -= CHARS_PER_VALUE
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left
+  for (const key in value) {
+    left = charsLeft((value as Record<string, unknown>)[key], left - key.length)
+    if (left < 0) break
+  }
+  return left
 }
 
 function agentMessage ({ text, timestamp }: { text: string, timestamp: number }): TaskMessage {

@@ -36,6 +36,8 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
   if (task.queue !== undefined) checkName('queue', queue)
   const inputText = toJson('input', input, MAX_EVENT_CHARS)
   const metadataText = toJson('metadata', metadata, MAX_EVENT_CHARS)
+  // converted by JSON, so that the record is the same before and after it was stored
+  const storedInput: unknown = JSON.parse(inputText)
   const first = {
     at,
     state: 'submitted' as const,
@@ -45,10 +47,9 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
   return {
     owner,
     queue,
-    // converted by JSON, so that the record is the same before and after it was stored
-    origin: { id, owner, skill, input: JSON.parse(inputText), contextId, metadata: JSON.parse(metadataText) },
+    origin: { id, owner, skill, input: storedInput, contextId, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,
-    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, JSON.parse(inputText), contextId ?? null, ...partsBesideInput(message)])).digest('base64url'),
+    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])).digest('base64url'),
     inputText,
     metadataText,
     first,

@@ -23,7 +23,7 @@ const held = ({ tasks }: Model, { key, ...fence }: Fence): ModelTask | undefined
   return task?.state === 'working' && task.attempt === fence.attempt && task.turn === fence.turn && task.worker === fence.worker ? task : undefined
 }
 
-function check ({ tasks }: Model, { log }: Real): void {
+async function check ({ tasks }: Model, { log }: Real): Promise<void> {
   for (const [i, task] of tasks.entries()) {
     const row = log.find('o', task.id)
     if (row === undefined) throw new Error('a task is gone')
@@ -35,22 +35,22 @@ function check ({ tasks }: Model, { log }: Real): void {
     if (events.findIndex(event => isTerminal(event.state ?? 'working')) !== (isTerminal(state) ? seq - 1 : -1)) throw new Error('not one end, at the end')
     const states = events.flatMap(({ state }) => state ?? [])
     if (states.some((state, j) => j > 0 && !canFollow(states[j - 1] as TaskState, state))) throw new Error(`${states.join()} is not in the table`)
-    const record = log.fold(row).record()
+    const record = (await log.fold(row)).record()
     const folded = foldTask({ id, owner: 'o', skill: 's', input: null, metadata: {} }, events)
     if (JSON.stringify(record) !== JSON.stringify(folded) || folded.state !== state || folded.attempt !== attempt || folded.turn !== turn) throw new Error('the fold differs')
   }
 }
 
 /** A command that always may come: it does the same to both and compares. */
-class Step implements fc.Command<Model, Real> {
+class Step implements fc.AsyncCommand<Model, Real> {
   readonly #name: string
   readonly #run: (model: Model, real: Real) => void
   constructor (name: string, run: (model: Model, real: Real) => void) { this.#name = name; this.#run = run }
   check (): boolean { return true }
   toString (): string { return this.#name }
-  run (model: Model, real: Real): void {
+  async run (model: Model, real: Real): Promise<void> {
     this.#run(model, real)
-    check(model, real)
+    await check(model, real)
   }
 }
 
@@ -134,7 +134,7 @@ test('any sequence of create, take, emit, cancel, input, release and expired lea
     try {
       migrate(database, ':memory:')
       const real = { log: new TaskLog(database) }
-      fc.modelRun(() => ({ model: { now: 1_000, tasks: [], fences: [] }, real }), commands)
+      await fc.asyncModelRun(async () => ({ model: { now: 1_000, tasks: [], fences: [] }, real }), commands)
     } finally {
       database.close()
     }

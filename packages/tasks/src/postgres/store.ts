@@ -265,7 +265,10 @@ class PostgresTaskStore implements TaskStore {
   async get (owner: string, id: string): Promise<TaskRecord | null> {
     const { tasks } = this.#now
     const row = await tasks.record(owner, id)
-    return row === undefined ? null : (await tasks.fold(row)).record()
+    if (row === undefined) return null
+    const fold = await tasks.fold(row)
+    // purged meanwhile
+    return fold.seq < row.seq ? null : fold.record()
   }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {

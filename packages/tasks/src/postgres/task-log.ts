@@ -1,12 +1,13 @@
 import { TaskConflictError, TaskFencedError } from '../errors.js'
 import type { AttemptFence } from '../executor.js'
 import type { TaskFold } from '../fold-task.js'
-import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
+import { FIRST_PAGE, isLargeLog, logPage, type EventRow, type LogPage } from '../log-page.js'
 import { isName } from '../names.js'
 import { checkRepeated, type NewRow } from '../new-task.js'
 import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, terminalStates, waitingStates, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
+import { takeTurn } from '../turn-time.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection, Session } from './connection.js'
 import { areLarge, RECORD_EVENTS, statements, type RecordRow, type TaskRow } from './task-statements.js'
@@ -74,7 +75,7 @@ export class TaskLog {
     const fold = foldAtSnapshot(row, row)
     for (const text of row.events) fold.apply(Object.assign({ seq: fold.seq + 1 }, JSON.parse(text) as EventBody))
     let next: number | undefined
-    for (let more = row.events.length === RECORD_EVENTS; more;) {
+    for (let more = row.events.length === RECORD_EVENTS || isLargeLog(row); more;) {
       const page = await this.page(row.key, fold.seq, next)
       for (const event of page.events) fold.apply(event)
       next = page.next
@@ -85,7 +86,10 @@ export class TaskLog {
 
   /** A page of the events after number `after`. */
   async page (key: number, after: number, limit = FIRST_PAGE): Promise<LogPage> {
-    return logPage(await this.#connection.run<EventRow>(this.#sql.page, [key, after, limit]), limit)
+    const rows = await this.#connection.run<EventRow>(this.#sql.page, [key, after, limit])
+    // reading them from the socket has taken its time of this turn
+    if (isLargeLog({ bytes: charsOf(rows) })) await takeTurn()
+    return logPage(rows, limit)
   }
 
   /** The events of several tasks after a number of each, at most 64 of each. */
@@ -214,13 +218,13 @@ export class TaskLog {
     return await session.run<TaskRow>(this.#sql.takeFrom, [replicas, limit])
   }
 
-  /** Returns the characters written. The task may have been purged in the meantime. */
-  async saveSnapshot ({ key }: Fence, fold: TaskFold): Promise<number> {
-    const data = fold.snapshot()
-    await this.#connection.run(this.#sql.saveSnapshot, [fold.seq, data, key])
-    return data.length
+  /** The task may have been purged in the meantime. */
+  async saveSnapshot (key: number, seq: number, snapshot: string): Promise<void> {
+    await this.#connection.run(this.#sql.saveSnapshot, [seq, snapshot, key])
   }
 }
+
+function charsOf (rows: readonly EventRow[]): number { return rows.reduce((sum, { data }) => sum + data.length, 0) }
 
 function fenceColumns (fences: readonly Fence[]): unknown[] {
   return [fences.map(({ key }) => key), fences.map(({ turn }) => turn), fences.map(({ attempt }) => attempt)]

@@ -1,3 +1,4 @@
+import { PAGE_BYTES, PAGE_CHARS } from '../log-page.js'
 import type { StoredTask, StoredTexts } from '../task-row.js'
 import type { Connection } from './connection.js'
 
@@ -63,9 +64,11 @@ export function statements (connection: Connection) {
   return {
     row: `SELECT ${ROW} FROM ${task} t`,
     seqs: `SELECT key, seq FROM ${task} WHERE key = ANY($1)`,
+    // the driver parses a list slowly: a large log is read in pages
     record: `SELECT ${ROW}, o.input, o.metadata, s.data AS snapshot, ARRAY(SELECT data FROM ${event} WHERE task = t.key AND seq > coalesce(s.seq, 0)
-      ORDER BY seq LIMIT ${RECORD_EVENTS}) AS events FROM ${task} t JOIN ${origin} o ON o.task = t.key LEFT JOIN ${snapshot} s ON s.task = t.key`,
-    page: `SELECT seq, data FROM ${event} WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+      AND t.bytes <= ${PAGE_CHARS} ORDER BY seq LIMIT ${RECORD_EVENTS}) AS events FROM ${task} t JOIN ${origin} o ON o.task = t.key LEFT JOIN ${snapshot} s ON s.task = t.key`,
+    page: `SELECT seq, data FROM (SELECT seq, data, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM ${event}
+      WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3) e WHERE before < ${PAGE_BYTES} ORDER BY seq`,
     tails: `SELECT i.key, e.seq, e.data FROM unnest($1::bigint[], $2::int[]) i(key, after),
       LATERAL (SELECT seq, data FROM ${event} WHERE task = i.key AND seq > i.after ORDER BY seq LIMIT 64) e ORDER BY i.key, e.seq`,
     insert: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],

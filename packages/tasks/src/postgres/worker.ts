@@ -42,7 +42,7 @@ export class Worker implements TaskWorker {
         readers.written(key, events, chars)
       },
       checkSpace,
-      saveSnapshot: async (fence, fold) => await tasks.saveSnapshot(fence, fold),
+      saveSnapshot: async ({ key }, seq, snapshot) => { await tasks.saveSnapshot(key, seq, snapshot) },
       release: async fences => { await this.#release(fences) }
     }, { ...settings, settleMs: SETTLE_MS }, handler, limits.timeoutMs)
   }
@@ -91,7 +91,7 @@ export class Worker implements TaskWorker {
       const fence: Fence = { key: row.key, attempt: claim.attempt, turn: row.turn, job: row.job }
       this.#owners.add(row.owner, 1)
       tasks.fold(row).then(async fold => {
-        fold.apply(event)
+        if (fold.seq < event.seq) fold.apply(event)
         await this.#executor.run(fence, fold, row.seq > 1 ? row.bytes : 0, ({ end }) => {
           this.#owners.add(row.owner, -1)
           release()

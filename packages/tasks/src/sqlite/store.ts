@@ -27,11 +27,9 @@ import { preparePush } from '../push-configs.js'
 import { PushConfigs } from './push-configs.js'
 import { readEvents } from '../read-events.js'
 import { Readers } from '../readers.js'
-import { isLargeLog } from '../log-page.js'
 import { FileWatch, openFile } from './store-file.js'
 import { newFold, TaskLog } from './task-log.js'
 import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
-import { isTurnOver, takeTurn } from '../turn-time.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from '../usage.js'
@@ -223,7 +221,7 @@ class SqliteTaskStore implements TaskStore {
       const before = await written
       if (before !== undefined) {
         place?.worker.giveBack(place)
-        return { task: tasks.fold(before).record(), created: false }
+        return { task: (await tasks.fold(before)).record(), created: false }
       }
     } catch (error) {
       if (attempt === undefined) place?.worker.giveBack(place)
@@ -274,11 +272,9 @@ class SqliteTaskStore implements TaskStore {
     const { tasks } = this.#now
     const row = tasks.find(owner, id)
     if (row === undefined) return null
-    if (isLargeLog(row) && isTurnOver()) {
-      await takeTurn()
-      return await this.get(owner, id)
-    }
-    return tasks.fold(row).record()
+    const fold = await tasks.fold(row)
+    // purged meanwhile
+    return fold.seq < row.seq ? null : fold.record()
   }
 
   async list (owner: string, query: TaskQuery = {}): Promise<TaskPage> {
@@ -289,10 +285,12 @@ class SqliteTaskStore implements TaskStore {
     const records: TaskRecord[] = []
     let held = 0
     for (const row of rows) {
-      const { fold, chars } = tasks.weighedFold(row)
+      const fold = await tasks.fold(row)
+      // purged meanwhile
+      if (fold.seq < row.seq) continue
       records.push(fold.record())
-      held += chars
-      if (held >= LIST_CHARS && records.length < rows.length) return { tasks: records, nextCursor: cursorAfter(row), ...total }
+      held += row.bytes
+      if (held >= LIST_CHARS && row !== rows.at(-1)) return { tasks: records, nextCursor: cursorAfter(row), ...total }
     }
     return { tasks: records, ...(nextCursor === undefined ? {} : { nextCursor }), ...total }
   }

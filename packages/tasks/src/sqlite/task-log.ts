@@ -4,11 +4,12 @@ import { TaskFencedError } from '../errors.js'
 import { attemptBody, lostBody, waitedBody } from '../event-bodies.js'
 import type { AttemptFence } from '../executor.js'
 import { TaskFold } from '../fold-task.js'
-import { FIRST_PAGE, logPage, type EventRow, type LogPage } from '../log-page.js'
+import { FIRST_PAGE, isLargeLog, logPage, type EventRow, type LogPage } from '../log-page.js'
 import type { NewRow } from '../new-task.js'
 import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, type TaskEvent, type TaskState } from '../task.js'
 import type { EventBody, PreparedUpdates } from '../task-updates.js'
+import { isTurnOver, takeTurn } from '../turn-time.js'
 import { prepareStatements, type TaskRow } from './task-statements.js'
 
 /** The right of one worker to write to a task. */
@@ -61,24 +62,20 @@ export class TaskLog {
 
   /** A page of the events after number `after`. */
   page (key: number, after: number, limit = FIRST_PAGE): LogPage {
-    const rows = this.#sql.page.all<EventRow>(key, after, limit)
-    return logPage(rows, limit)
+    return logPage(this.#sql.page.iterate<EventRow>(key, after, limit), limit)
   }
 
-  /** The fold of a task from its last snapshot and the events after it. */
-  fold (row: TaskRow): TaskFold { return this.weighedFold(row).fold }
-
-  /** The same, with the characters of JSON that were read for it. */
-  weighedFold (row: TaskRow): { fold: TaskFold, chars: number } {
+  /** The fold of a task from its last snapshot and the later events. A large log is read in turns of the event loop. */
+  async fold (row: TaskRow): Promise<TaskFold> {
+    if (isLargeLog(row) && isTurnOver()) await takeTurn()
     const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
     const { input = 'null', metadata = '{}' } = origin ?? {}
     const fold = foldAtSnapshot(row, { input, metadata, snapshot: kept?.data ?? null })
-    let chars = input.length + metadata.length + (kept?.data.length ?? 0)
     for (let page = this.page(row.key, fold.seq); ; page = this.page(row.key, fold.seq, page.next)) {
       for (const event of page.events) fold.apply(event)
-      chars += page.chars
-      if (page.last) return { fold, chars }
+      if (page.last) return fold
+      if (isTurnOver()) await takeTurn()
     }
   }
 
@@ -207,12 +204,8 @@ export class TaskLog {
   holds ({ key, attempt, turn, worker }: Fence): boolean { return this.#sql.holds.get(key, attempt, turn, worker) !== undefined }
   release (fence: Fence): void { this.renew(fence, 0) }
 
-  /** Returns the characters written. The task may have been purged in the meantime. */
-  saveSnapshot (key: number, fold: TaskFold): number {
-    const data = fold.snapshot()
-    this.#sql.saveSnapshot.run(fold.seq, data, key)
-    return data.length
-  }
+  /** The task may have been purged in the meantime. */
+  saveSnapshot (key: number, seq: number, snapshot: string): void { this.#sql.saveSnapshot.run(seq, snapshot, key) }
 
   /** Characters of JSON in the log of a task, for its limit. */
   size (key: number): number { return this.#sql.size.column<number>(key)[0] ?? 0 }

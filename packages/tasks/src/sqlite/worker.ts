@@ -51,7 +51,7 @@ export class Worker implements TaskWorker {
         nudge()
       },
       checkSpace,
-      saveSnapshot: ({ key }, fold) => commit.write(() => tasks.saveSnapshot(key, fold)),
+      saveSnapshot: ({ key }, seq, snapshot) => commit.write(() => { tasks.saveSnapshot(key, seq, snapshot) }),
       release: async fences => { await this.#release(fences) }
     }, { ...settings, settleMs: settings.leaseMs }, handler, limits.timeoutMs)
   }
@@ -140,7 +140,7 @@ export class Worker implements TaskWorker {
       for (const { row, event } of taken) {
         readers.written(row.key, [event], 0)
         this.#served = row.owner
-        if (row.state === 'working') this.#start(row, held.get(row.key) ?? nothing)
+        if (row.state === 'working') await this.#start(row, held.get(row.key) ?? nothing)
         else nudge()
       }
     } catch (error) {
@@ -151,10 +151,10 @@ export class Worker implements TaskWorker {
     }
   }
 
-  #start (row: TaskRow, release: () => void): void {
+  async #start (row: TaskRow, release: () => void): Promise<void> {
     const { key, attempt, turn, seq } = row
     const { tasks } = this.#context
-    const fold = tasks.fold(row)
+    const fold = await tasks.fold(row)
     // canceled since the commit
     if (isTerminal(fold.state)) return release()
     this.#owners.add(row.owner, 1)
