@@ -61,21 +61,24 @@ export class TaskLog {
   backlog (): Backlog[] { return this.#sql.backlog.all<Backlog>() }
 
   /** A page of the events after number `after`. */
-  page (key: number, after: number, limit = FIRST_PAGE): LogPage {
-    return logPage(this.#sql.page.iterate<EventRow>(key, after, limit), limit)
+  page (key: number, after: number, limit = FIRST_PAGE, isLarge = isLargeLog({ bytes: this.#sql.bytes.column<number>(key)[0] ?? 0 })): LogPage {
+    // one by one is slower, but reads no large event that the page has no room for
+    const { page } = this.#sql
+    return logPage(isLarge ? page.iterate<EventRow>(key, after, limit) : page.all<EventRow>(key, after, limit), limit)
   }
 
   /** The fold of a task from its last snapshot and the later events. A large log is read in turns of the event loop. */
   async fold (row: TaskRow): Promise<TaskFold> {
-    if (isLargeLog(row) && isTurnOver()) await takeTurn()
+    const isLarge = isLargeLog(row)
+    if (isLarge && isTurnOver()) await takeTurn()
     const origin = this.#sql.origin.get<{ input: string, metadata: string }>(row.key)
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
     const { input = 'null', metadata = '{}' } = origin ?? {}
     const fold = foldAtSnapshot(row, { input, metadata, snapshot: kept?.data ?? null })
-    for (let page = this.page(row.key, fold.seq); ; page = this.page(row.key, fold.seq, page.next)) {
+    for (let page = this.page(row.key, fold.seq, FIRST_PAGE, isLarge); ; page = this.page(row.key, fold.seq, page.next, isLarge)) {
       for (const event of page.events) fold.apply(event)
       if (page.last) return fold
-      if (isTurnOver()) await takeTurn()
+      if (isLarge && isTurnOver()) await takeTurn()
     }
   }
 

@@ -14,6 +14,7 @@ export function prepareStatements (database: SqliteDatabase) {
     findKey: database.prepare(`SELECT ${ROW} FROM task WHERE key = ? AND owner <> ''`),
     findIdempotent: database.prepare(`SELECT ${ROW} FROM task WHERE owner = ? AND idem = ?`),
     idTaken: database.prepare('SELECT 1 FROM task WHERE id = ?'),
+    bytes: database.prepare('SELECT bytes FROM task WHERE key = ?'),
     page: database.prepare('SELECT seq, data FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?'),
     origin: database.prepare('SELECT input, metadata FROM origin WHERE task = ?'),
     snapshot: database.prepare('SELECT data FROM snapshot WHERE task = ?'),
