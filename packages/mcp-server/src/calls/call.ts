@@ -9,15 +9,8 @@ import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import type { Sent } from '../sessions/shared-session.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
-
-/** What a client has of an earlier run of its request. */
-export interface Sent {
-  /** The last progress of the events that are stored. */
-  readonly progress: number
-  /** How many events came after those: a replica sends an event before it is stored. */
-  readonly unstored: number
-}
 
 export interface CallOptions
   extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {

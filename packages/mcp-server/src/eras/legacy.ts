@@ -4,7 +4,7 @@ import {
   type LegacyRevision, type ListKind
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Call, Sent } from '../calls/call.js'
+import type { Call } from '../calls/call.js'
 import { LegacyCall } from '../calls/legacy-call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
@@ -19,7 +19,7 @@ import {
 import { parseEventId, type ResumableStream } from '../sessions/resumable-stream.js'
 import type { Session } from '../sessions/session.js'
 import { readStandalone, resumeStream } from '../sessions/shared-readers.js'
-import { STANDALONE, type SharedSession } from '../sessions/shared-session.js'
+import { STANDALONE, type Sent, type SharedSession } from '../sessions/shared-session.js'
 import type { Sessions } from '../sessions/sessions.js'
 
 /** Time in ms after which a call becomes an event stream, where another replica can resume it. */

@@ -2,12 +2,11 @@ import { Bytes, BYTES_PER_CHAR, memoryBudget, ownerOf, SseBody, takeTurn, type H
 import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
-import type { Sent } from '../calls/call.js'
 import { whenOver } from '../http/message-stream.js'
 import { idOfResponse, refusal, type Request, type RequestId } from '../protocol/rpc.js'
 import { EventPieces } from './event-pieces.js'
 import type { Session } from './session.js'
-import { END, STANDALONE, type SharedSession } from './shared-session.js'
+import { END, STANDALONE, type Sent, type SharedSession } from './shared-session.js'
 
 /** Interval in which a reader checks that the replica of its stream runs, in ms. */
 const CHECK_MS = 1_000

@@ -14,6 +14,14 @@ export type Change =
 /** A message of a client over HTTP+SSE, whose POST reached another replica than its stream. */
 export type Message = Request | Notification | Response
 
+/** What a client has of an earlier run of its request. */
+export interface Sent {
+  /** The last progress of the events that are stored. */
+  readonly progress: number
+  /** How many events came after those: a replica sends an event before it is stored. */
+  readonly unstored: number
+}
+
 /** The id of the standalone stream. The store numbers its events, since all replicas send on it. */
 export const STANDALONE = '0'
 /** The text after the last event of a stream. */
