@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
-import type { Protocol, Sent } from './exchange.js'
-import { addDelta, PROTOCOLS, type InputRequest, type Source, type Turn } from './protocols.js'
+import { addDelta, type ChatProtocol, type InputRequest, type Source, type Turn } from './chat-protocol.js'
+import type { Sent } from './exchange.js'
+import { PROTOCOLS } from './protocols.js'
 
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
@@ -9,7 +10,7 @@ const MAX_TURNS = 50
 export interface Answer {
   readonly question: string
   readonly vac: string
-  readonly protocol: Protocol
+  readonly protocol: ChatProtocol['id']
   readonly text: string
   readonly state: 'asking' | 'input-required' | 'done' | 'stopped' | 'failed'
   readonly sources: readonly Source[]
@@ -47,7 +48,7 @@ effect(() => {
 const change = (part: Partial<Answer>): void => { answers.value = [...answers.value.slice(0, -1), { ...answers.value.at(-1)!, ...part }] }
 
 /** Asks; `reply` is what the question replies to. */
-export async function ask (vac: string, protocol: Protocol, question: string, reply?: InputRequest): Promise<void> {
+export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
   const history = answers.value.slice(-MAX_TURNS).filter(answer => answer.vac === vac).flatMap(({ question: content, text }): Turn[] =>
     [{ role: 'user', content }, ...text === '' ? [] : [{ role: 'assistant', content: text } as const]])
   answers.value = [...answers.value.map(answer => answer.input === reply ? { ...answer, input: undefined } : answer),

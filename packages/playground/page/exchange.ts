@@ -42,6 +42,9 @@ export function eventData (frame: string): string {
   return frame.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
 }
 
+/** The id of a server-sent event. */
+export const eventId = (frame: string): string | undefined => /^id: ?(.+)$/m.exec(frame)?.[1]
+
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
 

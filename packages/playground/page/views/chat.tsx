@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { ChatProtocol, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
-import type { Protocol } from '../exchange.js'
 import { Markdown } from '../markdown.js'
-import { PROTOCOLS, type Source } from '../protocols.js'
+import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
 import { duration } from '../ui.js'
@@ -82,7 +82,7 @@ function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
 }
 
 /** The field for what the agent asks. */
-function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: Protocol }): JSX.Element {
+function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: ChatProtocol['id'] }): JSX.Element {
   return (
     <form
       class='row' data-testid='chat-input-required' onSubmit={event => {
