@@ -21,11 +21,13 @@ export interface Answer {
   readonly firstByteMs?: number | undefined
   readonly totalMs?: number | undefined
   readonly frames?: number | undefined
+  /** The id of its exchange; a reload forgets exchanges. */
+  readonly exchange?: string | undefined
 }
 
 function read (): Answer[] {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]
+    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]).map(answer => ({ ...answer, exchange: undefined }))
   } catch {
     return []
   }
@@ -69,7 +71,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
   const figures = (): Partial<Answer> =>
-    ({ firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
+    ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
       const { text, state, sources, task, progress } = answers.value.at(-1)!

@@ -63,7 +63,8 @@ export function Chat (): JSX.Element {
 }
 
 function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
-  const { question, vac, protocol, text, state, sources, progress, problem, input, firstByteMs, totalMs, frames } = answer
+  const { question, vac, protocol, text, state, sources, progress, problem, input, task, firstByteMs, totalMs, frames, exchange } = answer
+  const received = `${frames ?? 0} frames`
   return (
     <li>
       <p class='question'>{question}</p>
@@ -75,7 +76,8 @@ function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
       <p class='soft' data-testid='chat-figures'>
         {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
-        total {duration(totalMs)}, {frames ?? 0} frames
+        total {duration(totalMs)}, {exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>}
+        {task !== undefined && protocol.startsWith('a2a') && <>, <a href={addressOf('timeline', [task])} data-testid='chat-task'>task</a></>}
       </p>
     </li>
   )
