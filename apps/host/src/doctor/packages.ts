@@ -31,7 +31,7 @@ const NEEDS: readonly Need[] = [
   { setting: 'OTEL_*', packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'], isOn: () => isTelemetryWanted(process.env) }
 ]
 
-/** Optional packages that the configuration needs and that are not installed: all of them, before the service starts. */
+/** All optional packages that the configuration needs and that are not installed, before the service starts. */
 export function * checkPackages (config: Config, isThere = isInstalled): Generator<Finding> {
   const { switches } = toSettings(environmentOptions(config), config)
   const needs = NEEDS.filter(need => need.isOn(switches))
