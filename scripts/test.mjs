@@ -19,6 +19,8 @@ const SETTLE_MS = 200
 const NODE_ARGS = ['--enable-source-maps', '--import=./test/fixtures/loop-watchdog.mjs']
 /** How many test files, or other checks, run at a time: some wait more than they compute. */
 const JOBS = 3
+/** Files of these folders run in one process: they load the same modules, and share a browser. */
+const TOGETHER = ['packages/playground/test/']
 /** A test fails after so long, unless it sets its own limit; a file whose event loop does not turn is killed. */
 const TIMEOUT_S = 300
 const KILL_MS = 600_000
@@ -44,7 +46,7 @@ if (grep !== undefined) {
   process.env.TAP_FILTER_QUIETLY = '1'
   process.env.TAP_GREP = `/${grep.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}/i`
 }
-const jobs = chosen.map(file => () => runTests(file))
+const jobs = inProcesses(chosen).map(files => () => runTests(files))
 if (files.length === 0 && grep === undefined) {
   jobs.unshift(
     () => check('types', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'),
@@ -73,11 +75,24 @@ async function check (what, ...command) {
   if (!ok) failed++
 }
 
-/** Runs one test file, and prints its failures and comments when it has ended. */
-async function runTests (file) {
+/** The files that run in one process, for each process. */
+function inProcesses (files) {
+  const processes = new Map()
+  for (const file of files) {
+    const key = TOGETHER.find(folder => file.startsWith(folder)) ?? file
+    processes.set(key, [...processes.get(key) ?? [], file])
+  }
+  return [...processes.values()]
+}
+
+/** Runs test files in one process, and prints their failures and comments when it has ended. */
+async function runTests (files) {
   const begun = performance.now()
   const lines = []
-  const status = await node([...NODE_ARGS, compiledTest(file)], line => lines.push(line), KILL_MS, { ...process.env, POLYVAC_TEST_FILE: file })
+  const [first, ...others] = files
+  const imports = others.map(file => `--import=./${compiledTest(file)}`)
+  const env = { ...process.env, POLYVAC_TEST_FILE: first }
+  const status = await node([...NODE_ARGS, ...imports, compiledTest(first)], line => lines.push(line), KILL_MS, env)
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   let isDetail = false
   let hasPlan = false
@@ -103,7 +118,7 @@ async function runTests (file) {
   }
   const ok = status === 0 && hasPlan && failures === 0
   failed += ok ? 0 : Math.max(1, failures)
-  process.stdout.write(`${ok ? '  ok' : 'FAIL'}  ${file} (${seconds} s)${ok || failures > 0 ? '' : `: exit code ${status}`}\n`)
+  process.stdout.write(`${ok ? '  ok' : 'FAIL'}  ${files.join(', ')} (${seconds} s)${ok || failures > 0 ? '' : `: exit code ${status}`}\n`)
 }
 
 /** Test files that hold each of the words: a name may be put together from parts. */

@@ -13,7 +13,7 @@ interface Sdk {
 }
 
 /** Whether the standard variables of OpenTelemetry ask for spans or metrics. */
-function isWanted ({ env }: NodeJS.Process): boolean {
+export function isTelemetryWanted (env: NodeJS.ProcessEnv): boolean {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false
   return Object.entries(env).some(([name, value = '']) => value.trim() !== '' &&
     (name.startsWith('OTEL_EXPORTER_OTLP_') || ((name === 'OTEL_TRACES_EXPORTER' || name === 'OTEL_METRICS_EXPORTER') && value.trim() !== 'none')))
@@ -25,7 +25,7 @@ function isWanted ({ env }: NodeJS.Process): boolean {
  * @throws TELEMETRY_SDK_MISSING
  */
 export async function startTelemetry (): Promise<() => Promise<void>> {
-  if (!isWanted(process)) return async () => {}
+  if (!isTelemetryWanted(process.env)) return async () => {}
   process.env['OTEL_SERVICE_NAME'] ??= 'polyvac'
   let NodeSDK: new () => Sdk
   try {

@@ -5,6 +5,7 @@ import { parseConfig } from '@polyvac/core'
 import express from 'express'
 import { test } from 'tap'
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,6 +15,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost } from '../src/create-host.js'
 import { checkNode } from '../src/doctor/environment.js'
+import { checkPackages, isInstalled } from '../src/doctor/packages.js'
 import type { Finding } from '../src/doctor/finding.js'
 import type { HostOptions } from '../src/host-options.js'
 import { HttpClient, MAX_REPLY_BYTES } from '../src/http-client.js'
@@ -183,6 +185,24 @@ test('a 401 leads to metadata of the resource, and inconsistent metadata is a pr
   t.match(bad(await examine(lost)).find(({ check }) => check === 'authentication'), { level: 'problem', text: /resource_metadata http.*(?:ECONNREFUSED|bad port)/ })
 })
 
+test('a host with service.auth is checked up to its 401, and with --header to the end', async t => {
+  const tokens = [{ owner: 'alice', sha256: createHash('sha256').update('sesame').digest('hex'), scopes: ['vac:own'] }]
+  const closed = ['a2a 1.0', 'a2a 0.3', 'mcp']
+  for (const [auth, expected] of [
+    [{ tokens, jwt: { issuer: 'https://issuer.example', audience: 'https://own.example' } }, { level: 'ok', text: /1 authorization servers/ }],
+    [{ tokens }, { level: 'warning', text: /answers 404/, remedy: /oauth-protected-resource .*--header/ }]
+  ] as const) {
+    const url = await host(t, undefined, { auth, cors: true })
+    const findings = await examine(url)
+    t.match(findings.find(({ check }) => check === 'authentication'), expected)
+    t.strictSame(findings.filter(({ text }) => text === 'the service answers 401; send a token with --header').map(({ check }) => check), closed)
+    t.strictSame(bad(findings).map(({ check }) => check), expected.level === 'ok' ? [] : ['authentication'])
+    const known = await examine(url, { headers: ['authorization: Bearer sesame'] })
+    t.strictSame(known.filter(({ level }) => level !== 'ok'), [])
+    t.ok(closed.every(name => known.some(({ check }) => check === name)))
+  }
+})
+
 test('published servers have no problems', async t => {
   const card = {
     name: 'peer',
@@ -233,13 +253,28 @@ test('polyvac doctor without an address checks the configuration, also one that 
   const good = polyvac(t, ['doctor', '--json'], cwd)
   t.equal(await good.ended, 0)
   const findings = good.out.stdout.trim().split('\n').map(line => JSON.parse(line) as Finding)
-  t.match(findings[0], { check: 'node.js', level: 'ok' })
+  t.match(findings, [{ check: 'node.js', level: 'ok' }, { check: 'packages', level: 'ok' }])
   t.strictSame(bad(findings), [])
   await writeFile(join(cwd, 'vac_config.yaml'), 'kind: vacConfig\nvac: { own: { interpreter: ./missing.mjs } }\n')
   const broken = polyvac(t, ['doctor'], cwd)
   t.equal(await broken.ended, 1)
   t.match(broken.out.stdout, /problem {6}configuration: .*missing\.mjs[^]*1 problems/)
   t.match(checkNode('18.0.0'), { level: 'problem', remedy: /install Node\.js/ })
+})
+
+test('each optional package that a switch needs and that is missing is a problem', t => {
+  const service = '{ a2a: { grpc: { port: 0 } }, cors: true, helmet: true, enable_a2a_agent: true, enable_mcp_server: true, enable_playground: true, mcp_servers: [{ name: x, command: y }], telemetry: { prometheus: true }, tasks: { store: postgres, url: "postgres://db/x" } }'
+  const config = parseConfig(`kind: vacConfig\nservice: ${service}\nvac: { own: {} }\n`, 'vac_config.yaml')
+  const found = [...checkPackages(config, () => false)]
+  t.ok(found.every(({ check, level }) => check === 'packages' && level === 'problem'))
+  t.match(found.find(({ text }) => text.startsWith('a2a.grpc')), { text: 'a2a.grpc needs @grpc/grpc-js and protobufjs, not installed', remedy: 'run `npm install @grpc/grpc-js protobufjs`, or remove a2a.grpc' })
+  t.strictSame(found.map(({ text }) => text.split(' ')[0]), [
+    'enable_a2a_agent', 'enable_mcp_server', 'mcp_servers', 'enable_playground', 'enable_a2a_agent', 'a2a.grpc', 'cors', 'helmet', 'tasks.url', 'telemetry.prometheus'
+  ])
+  t.strictSame([...checkPackages(config, name => name !== '@fastify/cors')].map(({ text }) => text), ['cors needs @fastify/cors, not installed'])
+  t.match([...checkPackages(config)], [{ level: 'ok' }], 'they are found from the packages that import them')
+  t.notOk(isInstalled('no-such-package', '@polyvac/a2a') || isInstalled('pg', 'no-such-package'))
+  t.end()
 })
 
 test('a service that answers one request and then none, or waits for every body, ends the checks', async t => {

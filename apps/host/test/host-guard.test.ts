@@ -77,6 +77,7 @@ test('`cors` lets pages of allowed origins read responses, and `helmet` sends it
     const allowed = await ask('https://app.example.org', method)
     t.match(allowed, { statusCode: method === 'POST' ? 200 : 204, headers: { 'access-control-allow-origin': 'https://app.example.org', 'x-content-type-options': 'nosniff', 'strict-transport-security': String } }, method)
   }
+  t.equal((await app.inject('/unknown')).statusCode, 404, 'a preflight is answered for each path, and makes none of them exist')
   t.equal((await ask('https://evil.example.org', 'OPTIONS')).headers['access-control-allow-origin'], undefined)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const headers = { origin: 'https://evil.example.org', connection: 'close', 'content-type': 'application/json' }

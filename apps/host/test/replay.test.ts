@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { emptyFolder, polyvac } from './command.js'
 import { createHost } from '../src/create-host.js'
 import { HttpClient } from '../src/http-client.js'
@@ -192,6 +193,34 @@ test('a stopped stream is compared as far as it goes', async t => {
   }
   const other = { ...stopped, frames: [{ text: 'data: {"chunk":"another"}' }] }
   t.match(await replay(url, await write(t, [stopped, other])), [{ result: 'same' }, { result: 'different' }])
+})
+
+test('tools of a server of an older revision are sent again where the server marks them as reading', async t => {
+  const seen: string[] = []
+  const server = createServer(async (request, reply) => {
+    const { method, params, id } = JSON.parse(await text(request) || '{}')
+    const isBegun = request.headers['mcp-session-id'] === 's' && request.headers['mcp-protocol-version'] === '2025-06-18'
+    seen.push(`${request.method} ${method ?? ''} ${params?.name ?? params?.cursor ?? ''}`.trim())
+    const results: Record<string, object> = {
+      initialize: { protocolVersion: '2025-06-18', capabilities: {} },
+      'tools/list': params?.cursor === undefined
+        ? { tools: [{ name: 'write' }], nextCursor: 'next' }
+        : { tools: [{ name: 'read', annotations: { readOnlyHint: true } }] },
+      'tools/call': { content: [] }
+    }
+    if (method === 'initialize') reply.setHeader('mcp-session-id', 's')
+    else if (method !== 'tools/call' && !isBegun) reply.statusCode = 400
+    reply.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result: reply.statusCode === 400 ? undefined : results[method] }))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  await new Promise(resolve => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const call = (name: string): Request => rpc('/mcp', 'tools/call', { name })
+  const lines = [await record(url, call('read')), await record(url, call('write')), await record(url, { path: '/mcp', headers: { 'last-event-id': '1' } })]
+  seen.length = 0
+  const results = await replay(url, await write(t, lines))
+  t.match(results, [{ result: 'same' }, { result: 'skipped', reason: /--all/ }, { result: 'skipped', reason: /resumes a stream/ }])
+  t.strictSame(seen, ['POST tools/list', 'POST initialize', 'POST notifications/initialized', 'POST tools/list', 'POST tools/list next', 'DELETE', 'POST tools/call read'])
 })
 
 test('what may change something is known by path and body together', t => {

@@ -68,6 +68,8 @@ export class RouteTable {
 
   constructor (scope: FastifyInstance) {
     scope.addHook('onRoute', ({ url, method }) => {
+      // a route of all paths, such as the one of CORS preflights, does not make each path exist
+      if (/^\/?\*$/.test(url)) return
       const route = this.#routes.get(url) ?? { url, methods: new Set<string>(), pattern: toPattern(url) }
       for (const name of [method].flat()) route.methods.add(name)
       this.#routes.set(url, route)

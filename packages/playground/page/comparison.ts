@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
+import { addDelta, type ChatProtocol } from './chat-protocol.js'
 import type { Sent } from './exchange.js'
-import { addDelta, PROTOCOLS, type ChatProtocol } from './protocols.js'
+import { PROTOCOLS } from './protocols.js'
 
 /** The answer over one protocol. */
 export interface Compared {

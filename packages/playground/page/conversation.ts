@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
-import type { Protocol, Sent } from './exchange.js'
-import { addDelta, PROTOCOLS, type InputRequest, type Source, type Turn } from './protocols.js'
+import { addDelta, type ChatProtocol, type InputRequest, type Source, type Turn } from './chat-protocol.js'
+import type { Sent } from './exchange.js'
+import { PROTOCOLS } from './protocols.js'
 
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
@@ -9,7 +10,7 @@ const MAX_TURNS = 50
 export interface Answer {
   readonly question: string
   readonly vac: string
-  readonly protocol: Protocol
+  readonly protocol: ChatProtocol['id']
   readonly text: string
   readonly state: 'asking' | 'input-required' | 'done' | 'stopped' | 'failed'
   readonly sources: readonly Source[]
@@ -20,11 +21,13 @@ export interface Answer {
   readonly firstByteMs?: number | undefined
   readonly totalMs?: number | undefined
   readonly frames?: number | undefined
+  /** The id of its exchange; a reload forgets exchanges. */
+  readonly exchange?: string | undefined
 }
 
 function read (): Answer[] {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]
+    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Answer[]).map(answer => ({ ...answer, exchange: undefined }))
   } catch {
     return []
   }
@@ -47,7 +50,7 @@ effect(() => {
 const change = (part: Partial<Answer>): void => { answers.value = [...answers.value.slice(0, -1), { ...answers.value.at(-1)!, ...part }] }
 
 /** Asks; `reply` is what the question replies to. */
-export async function ask (vac: string, protocol: Protocol, question: string, reply?: InputRequest): Promise<void> {
+export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
   const history = answers.value.slice(-MAX_TURNS).filter(answer => answer.vac === vac).flatMap(({ question: content, text }): Turn[] =>
     [{ role: 'user', content }, ...text === '' ? [] : [{ role: 'assistant', content: text } as const]])
   answers.value = [...answers.value.map(answer => answer.input === reply ? { ...answer, input: undefined } : answer),
@@ -68,7 +71,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
   const figures = (): Partial<Answer> =>
-    ({ firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
+    ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
       const { text, state, sources, task, progress } = answers.value.at(-1)!

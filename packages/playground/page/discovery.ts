@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { checkAgentCard, checkCatalog, checkKeys, problem, type Finding } from './discovery-checks.js'
 import { send, type SendRequest } from './exchange.js'
 import { mcpRequest } from './mcp-request.js'
+import { endSession, initialize, SESSION_REVISION } from './mcp-session.js'
 import { failureText, settings } from './settings.js'
 import { isObject } from './tools/json-schema.js'
 
@@ -20,13 +21,11 @@ type Check = (value: Fields, status: number) => Promise<readonly Finding[]> | re
 
 export const documents = signal<readonly CheckedDocument[]>([])
 export const isChecking = signal(false)
-/** The last revision of MCP with sessions. */
-const SESSION_REVISION = '2025-11-25'
 
-async function read (request: Omit<SendRequest, 'as'>): Promise<{ readonly status: number, readonly value: unknown, readonly headers: Record<string, string> }> {
+async function read (request: Omit<SendRequest, 'as'>): Promise<{ readonly status: number, readonly value: unknown }> {
   const sent = await send({ as: 'json', ...request })
   const value = await sent.json()
-  return { status: sent.exchange.status ?? 0, value, headers: sent.exchange.headers ?? {} }
+  return { status: sent.exchange.status ?? 0, value }
 }
 
 async function checkDocument (id: string, title: string, request: Omit<SendRequest, 'as' | 'label' | 'protocol'>, check: Check, statuses: readonly number[] = [200]): Promise<CheckedDocument> {
@@ -100,15 +99,8 @@ function checkReadiness ({ reasons, configuration }: Fields, status: number): re
 async function checkMcp ({ result }: Fields): Promise<readonly Finding[]> {
   const { supportedVersions, capabilities } = (isObject(result) ? result : {}) as Fields
   if (!Array.isArray(supportedVersions)) return [problem('server/discover names no supported version')]
-  const path = settings.value.routes.mcp!
-  const params = { protocolVersion: SESSION_REVISION, capabilities: {}, clientInfo: { name: 'polyvac-playground', version: '1' } }
-  const { status, value, headers } = await read({
-    protocol: 'mcp', label: 'initialize', path, headers: { accept: 'application/json, text/event-stream' }, body: { jsonrpc: '2.0', id: 1, method: 'initialize', params }
-  }).catch(() => ({ status: 0, value: undefined, headers: {} as Record<string, string> }))
-  const session = headers['mcp-session-id']
-  if (session !== undefined) {
-    await read({ protocol: 'mcp', label: 'end the session', path, method: 'DELETE', headers: { 'mcp-session-id': session, 'mcp-protocol-version': SESSION_REVISION } }).catch(() => {})
-  }
+  const { status, value, session } = await initialize({}).catch(() => ({ status: 0, value: undefined, session: '' }))
+  if (session !== '') await endSession(session).catch(() => {})
   const answers = isObject(value) && isObject(value.result) ? value.result.protocolVersion : undefined
   return [
     ...isObject(capabilities) ? [] : [problem('server/discover names no capabilities')],

@@ -42,6 +42,9 @@ export function eventData (frame: string): string {
   return frame.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trimStart()).join('\n')
 }
 
+/** The id of a server-sent event. */
+export const eventId = (frame: string): string | undefined => /^id: ?(.+)$/m.exec(frame)?.[1]
+
 /** The session: the newest exchange is the last. */
 export const exchanges: Signal<readonly Exchange[]> = signal([])
 
@@ -159,7 +162,8 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
     const splitter = new FrameSplitter(response.headers.get('content-type') ?? '', as === 'json')
     let length = 0
     let reader: ReadableStreamDefaultReader<string> | undefined
-    let failure: unknown
+    // what a reader leaves unread may go on
+    let failure: unknown = new Error('the page stopped reading')
     try {
       reader = response.body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array<ArrayBuffer>, string>).getReader()
       for (;;) {
@@ -170,6 +174,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
         if (length > MAX_RESPONSE_CHARS) throw new Error(`the response has more than ${MAX_RESPONSE_CHARS} characters`)
         for (const text of splitter.push(value)) if (text !== '') yield keep(text)
       }
+      failure = undefined
       const rest = splitter.end()
       if (rest !== '') yield keep(rest)
     } catch (err) {

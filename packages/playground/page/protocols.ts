@@ -1,54 +1,9 @@
-import { eventData, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
-import { mcpRequest } from './mcp-request.js'
-import { failureText, settings, type RouteName } from './settings.js'
+import { events, type ChatProtocol, type Fields, type Question, type Source, type Update } from './chat-protocol.js'
+import { send, type SendRequest } from './exchange.js'
+import { askMcp, askMcpSession } from './mcp-chat.js'
 import { randomId } from './random-id.js'
+import { settings, type RouteName } from './settings.js'
 import { textOf } from './tasks/client.js'
-
-export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
-export interface Source { readonly page_content?: string, readonly metadata?: Record<string, unknown> }
-
-/** A question of the agent, and what its protocol needs for the reply. */
-export interface InputRequest { readonly text: string, readonly task?: string, readonly mcp?: { readonly id: string, readonly field: string, readonly state: string } }
-
-/** What one frame changes in an answer. */
-export interface Update {
-  readonly delta?: string | undefined
-  /** The whole text until now. */
-  readonly text?: string | undefined
-  readonly sources?: readonly Source[] | undefined
-  readonly progress?: number | undefined
-  readonly task?: string | undefined
-  readonly input?: InputRequest | undefined
-  /** The answer is complete. */
-  readonly done?: boolean | undefined
-}
-
-/** The text of an answer after an update. */
-export const addDelta = (text: string, update: Update): string => update.text ?? text + (update.delta ?? '')
-
-export interface Question {
-  readonly vac: string
-  readonly text: string
-  readonly history: readonly Turn[]
-  readonly signal: AbortSignal
-  /** The request that `text` replies to. */
-  readonly reply?: InputRequest | undefined
-  /** A task to follow again instead of asking. */
-  readonly task?: string | undefined
-  /** Called with the exchange when the request is sent. */
-  readonly onSent?: ((sent: Sent) => void) | undefined
-}
-
-export interface ChatProtocol {
-  readonly id: Protocol
-  readonly title: string
-  readonly route: RouteName
-  readonly ask: (question: Question) => AsyncGenerator<Update>
-  /** Cancels the task of an answer; absent where closing the connection stops the interpreter. */
-  readonly cancel?: (task: string) => Promise<unknown>
-}
-
-type Fields = Record<string, any>
 
 /** The protocols of the chat, in the order of the list. */
 export const PROTOCOLS: readonly ChatProtocol[] = [
@@ -62,28 +17,9 @@ export const PROTOCOLS: readonly ChatProtocol[] = [
     ask: askDescription,
     cancel: async taskId => await (await send(descriptionRequest('tasks/cancel', { taskId }, 'json'))).json()
   },
-  { id: 'mcp', title: 'MCP', route: 'mcp', ask: askMcp }
+  { id: 'mcp', title: 'MCP 2026-07-28', route: 'mcp', ask: askMcp },
+  { id: 'mcp-session', title: 'MCP 2025-11-25', route: 'mcp', ask: askMcpSession }
 ]
-
-/** The JSON values of the events of a response. @throws Error with the service's text where it refuses */
-async function * events (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<Fields> {
-  const sent = await send(request)
-  onSent?.(sent)
-  const { status, headers } = sent.exchange
-  if (status !== 200 || headers?.['content-type']?.startsWith('text/event-stream') !== true) {
-    const body = await sent.json() as Fields | undefined
-    if (status !== 200 || body?.error !== undefined) throw new Error(failureText(body, status))
-    if (body !== undefined) yield body
-    return
-  }
-  for await (const { text } of sent.frames()) {
-    const data = eventData(text)
-    if (data === '' || data === '[DONE]') continue
-    const value = JSON.parse(data) as Fields
-    if (value.error != null) throw new Error(failureText(value, status))
-    yield value
-  }
-}
 
 const ENDED = /^TASK_STATE_(?:COMPLETED|CANCELED|FAILED|REJECTED)$/
 
@@ -207,38 +143,5 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
     }
     // the stream waits for the reply, which opens another one
     if (input !== undefined) return
-  }
-}
-
-async function * askMcp ({ vac, text, history, signal, reply, onSent }: Question): AsyncGenerator<Update> {
-  const name = `vac_stream_${vac}`
-  // the server compares the arguments with those of the call that asked
-  const { query, turns } = reply?.mcp === undefined ? { query: text, turns: history } : JSON.parse(reply.mcp.state.split('\n')[1]!) as Fields
-  const params = {
-    name,
-    arguments: { query, chat_history: turns },
-    ...reply?.mcp === undefined
-      ? {}
-      : { requestState: reply.mcp.state.split('\n')[0], inputResponses: { [reply.mcp.id]: { action: 'accept', content: { [reply.mcp.field]: text } } } }
-  }
-  const request = {
-    protocol: 'mcp',
-    label: `tools/call ${name}`,
-    as: 'sse',
-    signal,
-    ...mcpRequest('tools/call', params, { form: {} }, { progressToken: randomId() })
-  } as const
-  for await (const { method, params, result } of events(request, onSent)) {
-    if (method === 'notifications/progress') yield { delta: params.message }
-    if (result === undefined) continue
-    if (result.isError === true) throw new Error(textOf(result.content))
-    const [id, asked] = Object.entries(result.inputRequests as Fields ?? {})[0] ?? []
-    const { final_answer: answer, source_documents: sources } = (result.structuredContent ?? {}) as Fields
-    if (id === undefined) {
-      yield { text: answer ?? textOf(result.content), sources, done: true }
-      continue
-    }
-    const field = Object.keys(asked.params?.requestedSchema?.properties ?? {})[0] ?? 'reply'
-    yield { input: { text: asked.params?.message ?? '', mcp: { id, field, state: `${result.requestState}\n${JSON.stringify({ query, turns })}` } } }
   }
 }

@@ -5,7 +5,7 @@ import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/b
 import { until } from '../../../test/fixtures/until.js'
 import { startApp } from './fixtures/app.js'
 
-const PROTOCOLS = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp']
+const PROTOCOLS = ['direct', 'openai', 'a2a', 'a2a-description', 'mcp', 'mcp-session']
 
 tap.teardown(closeBrowser)
 
@@ -48,6 +48,8 @@ test('each protocol shows text before the answer ends, then its sources, and sen
     return { answer: `**first** of ${question} and second`, source_documents: [{ page_content: 'The passage.', metadata: { source: 'notes.md', lines: '1-2' } }] }
   })
   const page = await openPage(t, url)
+  let deleted = 0
+  page.on('requestfinished', request => { if (request.method() === 'DELETE') deleted++ })
   for (const [index, protocol] of PROTOCOLS.entries()) {
     await ask(page, protocol, protocol)
     await answerIn(page, 'asking').getByText(`first of ${protocol}`).waitFor()
@@ -58,6 +60,7 @@ test('each protocol shows text before the answer ends, then its sources, and sen
     await until(async () => await page.getByTestId('chat-source').count() === index + 1, `${protocol} shows the source`)
     t.match(await page.getByTestId('chat-source').last().textContent(), /notes\.md:1-2.*The passage\./)
   }
+  await until(() => deleted === 1, 'the session of MCP is ended')
 })
 
 test('stop aborts the interpreter, over each protocol', { skip: browserMissing }, async t => {
@@ -89,7 +92,7 @@ test('a question of the agent is answered in place, where the protocol can', { s
     return { answer: `One coat, ${question}.` }
   })
   const page = await openPage(t, url)
-  for (const protocol of ['a2a', 'a2a-description', 'mcp']) {
+  for (const protocol of ['a2a', 'a2a-description', 'mcp', 'mcp-session']) {
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').fill('large')
     await page.getByTestId('chat-reply').press('Enter')
@@ -99,8 +102,8 @@ test('a question of the agent is answered in place, where the protocol can', { s
   }
 })
 
-test('an answer of a task continues after a reload', { skip: browserMissing }, async t => {
-  const protocols = ['a2a', 'a2a-description']
+test('an answer of a task, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
+  const protocols = ['a2a', 'a2a-description', 'mcp-session']
   let ended = 0
   let release = (): void => {}
   const { page: url } = await startApp(t, async function * () {
@@ -125,10 +128,10 @@ test('an answer of a task continues after a reload', { skip: browserMissing }, a
     await answerIn(page, 'asking').getByText('before').waitFor()
     await page.goto('about:blank')
     release()
-    await until(() => ended === 2 * (protocols.indexOf(protocol) + 1), 'the task has ended')
+    await until(() => ended === 2 * (protocols.indexOf(protocol) + 1), 'the answer has ended')
     await page.goto(url)
     await answerIn(page, 'done').getByText('before and after').waitFor()
-    t.pass(`${protocol}: the task ended while the page was away`)
+    t.pass(`${protocol}: it ended while the page was away`)
     await page.getByTestId('chat-clear').click()
   }
 })

@@ -1,4 +1,5 @@
 import Fastify from 'fastify'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tap, { test } from 'tap'
 import { a2aPlugin } from '@polyvac/a2a'
@@ -10,6 +11,7 @@ import { vacPlugin } from '@polyvac/vac'
 import { browserMissing, closeBrowser, openPage } from '../../../test/fixtures/browser.js'
 import { until } from '../../../test/fixtures/until.js'
 import { playgroundPlugin } from '../src/index.js'
+import { startApp } from './fixtures/app.js'
 import { takePicture, violations, violationsOfThemes } from './fixtures/axe.js'
 
 const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
@@ -17,15 +19,12 @@ const options = { skip: browserMissing }
 
 tap.teardown(closeBrowser)
 
-interface Started { readonly page: string, readonly readerPage: string, readonly gateway: ReturnType<typeof createGateway>, readonly release: () => void, ask (text: string): Promise<string> }
+interface Started { readonly page: string, readonly readerPage: string, readonly gateway: ReturnType<typeof createGateway>, ask (text: string): Promise<string> }
 
 /** An app with every protocol, one MCP server of odd tools, and two pages, the second one read only. */
 async function start (t: { teardown (run: () => unknown): unknown }): Promise<Started> {
-  let release = (): void => {}
-  const gate = new Promise<void>(resolve => { release = resolve })
   const streamInterpreter: Interpreter = async function * (question) {
     if (question === 'deploy') return { input_required: 'Deploy to production?' }
-    if (question === 'wait') { yield 'first '; await gate }
     return `done: ${question}`
   }
   const vacs = createVacs({ vacs: ['demo'], streamInterpreter })
@@ -34,7 +33,7 @@ async function start (t: { teardown (run: () => unknown): unknown }): Promise<St
   const gateway = createGateway({ servers: { odd: { command: process.execPath, args: [BAD_SERVER] } }, restartDelayMs: 50 })
   const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
-  app.addHook('preClose', async () => { release(); await gateway.close() })
+  app.addHook('preClose', async () => { await gateway.close() })
   app.addHook('onClose', () => tasks.close())
   await app.register(vacPlugin, { vacs })
   await app.register(a2aPlugin, { vacs, tasks })
@@ -50,7 +49,6 @@ async function start (t: { teardown (run: () => unknown): unknown }): Promise<St
     page: `${url}/playground/`,
     readerPage: `${url}/reader/playground/`,
     gateway,
-    release,
     async ask (text) {
       const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }] }
       const { body } = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: { message, configuration: { returnImmediately: true } } })
@@ -147,6 +145,22 @@ test('the state of a server has stderr and a restart, and a resource shows text 
   await reader.getByTestId('chat-question').fill('Hello')
   await reader.getByTestId('chat-send').click()
   await reader.locator('[data-testid=chat-answer][data-state=done]').getByText('done: Hello').waitFor()
+  // the other views ask VACs and read, and so does their every request
+  const sent: string[] = []
+  reader.on('request', request => { sent.push(`${request.method()} ${new URL(request.url()).pathname} ${request.postDataJSON()?.method ?? ''}`.trim()) })
+  await reader.goto(`${readerPage}#/compare/demo?question=Hello`)
+  await reader.getByTestId('compare-send').click()
+  await reader.locator('[data-testid=compare][data-state=done]').waitFor()
+  await reader.getByTestId('compare-raw-direct').click()
+  await reader.locator('[data-testid=exchange][data-state=ended]').waitFor()
+  t.strictSame(await reader.getByTestId('raw').locator('button:not([data-testid=raw-frame])').allTextContents(),
+    ['Export as .jsonl', 'Copy as curl', 'Copy as fetch'], 'the raw view sends nothing')
+  await reader.getByTestId('nav-cards').click()
+  await reader.locator('[data-testid=cards][data-state=done] [data-testid=document-mcp]').waitFor()
+  t.strictSame([...new Set(sent)].filter(text => !text.startsWith('GET ')).sort(), [
+    'DELETE /mcp', 'POST /a2a SendStreamingMessage', 'POST /a2a/tasks/sendSubscribe tasks/sendSubscribe', 'POST /mcp initialize',
+    'POST /mcp notifications/initialized', 'POST /mcp server/discover', 'POST /mcp tools/call', 'POST /openai/v1/chat/completions', 'POST /vac/streaming/demo/sse'
+  ])
   await page.goto(`${url}#/inbox`)
   await page.getByTestId('task-cancel').click()
   await page.getByTestId('inbox-outcome').getByText('Cancelled').waitFor()
@@ -189,16 +203,28 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
   await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
 })
 
-test('a task of another tab is followed to its end', options, async t => {
-  const { page: url, ask, release } = await shared!
-  const id = await ask('wait')
-  const page = await openPage(t, `${url}#/timeline`)
+test('a task of another tab, and of another replica, is followed to its end', options, async t => {
+  let release = (): void => {}
+  const gate = new Promise<void>(resolve => { release = resolve })
+  const interpreter: Interpreter = async function * () { yield 'first'; await gate; yield ' and second' }
+  const tasksPath = join(t.testdir(), 'tasks.sqlite')
+  const { page: one } = await startApp(t, interpreter, { tasksPath })
+  const { page: two } = await startApp(t, interpreter, { tasksPath })
+  const chat = await openPage(t, `${one}#/chat/demo?protocol=a2a&question=wait`)
+  await chat.getByTestId('chat-send').click()
+  await chat.getByTestId('chat-task').click()
+  const id = new URL(chat.url()).hash.replace('#/timeline/', '')
+  const tab = await openPage(t, `${one}#/timeline/${id}`)
+  const page = await openPage(t, `${two}#/timeline`)
   await page.getByTestId('task-id').fill(id)
   await page.keyboard.press('Enter')
-  await page.locator('[data-testid=task][data-state=working]').waitFor()
+  const pages = [chat, tab, page]
+  for (const page of pages) await page.locator('[data-testid=task][data-state=working]').waitFor()
   release()
-  await page.locator('[data-testid=task][data-state=completed]').waitFor()
-  t.match(await page.getByTestId('task-text').textContent(), /done: wait/)
+  for (const page of pages) {
+    await page.locator('[data-testid=task][data-state=completed]').waitFor()
+    await page.getByTestId('task-text').getByText('first and second').waitFor()
+  }
   await page.getByTestId('lane-tasks').uncheck()
   t.equal(await page.getByTestId('timeline-event').filter({ hasText: 'tasks' }).count(), 0)
   await page.getByTestId('lane-tasks').check()

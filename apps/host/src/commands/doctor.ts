@@ -4,8 +4,10 @@ import { checkCors } from '../doctor/cors.js'
 import { checkNode } from '../doctor/environment.js'
 import { problem, type Check, type Finding } from '../doctor/finding.js'
 import { checkMcp } from '../doctor/mcp.js'
+import { checkPackages } from '../doctor/packages.js'
 import { checkReachable, checkService } from '../doctor/service.js'
 import { describeFailure, type HttpClient } from '../http-client.js'
+import { loadConfig } from '../load-config.js'
 import { toPlainText } from '../terminal.js'
 import { withService } from './with-service.js'
 import type { Arguments } from '../arguments.js'
@@ -28,6 +30,7 @@ export async function doctor (args: Arguments): Promise<void> {
   }
   if (url === undefined) write(checkNode())
   try {
+    if (url === undefined) for (const finding of checkPackages(await loadConfig(args))) write(finding)
     await withService(args, url, async client => {
       for await (const finding of findingsOf(client)) write(finding)
     })

@@ -3,9 +3,12 @@ import { parseJson, type HttpClient, type HttpRequest, type WholeReply } from '.
 
 export const ACCEPT = 'application/json, text/event-stream'
 export const MODERN = '2026-07-28'
+/** The last revision with sessions. */
+export const LEGACY = '2025-11-25'
+const CLIENT_INFO = { name: 'polyvac', version: '1' }
 const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
-  'io.modelcontextprotocol/clientInfo': { name: 'polyvac-doctor', version: '1' },
+  'io.modelcontextprotocol/clientInfo': CLIENT_INFO,
   'io.modelcontextprotocol/clientCapabilities': {}
 }
 
@@ -27,6 +30,26 @@ export function modernRequest (method: string, params: object = {}): HttpRequest
     headers: { accept: ACCEPT, 'mcp-protocol-version': MODERN, 'mcp-method': method },
     body: rpc(method, { ...params, _meta: META })
   }
+}
+
+/** The request that begins a session of an older revision. */
+export const INITIALIZE: HttpRequest = {
+  headers: { accept: ACCEPT }, body: rpc('initialize', { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT_INFO })
+}
+
+/** The headers of the requests of a session, from the reply to `INITIALIZE`; the server knows then that it is begun. */
+export async function openSession (client: HttpClient, path: string, opened: WholeReply): Promise<Record<string, string>> {
+  const id = opened.headers.get('mcp-session-id')
+  const headers = {
+    accept: ACCEPT, 'mcp-protocol-version': String(resultOf(opened)?.protocolVersion), ...id === null ? {} : { 'mcp-session-id': id }
+  }
+  await client.send(path, { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } })
+  return headers
+}
+
+/** Ends a session; a server without sessions has nothing to end. */
+export async function endSession (client: HttpClient, path: string, headers: Record<string, string>): Promise<void> {
+  if ('mcp-session-id' in headers) await client.send(path, { method: 'DELETE', headers }).catch(() => {})
 }
 
 /** The result of a reply in JSON, or in the last event with one. */

@@ -1,11 +1,8 @@
 import { checkAuthentication, checkOpenMetadata } from './authentication.js'
 import { ok, problem, unchecked, warning, type Finding } from './finding.js'
-import { ACCEPT, isAbsent, mcpPath, MODERN, modernRequest, resultOf, rpc } from './json-rpc.js'
+import { ACCEPT, endSession, INITIALIZE, isAbsent, LEGACY, mcpPath, MODERN, modernRequest, openSession, resultOf, rpc } from './json-rpc.js'
 import { checkEventStream } from './streams.js'
 import type { HttpClient, WholeReply } from '../http-client.js'
-
-const REVISION = '2025-11-25'
-const CLIENT = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: 'polyvac-doctor', version: '1' } }
 
 /** The MCP server at /mcp, or at the address itself: both eras, tools, authentication, requests, and streams. */
 export async function * checkMcp (client: HttpClient): AsyncGenerator<Finding> {
@@ -25,10 +22,10 @@ export async function * checkMcp (client: HttpClient): AsyncGenerator<Finding> {
   yield isModern
     ? ok(`mcp ${MODERN}`, 'server/discover answers')
     : unchecked(`mcp ${MODERN}`, `server/discover answers ${discovered.status}: the server has the older revisions`)
-  const opened = await client.send(path, { headers: { accept: ACCEPT }, body: rpc('initialize', CLIENT) })
+  const opened = await client.send(path, INITIALIZE)
   const result = resultOf(opened)
   if (result !== undefined) yield * checkSession(client, path, opened, String(result.protocolVersion), isModern)
-  else if (isModern) yield unchecked(`mcp ${REVISION}`, `initialize answers ${opened.status}: the server has ${MODERN} alone`)
+  else if (isModern) yield unchecked(`mcp ${LEGACY}`, `initialize answers ${opened.status}: the server has ${MODERN} alone`)
   else {
     yield problem('mcp', `initialize answers ${opened.status} without a result`,
       'let the proxy pass POST /mcp with Accept, Content-Type and Mcp-* headers unchanged')
@@ -44,16 +41,14 @@ export async function * checkMcp (client: HttpClient): AsyncGenerator<Finding> {
 /** A session of an older revision. It is deleted at the end. */
 async function * checkSession (client: HttpClient, path: string, opened: WholeReply, revision: string, isModern: boolean): AsyncGenerator<Finding> {
   yield ok('mcp', `initialize answers revision ${revision}`)
-  const session = opened.headers.get('mcp-session-id')
-  const headers = { accept: ACCEPT, 'mcp-protocol-version': revision, ...session === null ? {} : { 'mcp-session-id': session } }
+  const headers = await openSession(client, path, opened)
   try {
-    await client.send(path, { headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } })
-    yield checkTools(await client.send(path, { headers, body: rpc('tools/list', {}) }), 'mcp tools', session === null
+    yield checkTools(await client.send(path, { headers, body: rpc('tools/list', {}) }), 'mcp tools', headers['mcp-session-id'] === undefined
       ? 'let the proxy pass the response header Mcp-Session-Id'
       : 'route all requests of a session to one replica, or share sessions')
     if (!isModern) yield * checkEventStream(client, path, { headers: { ...headers, accept: 'text/event-stream' } }, false)
   } finally {
-    if (session !== null) await client.send(path, { method: 'DELETE', headers }).catch(() => {})
+    await endSession(client, path, headers)
   }
 }
 

@@ -1,5 +1,6 @@
 import { isRecord } from '@polyvac/core/plugin'
-import { describeFailure, MAX_REPLY_BYTES, parseJson, type HttpClient } from '../http-client.js'
+import { endSession, INITIALIZE, modernRequest, openSession, resultOf, rpc } from '../doctor/json-rpc.js'
+import { describeFailure, MAX_REPLY_BYTES, type HttpClient, type HttpRequest } from '../http-client.js'
 import { compareExchange, type Difference, type Outcome } from './compare.js'
 import { effectOf, type Effect } from './effects.js'
 import { replaceIds } from './events.js'
@@ -14,7 +15,6 @@ const MAX_TOOL_PAGES = 20
 const MASK = '•••'
 /** Headers of a session that are sent again: those that choose a representation or belong to a protocol. */
 const SENT = /^(?:accept|content-type|last-event-id|prefer|a2a-[\w-]+|mcp-[\w-]+)$/i
-const REVISION = '2026-07-28'
 
 export interface ReplayResult {
   readonly line: number
@@ -37,6 +37,7 @@ export async function * replaySession (client: HttpClient, session: readonly Rec
     const { line, id, label, request, status } = exchange
     const skip = (reason: string): ReplayResult => ({ line, id, label, result: 'skipped', reason })
     if (status === undefined) { yield skip('the session has no response of it'); continue }
+    if (request.method === 'GET' && 'last-event-id' in request.headers) { yield skip('it resumes a stream of the recorded run'); continue }
     const url = addressOf(client, request.path, pairs)
     const body = replaceIds(request.body, pairs)
     if (`${request.path}${JSON.stringify(body) ?? ''}`.includes(MASK)) { yield skip('the request had a secret, which the session does not hold'); continue }
@@ -98,21 +99,30 @@ async function isHarmless (client: HttpClient, effect: Effect, known: Map<string
 
 /** The tools with `readOnlyHint` of the MCP server at a path: the service decides, and not the session. */
 async function listReadOnlyTools (client: HttpClient, path: string): Promise<ReadonlySet<string>> {
+  const url = new URL(path, client.base).href
+  const modern = await readTools(client, url, params => modernRequest('tools/list', params))
+  if (modern !== undefined) return modern
+  // an older revision, which begins with initialize
+  const headers = await openSession(client, url, await client.send(url, INITIALIZE))
+  try {
+    return await readTools(client, url, params => ({ headers, body: rpc('tools/list', params) })) ?? new Set()
+  } finally {
+    await endSession(client, url, headers)
+  }
+}
+
+/** The names from all pages of the list; undefined where the first one is refused. */
+async function readTools (client: HttpClient, url: string, request: (params: object) => HttpRequest): Promise<Set<string> | undefined> {
   const names = new Set<string>()
-  let cursor: string | undefined
+  let params = {}
   for (let page = 0; page < MAX_TOOL_PAGES; page++) {
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': REVISION, 'io.modelcontextprotocol/clientCapabilities': {} }
-    const reply = await client.send(new URL(path, client.base).href, {
-      headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': REVISION, 'mcp-method': 'tools/list' },
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { ...cursor === undefined ? {} : { cursor }, _meta } }
-    })
-    const json = reply.json ?? parseJson(/^data:(.*)$/m.exec(reply.text)?.[1] ?? '')
-    const result = isRecord(json) && isRecord(json.result) ? json.result : {}
+    const result = resultOf(await client.send(url, request(params)))
+    if (result === undefined) return page === 0 ? undefined : names
     for (const tool of Array.isArray(result.tools) ? result.tools.filter(isRecord) : []) {
       if (isRecord(tool.annotations) && tool.annotations.readOnlyHint === true) names.add(String(tool.name))
     }
     if (typeof result.nextCursor !== 'string') break
-    cursor = result.nextCursor
+    params = { cursor: result.nextCursor }
   }
   return names
 }

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import type { ChatProtocol, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
-import type { Protocol } from '../exchange.js'
 import { Markdown } from '../markdown.js'
-import { PROTOCOLS, type Source } from '../protocols.js'
+import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
 import { duration } from '../ui.js'
@@ -63,7 +63,8 @@ export function Chat (): JSX.Element {
 }
 
 function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
-  const { question, vac, protocol, text, state, sources, progress, problem, input, firstByteMs, totalMs, frames } = answer
+  const { question, vac, protocol, text, state, sources, progress, problem, input, task, firstByteMs, totalMs, frames, exchange } = answer
+  const received = `${frames ?? 0} frames`
   return (
     <li>
       <p class='question'>{question}</p>
@@ -75,14 +76,15 @@ function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
       <p class='soft' data-testid='chat-figures'>
         {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
-        total {duration(totalMs)}, {frames ?? 0} frames
+        total {duration(totalMs)}, {exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>}
+        {task !== undefined && protocol.startsWith('a2a') && <>, <a href={addressOf('timeline', [task])} data-testid='chat-task'>task</a></>}
       </p>
     </li>
   )
 }
 
 /** The field for what the agent asks. */
-function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: Protocol }): JSX.Element {
+function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: ChatProtocol['id'] }): JSX.Element {
   return (
     <form
       class='row' data-testid='chat-input-required' onSubmit={event => {

@@ -1,0 +1,77 @@
+import { eventData, eventId, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
+import { failureText, type RouteName } from './settings.js'
+
+export interface Turn { readonly role: 'user' | 'assistant', readonly content: string }
+export interface Source { readonly page_content?: string, readonly metadata?: Record<string, unknown> }
+
+/** A question of the agent, and what its protocol needs for the reply. */
+export interface InputRequest { readonly text: string, readonly task?: string, readonly mcp?: { readonly id: string, readonly field: string, readonly state: string } }
+
+/** What one frame changes in an answer. */
+export interface Update {
+  readonly delta?: string | undefined
+  /** The whole text until now. */
+  readonly text?: string | undefined
+  readonly sources?: readonly Source[] | undefined
+  readonly progress?: number | undefined
+  /** How to follow the answer again after a reload: the id of its task, or the place in its stream. */
+  readonly task?: string | undefined
+  readonly input?: InputRequest | undefined
+  /** The answer is complete. */
+  readonly done?: boolean | undefined
+}
+
+/** The text of an answer after an update. */
+export const addDelta = (text: string, update: Update): string => update.text ?? text + (update.delta ?? '')
+
+export interface Question {
+  readonly vac: string
+  readonly text: string
+  readonly history: readonly Turn[]
+  readonly signal: AbortSignal
+  /** The request that `text` replies to. */
+  readonly reply?: InputRequest | undefined
+  /** `task` of an answer to follow again instead of asking. */
+  readonly task?: string | undefined
+  /** Called with the exchange when the request is sent. */
+  readonly onSent?: ((sent: Sent) => void) | undefined
+}
+
+export interface ChatProtocol {
+  readonly id: Protocol | 'mcp-session'
+  readonly title: string
+  readonly route: RouteName
+  readonly ask: (question: Question) => AsyncGenerator<Update>
+  /** Cancels the task of an answer; absent where closing the connection stops the interpreter. */
+  readonly cancel?: (task: string) => Promise<unknown>
+}
+
+export type Fields = Record<string, any>
+
+/** The JSON values of the events of a response. @throws Error with the service's text where it refuses */
+export async function * events (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<Fields> {
+  for await (const { value } of numberedEvents(request, onSent)) if (value !== undefined) yield value
+}
+
+/** The same with the ids of the events; the first event of a stream of MCP may have an id alone. */
+export async function * numberedEvents (request: SendRequest, onSent?: Question['onSent']): AsyncGenerator<{ id?: string | undefined, value?: Fields }> {
+  const sent = await send(request)
+  onSent?.(sent)
+  const { status, headers } = sent.exchange
+  if (status !== 200 || headers?.['content-type']?.startsWith('text/event-stream') !== true) {
+    const body = await sent.json() as Fields | undefined
+    if (status !== 200 || body?.error !== undefined) throw new Error(failureText(body, status))
+    if (body !== undefined) yield { value: body }
+    return
+  }
+  for await (const { text } of sent.frames()) {
+    const [id, data] = [eventId(text), eventData(text)]
+    if (data === '' || data === '[DONE]') {
+      if (id !== undefined) yield { id }
+      continue
+    }
+    const value = JSON.parse(data) as Fields
+    if (value.error != null) throw new Error(failureText(value, status))
+    yield { id, value }
+  }
+}
