@@ -11,11 +11,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { compiledTest, compileTests } from './compile-tests.mjs'
 
 const WATCHED = ['packages', 'apps', 'test', 'scripts', 'docs']
 /** Editors write a file in several steps. */
 const SETTLE_MS = 200
-const NODE_ARGS = ['--conditions=@polyvac/src', '--enable-source-maps', '--import=./test/fixtures/typescript.mjs', '--import=./test/fixtures/loop-watchdog.mjs']
+const NODE_ARGS = ['--enable-source-maps', '--import=./test/fixtures/loop-watchdog.mjs']
 /** How many test files, or other checks, run at a time: some wait more than they compute. */
 const JOBS = 3
 /** A test fails after so long, unless it sets its own limit; a file whose event loop does not turn is killed. */
@@ -29,6 +30,8 @@ if (values.watch) await runOnChanges()
 
 const chosen = grep === undefined ? (files.length > 0 ? files : testFiles()) : filesWith(grep)
 if (chosen.length === 0) endWithoutTests()
+if (await node(['scripts/ready.mjs']) !== 0) process.exit(1)
+await compileTests()
 let passed = 0
 let failed = 0
 let skipped = 0
@@ -74,7 +77,7 @@ async function check (what, ...command) {
 async function runTests (file) {
   const begun = performance.now()
   const lines = []
-  const status = await node([...NODE_ARGS, file], line => lines.push(line), KILL_MS)
+  const status = await node([...NODE_ARGS, compiledTest(file)], line => lines.push(line), KILL_MS, { ...process.env, POLYVAC_TEST_FILE: file })
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   let isDetail = false
   let hasPlan = false
@@ -147,9 +150,9 @@ function nextChange () {
   })
 }
 
-function node (args, onLine, timeout = 0) {
+function node (args, onLine = () => {}, timeout = 0, env = process.env) {
   return new Promise(resolve => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout, killSignal: 'SIGKILL' })
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'], timeout, killSignal: 'SIGKILL' })
     const lines = createInterface({ input: child.stdout })
     lines.on('line', onLine)
     child.on('close', code => resolve(code ?? 1))

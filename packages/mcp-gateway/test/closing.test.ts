@@ -41,7 +41,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`nothing is left five seconds after ${signal} of the service`, async t => {
     const file = join(folder(t), 'journal')
     const servers = [bad({ stubborn: true, grandchildren: true, journal: file }), { ...published('everything'), name: 'everything' }]
-    const host = spawn(process.execPath, [...process.execArgv, fileURLToPath(new URL('fixtures/host.ts', import.meta.url)), JSON.stringify(servers)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const host = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.resolve('./fixtures/host.js')), JSON.stringify(servers)], { stdio: ['ignore', 'pipe', 'inherit'] })
     t.teardown(() => { host.kill('SIGKILL') })
     await once(host.stdout, 'data')
     await until(() => pidsOf(file).length === 2 && journal(file).some(line => line.startsWith('notifications/initialized')), 20_000)

@@ -216,6 +216,23 @@ test('a call whose replica ended runs again where its client resumes it', async 
   first.leave()
 })
 
+test('a call whose replica ended before it stored what it sent repeats nothing', async t => {
+  const tool = stepwise({ annotations: { readOnlyHint: true } })
+  const { a, b, links } = await replicas(t, tool.source)
+  const session = await LegacySession.open(a.app)
+  const first = new Wire(a.app, callOf('steps', 5, meta), session.headers)
+  tool.let(1)
+  await first.until('"progress":1')
+  links.kill(a.name)
+  tool.let(3)
+  await first.until('"progress":3')
+  const second = resume(b, session, last(first))
+  tool.let(4)
+  await second.ended
+  t.strictSame(progressOf([second]), [4])
+  first.leave()
+})
+
 test('a call that is not harmless ends with an error instead', async t => {
   const tool = stepwise()
   const { a, b, links } = await replicas(t, tool.source)

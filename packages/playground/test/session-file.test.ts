@@ -92,7 +92,7 @@ test('the page keeps a bounded session: the oldest exchanges leave, and frames p
   const globals = { location: { href: 'http://127.0.0.1/playground/' }, sessionStorage: { getItem: () => null, setItem () {}, removeItem () {} }, fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }) }
   for (const [name, value] of Object.entries(globals)) t.intercept(globalThis, name as never, { value, configurable: true } as never)
   // loaded once the names of a browser exist
-  const { exchanges, send, MAX_EXCHANGES, MAX_FRAME_CHARS, MAX_FRAMES, MAX_SESSION_CHARS } = await import(new URL('../page/exchange.js', import.meta.url).href) as {
+  const { exchanges, send, MAX_EXCHANGES, MAX_FRAME_CHARS, MAX_FRAMES, MAX_SESSION_CHARS } = await import(import.meta.resolve('../page/exchange.js')) as {
     exchanges: { readonly value: readonly Exchange[] }
     send (request: object): Promise<{ readonly exchange: Exchange, frames (): AsyncIterable<Frame> }>
   } & Record<'MAX_EXCHANGES' | 'MAX_FRAME_CHARS' | 'MAX_FRAMES' | 'MAX_SESSION_CHARS', number>

@@ -11,11 +11,18 @@ import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
+/** What a client has of an earlier run of its request. */
+export interface Sent {
+  /** The last progress of the events that are stored. */
+  readonly progress: number
+  /** How many events came after those: a replica sends an event before it is stored. */
+  readonly unstored: number
+}
+
 export interface CallOptions
   extends Pick<Call, 'request' | 'response' | 'id' | 'method' | 'params' | 'principal' | 'sessionId'> {
   readonly disconnects: Disconnects
-  /** The last progress that an earlier run of the request sent. */
-  readonly progressAfter?: number | undefined
+  readonly sent?: Sent | undefined
 }
 
 /** One JSON-RPC request in progress. Its signal is created at first use: most calls end before anything reads it. */
@@ -35,9 +42,10 @@ export abstract class Call implements CallContext {
   #abort: LightAbort | undefined
   #unwatch: (() => void) | undefined
   #progress: number
+  #unstored: number
   #isOver = false
 
-  constructor ({ request, response, id, method, params, principal, disconnects, sessionId, progressAfter = -Infinity }: CallOptions) {
+  constructor ({ request, response, id, method, params, principal, disconnects, sessionId, sent }: CallOptions) {
     this.request = request
     this.response = response
     this.id = id
@@ -46,7 +54,8 @@ export abstract class Call implements CallContext {
     this.principal = principal
     this.#disconnects = disconnects
     this.sessionId = sessionId
-    this.#progress = progressAfter
+    this.#progress = sent?.progress ?? -Infinity
+    this.#unstored = sent?.unstored ?? 0
   }
 
   get log (): Log { return this.request.log }
@@ -91,6 +100,10 @@ export abstract class Call implements CallContext {
   /** Sends a notification of this call. It is left out if the reader is far behind. */
   notify (method: string, params: object): Promise<void> | undefined {
     if (this.#isOver || this.response.stream?.isFull === true) return undefined
+    if (this.#unstored > 0) {
+      this.#unstored--
+      return undefined
+    }
     return this.response.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
   }
 

@@ -4,7 +4,7 @@ import {
   type LegacyRevision, type ListKind
 } from '@polyvac/mcp-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Call } from '../calls/call.js'
+import type { Call, Sent } from '../calls/call.js'
 import { LegacyCall } from '../calls/legacy-call.js'
 import { runCall } from '../calls/run-call.js'
 import type { McpContext } from '../context.js'
@@ -101,11 +101,11 @@ export class Legacy {
     if (lastEventId === '' || event?.stream === STANDALONE) return await readStandalone(reply, session, shared, event?.seq)
     if (event === undefined) throw refusal(NOT_KEPT)
     const revision = revisionOf(request, session)
-    await resumeStream(reply, shared, event.stream, event.seq, (requests, body, progress) => {
+    await resumeStream(reply, shared, event.stream, event.seq, (requests, body, sent) => {
       const open = (): ResumableStream => session.openStream(reply, requests, body)
       const response = new ResponseWriter(reply, open, requests.length)
       response.begin()
-      for (const message of requests) this.#runAgain(request, message, response, revision, session, progress)
+      for (const message of requests) this.#runAgain(request, message, response, revision, session, sent)
     })
   }
 
@@ -158,7 +158,7 @@ export class Legacy {
     for (const { message } of requests) this.#call(request, message, response, revision, session)
   }
 
-  #call (...[request, { id, method, params = {} }, response, revision, session, progressAfter]: CallArguments): void {
+  #call (...[request, { id, method, params = {} }, response, revision, session, sent]: CallArguments): void {
     const handler = legacyMethods.get(method)
     if (handler === undefined) return response.end(errorText(id, unknownMethod(method)))
     try {
@@ -168,7 +168,7 @@ export class Legacy {
     }
     const { calls, disconnects, limits, principalOf } = this.#server
     const principal = principalOf(request)
-    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, progressAfter }
+    const options = { request, response, id, method, params, principal, disconnects, sessionId: session?.key, sent }
     const call = new LegacyCall(options, revision, session, limits)
     const work = (): Promise<Json> => handler(this.#server, call)
     if (session === undefined) runCall(calls, call, work)
@@ -205,7 +205,7 @@ const NOT_KEPT = 'Last-Event-ID names an event that is not kept; open a stream w
 
 type CallArguments = [
   request: FastifyRequest, message: Request, response: ResponseWriter, revision: LegacyRevision, session: Session | undefined,
-  progressAfter?: number
+  sent?: Sent
 ]
 
 /** Sends an empty response once `work` is done. */

@@ -2,6 +2,7 @@ import { SseBody } from '@polyvac/core/plugin'
 import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
+import type { Sent } from '../calls/call.js'
 import { whenOver } from '../http/message-stream.js'
 import { refusal, type Request, type RequestId } from '../protocol/rpc.js'
 import type { Session } from './session.js'
@@ -37,11 +38,11 @@ export async function readStandalone (
 
 /**
  * Resumes the stream of a call, after the event with number `after`.
- * @param takeOver gets the requests without a response, and the progress that was sent, once their replica has ended
+ * @param takeOver gets the requests without a response, and what the client has, once their replica has ended
  */
 export async function resumeStream (
   reply: FastifyReply, shared: SharedSession, stream: string, after: number,
-  takeOver: (requests: readonly Request[], body: SseBody, progress: number) => void
+  takeOver: (requests: readonly Request[], body: SseBody, sent: Sent) => void
 ): Promise<void> {
   const body = new SseBody(reply)
   const reader = new StreamReader(body, stream, after)
@@ -66,7 +67,11 @@ export async function resumeStream (
     if (reader.hasEnded || reply.raw.destroyed) return
     reader.hasEnded = true
     if (reader.open.length === 0) body.finish()
-    else takeOver(reader.open, body, reader.progress)
+    else {
+      // events of a batch do not name their request
+      const unstored = reader.open.length === 1 ? Math.max(0, after - reader.seq) : 0
+      takeOver(reader.open, body, { progress: reader.progress, unstored })
+    }
   }
   let timer: NodeJS.Timeout | undefined
   const watch = (): void => {
