@@ -12,8 +12,8 @@ export function isStateKey (value: unknown): value is StateKey {
   return typeof value === 'string' || typeof value === 'function' || Buffer.isBuffer(value)
 }
 
-/** Why a state is refused. */
-export type StateFault = 'forged' | 'foreign' | 'expired'
+/** Why a state is refused: the state of another caller or call gets the answer for one that was never issued. */
+export type StateFault = 'unknown' | 'expired'
 
 /**
  * Signs state that a caller keeps between two of its requests. It is valid for the key that signed it, for the same
@@ -45,9 +45,9 @@ export class SignedStates {
     const [version, payload = '', mac = ''] = text.length > this.#maxChars ? [] : text.split('.')
     const expected = Buffer.from(this.#mac(payload))
     const actual = Buffer.from(mac)
-    if (version !== VERSION || actual.length !== expected.length || !timingSafeEqual(actual, expected)) return { fault: 'forged' }
+    if (version !== VERSION || actual.length !== expected.length || !timingSafeEqual(actual, expected)) return { fault: 'unknown' }
     const state = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { value: unknown, call: string, until: number }
-    if (state.call !== digest(call)) return { fault: 'foreign' }
+    if (state.call !== digest(call)) return { fault: 'unknown' }
     return state.until < Date.now() ? { fault: 'expired' } : { value: state.value }
   }
 

@@ -17,7 +17,7 @@ test('a tool that asks is answered by a second call', async t => {
   const { requestState } = asked.body
   const tampered = `${requestState.slice(0, -3)}abc`
   t.match(await post({ ...call, requestState: tampered }), { status: 400, body: { code: 'MCP_INVALID_STATE' } })
-  t.match(await post({ ...call, tool: 'echo', requestState }), { status: 400, body: { code: 'MCP_INVALID_STATE', error: /another caller, server, tool/ } })
+  t.match(await post({ ...call, tool: 'echo', requestState }), { status: 400, body: { code: 'MCP_INVALID_STATE', error: /did not sign its requestState for this caller, server, tool/ } })
   t.match(await post({ ...call, requestState, inputResponses: { 'input-1': 'yes' } }), { status: 400, body: { code: 'BAD_REQUEST' } })
   t.match(await post({ ...call, requestState, inputResponses: { 'input-1': { action: 'maybe' } } }), { status: 400, body: { error: /accept/ } })
   const again = await post({ ...call, requestState })

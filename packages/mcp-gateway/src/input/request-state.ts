@@ -5,8 +5,7 @@ import { InvalidStateError } from '../errors.js'
 export interface CallIdentity { readonly owner?: string | undefined, readonly server: string, readonly tool: string, readonly args: unknown }
 
 const FAULTS: Readonly<Record<StateFault, string>> = {
-  forged: 'its requestState was not signed by this gateway',
-  foreign: 'its requestState belongs to another caller, server, tool or other arguments',
+  unknown: 'this gateway did not sign its requestState for this caller, server, tool and arguments',
   expired: 'its question has expired'
 }
 

@@ -153,7 +153,6 @@ export class ModernCall extends Call {
 }
 
 const FAULTS = {
-  forged: '`requestState` was not issued by this server, or was changed; send it unchanged, or call again without it',
-  foreign: '`requestState` belongs to another caller, or to a call with other parameters; call again without it',
+  unknown: 'this server did not issue `requestState` for this caller and these parameters; send both unchanged, or call again without it',
   expired: '`requestState` is too old; call again without it'
 } as const
