@@ -15,7 +15,7 @@ export function chart (results, where) {
     y += 14
     parts.push(text(16, y + 12, title, 'class="title"'))
     y += ROW
-    for (const figure of figures) {
+    for (const figure of figures.filter(({ bar }) => Object.keys(bar).length > 0)) {
       parts.push(row(y, figure))
       y += ROW
     }

@@ -26,13 +26,14 @@ export function withUnit (value, unit) {
 }
 
 export function barText ({ atLeast, atMost }, unit) {
+  if (atLeast === undefined && atMost === undefined) return ''
   return atLeast === undefined ? `<= ${atMost} ${unit}` : `>= ${atLeast} ${unit}`
 }
 
 function cells ({ what, value, unit, bar, met, p50, p99, cpuUs, rss }) {
   const ms = time => time === undefined ? '' : withUnit(time, 'ms')
   return [
-    what, withUnit(value, unit), barText(bar, unit), met ? 'met' : 'not met',
+    what, withUnit(value, unit), barText(bar, unit), Object.keys(bar).length === 0 ? '' : met ? 'met' : 'not met',
     ms(p50), ms(p99), cpuUs === undefined ? '' : withUnit(cpuUs, 'µs'), rss === undefined ? '' : `${toMb(rss).toFixed(0)} MB`
   ]
 }

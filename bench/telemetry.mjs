@@ -1,5 +1,6 @@
 // What telemetry costs: CPU time of the server for the same requests without the package of OpenTelemetry, with it but
-// without an SDK, and with an SDK that keeps one trace in a hundred.
+// without an SDK, and with an SDK that keeps one trace in a hundred. The figures without a bar show the sources of it:
+// each part alone, and the floor, which is the SDK alone with an empty span for each request of a bare route.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'
@@ -25,24 +26,35 @@ const LOADS = [
     return post(server, path, headers, body)
   }]
 ]
-const SIDES = [['api', 'without an SDK', 3], ['sampled', 'with 1 % of the traces and all metrics', 15]]
+const SIDES = [
+  ['api', 'without an SDK', { atMost: 3 }],
+  ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }],
+  ['storage', 'with an AsyncLocalStorage alone', {}],
+  ['traces', 'with 1 % of the traces, no metrics', {}],
+  ['metrics', 'with metrics, no traces', {}]
+]
 
 export const title = 'Telemetry: CPU time of the server, more than without the package'
 
 export async function run () {
   const figures = []
   for (const [what, prefix, load] of LOADS) {
-    const kinds = ['alone', 'api', 'sampled'].map(side => `${prefix}telemetry-${side}`)
-    const taken = await withServers(kinds, (...servers) => inRounds(servers, ROUNDS, load))
-    const { cpus: alone } = taken[kinds[0]]
-    for (const [side, text, atMost] of SIDES) {
-      const { [`${prefix}telemetry-${side}`]: own } = taken
-      const ratios = own.cpus.map((cpu, i) => cpu / alone[i])
-      const { p50, p99, cpuUs } = summary(own)
-      figures.push(figure(`${what}, ${text}`, (median(ratios) - 1) * 100, '%', { atMost }, { p50, p99, cpuUs, ratios }))
-    }
+    const kinds = SIDES.map(([side]) => `${prefix}telemetry-${side}`)
+    figures.push(...await compare(`${prefix}telemetry-alone`, kinds, load, SIDES.map(([, text, bar]) => [`${what}, ${text}`, bar])))
+    if (prefix === '') figures.push(...await compare('bare', ['bare-spans'], load, [[`${what}, the floor: a bare route with an empty span`, {}]]))
   }
   return figures
+}
+
+/** The CPU time of servers, more than that of another one, in percent. */
+async function compare (base, kinds, load, texts) {
+  const taken = await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load))
+  return kinds.map((kind, i) => {
+    const ratios = taken[kind].cpus.map((cpu, round) => cpu / taken[base].cpus[round])
+    const [text, bar] = texts[i]
+    const { p50, p99, cpuUs } = summary(taken[kind])
+    return figure(text, (median(ratios) - 1) * 100, '%', bar, { p50, p99, cpuUs, ratios })
+  })
 }
 
 async function post ({ port, kind }, path, headers, body) {

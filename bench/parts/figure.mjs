@@ -3,12 +3,12 @@
  * @param what the name of the figure for readers
  * @param value
  * @param unit
- * @param bar `{ atLeast }` or `{ atMost }`, in the same unit
+ * @param bar `{ atLeast }` or `{ atMost }`, in the same unit; `{}` for a figure that explains others
  * @param more p50, p99 (ms), rss (bytes) and further raw results
  */
 export function figure (what, value, unit, bar, more = {}) {
   const { atLeast, atMost } = bar
-  const met = atLeast === undefined ? value <= atMost : value >= atLeast
+  const met = (atLeast === undefined || value >= atLeast) && (atMost === undefined || value <= atMost)
   return { what, value, unit, bar, met, ...more }
 }
 

@@ -10,6 +10,7 @@ const [kind, folder] = process.argv.slice(2)
 const APPS = {
   bare: async () => (await import('./bare-app.mjs')).bareApp(),
   polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
+  'bare-spans': async () => (await import('./bare-app.mjs')).bareApp(await (await import('./telemetry-apps.mjs')).startBareSpans()),
   'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
   'gateway-bare': async () => (await import('./gateway-app.mjs')).bareCallApp(),
   gateway: async () => (await import('./gateway-app.mjs')).gatewayApp(),
@@ -25,13 +26,13 @@ const APPS = {
   'tasks-file': async () => (await import('./tasks-app.mjs')).tasksApp(join(folder, 'tasks.db'))
 }
 
-/** The same app in a process without the package of OpenTelemetry, with it, and with an SDK. */
+/** The same app in processes that differ in what they start of OpenTelemetry before it. */
 function telemetryApps (prefix, make) {
-  const after = async name => { await (await import('./telemetry-apps.mjs'))[name]() }
+  const after = async name => await (await import('./telemetry-apps.mjs'))[name]()
+  const starts = { alone: 'refuseOpenTelemetry', storage: 'enterStorage', traces: 'startTraces', metrics: 'startMetrics', sampled: 'startBoth' }
   return {
-    [`${prefix}telemetry-alone`]: () => after('refuseOpenTelemetry').then(make),
     [`${prefix}telemetry-api`]: make,
-    [`${prefix}telemetry-sampled`]: () => after('startOpenTelemetry').then(make)
+    ...Object.fromEntries(Object.entries(starts).map(([side, start]) => [`${prefix}telemetry-${side}`, () => after(start).then(make)]))
   }
 }
 

@@ -1,4 +1,5 @@
 // The servers of the scenario `telemetry`: each process decides about OpenTelemetry before it loads its app.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { register } from 'node:module'
 
 /** As in an application that has not installed the package. */
@@ -12,18 +13,55 @@ export function refuseOpenTelemetry () {
   register(`data:text/javascript,${encodeURIComponent(REFUSE)}`)
 }
 
-/** Traces and metrics as the host makes them, with an exporter that discards them. */
-export async function startOpenTelemetry () {
-  const { NodeSDK, metrics, node } = await import('@opentelemetry/sdk-node')
+/** What Node.js 20 does for promises once any package has entered an AsyncLocalStorage. */
+export function enterStorage () {
+  new AsyncLocalStorage().run({}, () => {})
+}
+
+/** Traces as the host makes them, with an exporter that discards them. */
+export async function startTraces () {
+  await startSdk({})
+}
+
+/** Metrics as the host makes them. */
+export async function startMetrics () {
+  await startSdk({ metricReaders: [await discardingReader()], traces: false })
+}
+
+/** Both. */
+export async function startBoth () {
+  await startSdk({ metricReaders: [await discardingReader()] })
+}
+
+const discarding = { export (_items, done) { done({ code: 0 }) }, async forceFlush () {}, async shutdown () {} }
+
+async function discardingReader () {
+  const { metrics } = await import('@opentelemetry/sdk-node')
+  return new metrics.PeriodicExportingMetricReader({ exporter: discarding, exportIntervalMillis: 10_000 })
+}
+
+async function startSdk ({ metricReaders, traces = true }) {
+  const { NodeSDK, node } = await import('@opentelemetry/sdk-node')
   const { useMeter } = await import('@polyvac/core/plugin')
   const api = await import('@opentelemetry/api')
-  const discarding = { export (_items, done) { done({ code: 0 }) }, async forceFlush () {}, async shutdown () {} }
+  if (!traces) process.env.OTEL_TRACES_EXPORTER = 'none'
   new NodeSDK({
-    sampler: new node.ParentBasedSampler({ root: new node.TraceIdRatioBasedSampler(SAMPLED) }),
-    traceExporter: discarding,
-    metricReaders: [new metrics.PeriodicExportingMetricReader({ exporter: discarding, exportIntervalMillis: 10_000 })],
+    ...traces && { sampler: new node.ParentBasedSampler({ root: new node.TraceIdRatioBasedSampler(SAMPLED) }), traceExporter: discarding },
+    metricReaders: metricReaders ?? [],
     instrumentations: [],
     autoDetectResources: false
   }).start()
-  useMeter(api.metrics.getMeter('polyvac'))
+  if (metricReaders !== undefined) useMeter(api.metrics.getMeter('polyvac'))
+}
+
+/** The floor: a bare route, the SDK alone, and an empty span in each request. */
+export async function startBareSpans () {
+  await startTraces()
+  const { context, SpanKind, trace } = await import('@opentelemetry/api')
+  const tracer = trace.getTracer('bare')
+  return request => {
+    const span = tracer.startSpan('POST', { kind: SpanKind.SERVER })
+    request.raw.once('close', () => { span.end() })
+    return next => context.with(trace.setSpan(context.active(), span), next)
+  }
 }

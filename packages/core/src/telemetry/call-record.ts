@@ -3,6 +3,7 @@ import { usageOf } from '../usage.js'
 import type { Log } from '../log.js'
 import type { Answer, Chunk, Principal } from '../vac.js'
 import { isMetered, record } from './instruments.js'
+import type { Labels } from './metrics.js'
 import { AGENT_NAME, EXECUTE_TOOL, INVOKE_AGENT, MCP_SERVER, OPERATION, OUTCOME, PROTOCOL, TOKEN_TYPE } from './names.js'
 import { activeTraceId } from './spans.js'
 
@@ -20,6 +21,33 @@ export interface CallFields {
 
 /** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed`. */
 const OUTCOMES: readonly string[] = ['completed', 'left', 'input-required', 'auth-required', 'rejected']
+
+interface CallLabels {
+  readonly call: Labels
+  readonly outcomes: Readonly<Record<string, Labels>>
+  readonly input: Labels
+  readonly output: Labels
+}
+
+/** Most names whose labels are kept, for each protocol. */
+const MAX_PREPARED = 1_000
+/** Labels by protocol, and by VAC or server. Objects made for each call are slow. */
+const prepared = new Map<string, Map<string, CallLabels>>()
+
+function labelsOf (protocol: string, vac: string | undefined, server = ''): CallLabels {
+  const kind = vac === undefined ? `${protocol} server` : protocol
+  let named = prepared.get(kind)
+  if (named === undefined) prepared.set(kind, named = new Map())
+  let labels = named.get(vac ?? server)
+  if (labels === undefined) {
+    const call = { [PROTOCOL]: protocol, [vac === undefined ? MCP_SERVER : AGENT_NAME]: vac ?? server }
+    const operated = { ...call, [OPERATION]: vac === undefined ? EXECUTE_TOOL : INVOKE_AGENT }
+    const outcomes = Object.fromEntries([...OUTCOMES, 'failed'].map(outcome => [outcome, { ...operated, [OUTCOME]: outcome }]))
+    labels = { call, outcomes, input: { ...operated, [TOKEN_TYPE]: 'input' }, output: { ...operated, [TOKEN_TYPE]: 'output' } }
+    if (named.size < MAX_PREPARED) named.set(vac ?? server, labels)
+  }
+  return labels
+}
 
 /** Measures a call of any protocol, and reports it in one log line with the same fields, and in the metrics. */
 export class CallRecord {
@@ -89,18 +117,14 @@ export class CallRecord {
 
   #count (ms: number, first: number | undefined): void {
     const { vac, server, protocol } = this.#fields
-    const labels: Record<string, string> = { [PROTOCOL]: protocol }
-    if (vac !== undefined) labels[AGENT_NAME] = vac
-    if (server !== undefined) labels[MCP_SERVER] = server
-    const operation = vac === undefined ? EXECUTE_TOOL : INVOKE_AGENT
-    const outcome = OUTCOMES.includes(this.outcome) ? this.outcome : 'failed'
-    record('gen_ai.client.operation.duration', ms / 1000, { ...labels, [OPERATION]: operation, [OUTCOME]: outcome })
-    if (first !== undefined) record('polyvac.call.time_to_first_chunk', first / 1000, labels)
-    if (this.#chunks > 0) record('polyvac.call.chunks', this.#chunks, labels)
+    const labels = labelsOf(protocol, vac, server)
+    record('gen_ai.client.operation.duration', ms / 1000, labels.outcomes[OUTCOMES.includes(this.outcome) ? this.outcome : 'failed']!)
+    if (first !== undefined) record('polyvac.call.time_to_first_chunk', first / 1000, labels.call)
+    if (this.#chunks > 0) record('polyvac.call.chunks', this.#chunks, labels.call)
     const usage = this.#answer === undefined ? undefined : usageOf(this.#answer)
     if (usage === undefined) return
-    record('gen_ai.client.token.usage', usage.prompt_tokens, { ...labels, [OPERATION]: operation, [TOKEN_TYPE]: 'input' })
-    record('gen_ai.client.token.usage', usage.completion_tokens, { ...labels, [OPERATION]: operation, [TOKEN_TYPE]: 'output' })
+    record('gen_ai.client.token.usage', usage.prompt_tokens, labels.input)
+    record('gen_ai.client.token.usage', usage.completion_tokens, labels.output)
   }
 
   #finish (answer: Answer): void {

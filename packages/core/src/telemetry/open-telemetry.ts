@@ -13,12 +13,18 @@ export function openTelemetry (): OpenTelemetry | undefined {
 export const SCOPE = 'polyvac'
 export const VERSION = packageVersion(import.meta.url)
 
-/** The tracer of the registered SDK; undefined without an SDK. It is asked once per span: tests change the SDK. */
+let known: Api.TracerProvider | undefined
+let tracer: Api.Tracer | undefined
+
+/** The tracer of the registered SDK; undefined without an SDK. Tests change the SDK. */
 export function openTracer (api: OpenTelemetry | undefined): Api.Tracer | undefined {
   if (api === undefined) return undefined
-  const provider = api.trace.getTracerProvider() as Partial<Api.ProxyTracerProvider>
-  // the provider of the api makes spans that do nothing until an SDK is registered
-  return provider.getDelegateTracer === undefined
-    ? (provider as Api.TracerProvider).getTracer(SCOPE, VERSION)
-    : provider.getDelegateTracer(SCOPE, VERSION)
+  const provider = api.trace.getTracerProvider() as Api.TracerProvider & Partial<Api.ProxyTracerProvider>
+  const delegate = provider.getDelegate?.() ?? provider
+  if (delegate !== known) {
+    known = delegate
+    // the provider of the api makes spans that do nothing until an SDK is registered
+    tracer = provider.getDelegateTracer === undefined ? provider.getTracer(SCOPE, VERSION) : provider.getDelegateTracer(SCOPE, VERSION)
+  }
+  return tracer
 }
