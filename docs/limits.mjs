@@ -43,7 +43,8 @@ export const limits = {
     ['Problems reported for one request', `${core}/validation.ts`, 'MAX_PROBLEMS', '', 'The others are left out.']
   ],
   Authentication: [
-    ['Owners, and addresses, whose requests are counted for `limits`', 'apps/host/src/limits.ts', 'MAX_COUNTED_CALLERS', '', 'The count of the one that was idle longest begins again.'],
+    ['Owners, and addresses, whose requests are counted for `limits`', 'apps/host/src/caller-counts.ts', 'MAX_COUNTED_CALLERS', '', 'The count of the one that was idle longest begins again.'],
+    ['Time after which a replica adds its counts to those of the others', 'apps/host/src/caller-counts.ts', 'SETTLE_MS', 'milliseconds', 'Each replica may pass a rate by what it takes meanwhile.'],
     ['Static tokens', `${auth}/token-authentication.ts`, 'MAX_TOKENS', '', 'The host does not start.'],
     ['Length of a bearer token', `${auth}/bearer-token.ts`, 'MAX_TOKEN_CHARS', 'characters', '401.'],
     ['Length of the name of an owner', `${auth}/jwt-authentication.ts`, 'MAX_OWNER_CHARS', 'characters', '401.'],

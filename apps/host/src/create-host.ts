@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { assemble, type Assembly } from './assembly.js'
 import { ConfiguredCallers, guardOperations, loadAuth, mcpAddress, publishMetadata } from './authentication.js'
 import { sendBrowserHeaders } from './browser-headers.js'
+import { CallerCounts } from './caller-counts.js'
 import { connectionLimits, guardConnections, logRefusals, SERVER_OPTIONS, spreadRequests } from './connections.js'
 import { openGateway, serversOf, toolAccess } from './gateway.js'
 import { limitRequests, limitTasks } from './limits.js'
@@ -116,6 +117,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let tasks: HostTasks | undefined
   let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
+  const counts = new CallerCounts(() => tasks?.store.counts, log)
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
     const opened = await openingTasks?.catch(() => undefined)
@@ -162,7 +164,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     guardHost(app, () => settings.switches)
     await sendBrowserHeaders(app, settings.switches)
     const { limits } = settings.switches
-    if (limits !== undefined) await limitRequests(app, limits)
+    if (limits !== undefined) await limitRequests(app, limits, counts)
     guardOperations(app, authenticate, settings.switches.auth?.open)
     await registerOpenApi(app, version, authenticate)
     registerReadiness(app, {
@@ -190,6 +192,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       gateway,
       stateKey
     })
+    // counts of callers are in the database, too
+    if (limits !== undefined && isDatabase(settings.switches.tasks ?? {})) await sharedTasks()
     if (!protocols.includes('@polyvac/mcp-server')) publishMetadata(app, issuers, settings.switches.public_url)
     missing = missingProtocols(settings, protocols)
     return app
@@ -212,7 +216,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
     tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
-    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day)
+    if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day, counts)
     return tasks
   }
 

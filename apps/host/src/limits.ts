@@ -3,22 +3,23 @@ import type { ServiceConfig } from '@polyvac/core'
 import { addressBlock, auditRequest, isInner, OwnerSlots, ownerOf, setOwnerShare } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { CallerCounts } from './caller-counts.js'
 import { RateLimitError, TasksPerDayError } from './errors.js'
 
 type Limits = NonNullable<ServiceConfig['limits']>
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3_600_000
-/** Most owners, and most addresses, whose requests are counted; the one that was idle longest is forgotten. */
-const MAX_COUNTED_CALLERS = 10_000
 
 /**
  * Bounds requests of each address, before its caller is known, and of each owner: in a minute, and at once. A stream
- * counts until it ends. Each process counts for itself.
+ * counts until it ends. Each process bounds by itself what runs at once.
  */
-export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share }: Limits): Promise<void> {
+export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share }: Limits,
+  counts: CallerCounts): Promise<void> {
   if (share !== undefined) setOwnerShare(share)
-  await app.register(rateLimit, { global: false, cache: MAX_COUNTED_CALLERS })
+  await app.register(rateLimit, { global: false, store: counts.store })
+  app.addHook('onClose', async () => { counts.close() })
   const addressOf = (request: FastifyRequest): string => `address ${addressBlock(request.ip)}`
   const ownerKey = (request: FastifyRequest): string => `owner ${ownerOf(request)}`
   const checkAddress = checker(app, address, 'one address', addressOf)
@@ -54,25 +55,19 @@ function checker (app: FastifyInstance, { requests_per_minute: max, at_once: atO
   }
 }
 
-/** Bounds the tasks that each owner creates in a day, of UTC, with this process. */
-export function limitTasks (store: TaskStore, max: number): void {
+/** Bounds the tasks that each owner creates in a day, of UTC. */
+export function limitTasks (store: TaskStore, max: number, counts: CallerCounts): void {
   const create = store.create.bind(store)
-  const counts = new Map<string, number>()
-  let day = 0
   store.create = async (owner, task) => {
     const today = Math.floor(Date.now() / DAY_MS)
-    if (today !== day) counts.clear()
-    day = today
-    const count = counts.get(owner) ?? 0
-    if (count >= max) {
+    const name = `tasks ${today} ${owner}`
+    if (counts.add(name, DAY_MS, max).value > max) {
       const seconds = Math.ceil(((today + 1) * DAY_MS - Date.now()) / 1000)
       throw Object.assign(new TasksPerDayError(max), { headers: { 'retry-after': String(seconds) } })
     }
-    if (counts.size >= MAX_COUNTED_CALLERS && !counts.has(owner)) counts.delete(counts.keys().next().value as string)
-    counts.set(owner, count + 1)
     const created = await create(owner, task)
     // the same request as before
-    if (!created.created) counts.set(owner, count)
+    if (!created.created) counts.takeBack(name)
     return created
   }
 }

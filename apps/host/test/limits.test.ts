@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
+import { postgresServer, query } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost, type HostOptions } from '../src/index.js'
 
@@ -91,4 +92,22 @@ test('owner_share is the share of the memory budget and of shared places', async
   t.notOk(held.tryGrow(Math.ceil(memoryBudget.limit * 0.6)))
   t.ok(held.tryGrow(Math.floor(memoryBudget.limit * 0.4)))
   held.release()
+})
+
+test('replicas with one database add up the requests of a caller, and each counts for itself while it is away', async t => {
+  const server = await postgresServer(t)
+  const tasks = { store: 'postgres', url: server.url() } as const
+  const limits = { owner: { requests_per_minute: 6 } }
+  const [one, other] = await Promise.all([1, 2].map(async () => await hostWith(t, limits, { ...A2A, tasks })))
+  const counted = async (): Promise<number> => Number((await query(server.url(), 'SELECT coalesce(sum(count), 0) AS n FROM polyvac.count'))[0]!.n)
+  for (let i = 0; i < 4; i++) t.equal((await one!.ask('alice')).statusCode, 200)
+  await until(async () => await counted() === 4, 'the counts of the one are in the database')
+  t.equal((await other!.ask('alice')).statusCode, 200)
+  await until(async () => await counted() === 5, 'the counts of the other are added')
+  t.equal((await other!.ask('alice')).statusCode, 200)
+  t.match(await other!.ask('alice'), { statusCode: 429, headers: { 'retry-after': /^\d+$/ } })
+  await server.crash()
+  for (let i = 0; i < 6; i++) t.equal((await one!.ask('bob')).statusCode, 200, 'callers are served')
+  t.equal((await one!.ask('bob')).statusCode, 429, 'and bounded')
+  await server.start()
 })

@@ -1,5 +1,6 @@
 import type { Backlog } from './backlog.js'
 import type { ReplicaLink } from './replica-link.js'
+import type { SharedCounts } from './shared-counts.js'
 import type { SharedValues } from './shared-values.js'
 import type { SignInRecords } from './sign-in-records.js'
 import type { TaskEvent, TaskMessage, TaskRecord, TaskState, TaskUpdate } from './task.js'
@@ -72,6 +73,8 @@ export interface TaskStore {
   readonly replicas?: ReplicaLink | undefined
   /** Values that processes on several machines share through the store; undefined for a store of one machine. */
   readonly shared?: SharedValues | undefined
+  /** Counts that processes on several machines share through the store; undefined for a store of one machine. */
+  readonly counts?: SharedCounts | undefined
   /** Sign-ins to upstream servers; undefined for a store that keeps none. */
   readonly signIns?: SignInRecords | undefined
 }

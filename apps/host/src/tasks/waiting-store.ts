@@ -1,5 +1,5 @@
 import { within } from '@polyvac/core/plugin'
-import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
+import type { DeliverOptions, DeliveryHandler, ReplicaLink, SharedCounts, SharedValues, SignInRecords, TaskHandler, TaskStore, TaskWorker, WorkOptions } from '@polyvac/tasks'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** First and longest pause between two attempts to open the store, in ms. */
@@ -75,6 +75,8 @@ export class WaitingStore implements TaskStore {
     putIfAbsent: async (name: string, value: string) => await this.#values.putIfAbsent(name, value),
     replace: async (name: string, before: string, value: string) => await this.#values.replace(name, before, value)
   }
+
+  readonly counts: SharedCounts = { add: async counts => await this.#now.counts!.add(counts) }
 
   readonly signIns: SignInRecords = {
     get: async (owner, server) => await this.#now.signIns!.get(owner, server),

@@ -29,6 +29,9 @@ export const STEPS: readonly string[] = [`
   ALTER TABLE $.replica ADD COLUMN seen_at timestamptz;
 `, `
   CREATE TABLE $.sign_in (owner text NOT NULL, server text NOT NULL, value text NOT NULL, PRIMARY KEY (owner, server));
+`, `
+  CREATE UNLOGGED TABLE $.count (name text PRIMARY KEY, count bigint NOT NULL, ends_at bigint NOT NULL) WITH (fillfactor = 70);
+  CREATE INDEX count_ends ON $.count (ends_at);
 `]
 
 /**

@@ -33,6 +33,7 @@ import { JobQueue } from './queue.js'
 import { PostgresReplicaLink } from './replica-link.js'
 import { Replicas } from './replicas.js'
 import { Room } from './room.js'
+import { sharedCounts } from './shared-counts.js'
 import { sharedValues } from './shared-values.js'
 import { signInRecords } from './sign-in-records.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
@@ -79,6 +80,7 @@ class PostgresTaskStore implements TaskStore {
   readonly #workers = new Set<Worker>()
   readonly #outboxes = new Map<Outbox, OutboxRows>()
   readonly shared = sharedValues(() => this.#now.connection)
+  readonly counts = sharedCounts(() => this.#now.connection)
   readonly signIns = signInRecords(() => this.#now.connection)
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
