@@ -13,7 +13,7 @@ import { WIRES } from './parts/wires.mjs'
 const QUESTION = 'What is a VAC?'
 const SECONDS = 1
 /** Many short rounds: other load of the machine affects neighbours alike. */
-const ROUNDS = 10
+const ROUNDS = 6
 const CONNECTIONS = 20
 const CHUNKS = 100_000
 const READERS = 10

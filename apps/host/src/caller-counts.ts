@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 export const MAX_COUNTED_CALLERS = 10_000
 /** Time in ms for which a replica counts for itself before it adds its counts to those of the others. */
 export const SETTLE_MS = 200
-/** Most counts that are added at once. */
+/** Most counts that are added in one statement. */
 const MAX_SETTLED = 1_000
 
 interface Count { name: string, windowMs: number, value: number, unsent: number, endsAt: number }

@@ -8,7 +8,6 @@ export type {
   PurgeLimits, PushConfig, TaskContext, TaskHandler, TaskPage, TaskQuery, TaskStore, TaskStoreHealth, TaskWorker, UserMessage, WorkOptions
 } from './task-store.js'
 export type { AppendOptions, Following, LinkEntry, ReplicaLink } from './replica-link.js'
-export { MAX_ADDED } from './shared-counts.js'
 export type { AddedCount, CountNow, SharedCounts } from './shared-counts.js'
 export type { SharedValues } from './shared-values.js'
 export type { SignInRecords } from './sign-in-records.js'

@@ -3,7 +3,7 @@
  * when its time has passed.
  */
 export interface SharedCounts {
-  /** Adds to counts, at most MAX_ADDED of them at once. */
+  /** Adds to counts, in one statement. */
   add (counts: readonly AddedCount[]): Promise<CountNow[]>
 }
 
@@ -21,6 +21,3 @@ export interface CountNow {
   readonly count: number
   readonly endsInMs: number
 }
-
-/** Most counts of one call. */
-export const MAX_ADDED = 1_000

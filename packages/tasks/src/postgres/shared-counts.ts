@@ -21,8 +21,8 @@ export function sharedCounts (connection: () => Connection): SharedCounts {
       // in the order of the names, so that two replicas do not wait for each other
       return await database.run<CountNow>(`INSERT INTO ${table} AS old (name, count, ends_at)
         SELECT name, count, $1::bigint + ms FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS added (name, count, ms) ORDER BY name
-        ON CONFLICT (name) DO UPDATE SET count = excluded.count + CASE WHEN old.ends_at > $1 THEN old.count ELSE 0 END,
-          ends_at = CASE WHEN old.ends_at > $1 THEN old.ends_at ELSE excluded.ends_at END
+        ON CONFLICT (name) DO UPDATE SET count = excluded.count + coalesce(CASE WHEN old.ends_at > $1 THEN old.count END, 0),
+          ends_at = coalesce(CASE WHEN old.ends_at > $1 THEN old.ends_at END, excluded.ends_at)
         RETURNING name, count, ends_at - $1::bigint AS "endsInMs"`,
       [now, counts.map(({ name }) => name), counts.map(({ count }) => count), counts.map(({ windowMs }) => windowMs)])
     }
