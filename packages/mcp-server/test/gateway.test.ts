@@ -55,9 +55,9 @@ test('questions of an upstream server and their answers pass through unchanged i
   const second = (await modern(app, 'tools/call', { ...call('two'), inputResponses: { other: accepts('b') }, requestState: partial.requestState }, able)).json.result!
   t.strictSame(Object.keys(second.inputRequests), ['last'])
   const last = { ...call('two'), inputResponses: { last: accepts('c') }, requestState: second.requestState }
-  t.match((await modern(app, 'tools/call', last, { ...able, ...by('eve') })).json.error, { code: -32602, message: /another caller/ })
+  t.match((await modern(app, 'tools/call', last, { ...able, ...by('eve') })).json.error, { code: -32602, message: /did not issue/ })
   t.match((await modern(app, 'tools/call', { ...last, arguments: { other: 1 } }, able)).json.error, { code: -32602 })
-  t.match((await modern(app, 'tools/call', { ...last, requestState: `${String(second.requestState).slice(0, -2)}xx` }, able)).json.error, { code: -32602, message: /not issued/ })
+  t.match((await modern(app, 'tools/call', { ...last, requestState: `${String(second.requestState).slice(0, -2)}xx` }, able)).json.error, { code: -32602, message: /did not issue/ })
   t.match((await modern(app, 'tools/call', last, able)).json.result, { resultType: 'complete', content: [{ text: '[{"x":"a"},{"x":"b"},{"x":"c"}]' }] })
 })
 
