@@ -22,6 +22,14 @@ export function cutText (text: string): [piece: string, rest: string] {
   return [text.slice(0, length), text.slice(length)]
 }
 
+/** The pieces of a text, of PIECE_CHARS. */
+export function * textPieces (text: string): Generator<string, void> {
+  for (let piece = '', rest = text; rest !== '';) {
+    [piece, rest] = cutText(rest)
+    yield piece
+  }
+}
+
 /** Whether the JSON of a value is made in pieces. It reads about MAX_WHOLE_CHARS of the value, not more. */
 export function isLargeJson (value: unknown): boolean {
   return charsLeft(value, MAX_WHOLE_CHARS, 0) < 0
@@ -78,10 +86,7 @@ function * jsonParts (value: unknown, depth: number): Generator<string, void> {
 function * stringParts (text: string): Generator<string, void> {
   if (!isLargeText(text)) return yield JSON.stringify(text)
   yield '"'
-  for (let piece = '', rest = text; rest !== '';) {
-    [piece, rest] = cutText(rest)
-    yield JSON.stringify(piece).slice(1, -1)
-  }
+  for (const piece of textPieces(text)) yield JSON.stringify(piece).slice(1, -1)
   yield '"'
 }
 

@@ -16,7 +16,7 @@ export { importWithin, isModulePath, MAX_LOAD_MS, moduleUrl } from './interprete
 export { moduleProblem } from './module-problem.js'
 export { sendEvents, sendText, eventText, joinTexts, jsonText, ownTime, registerStreams, streamRoute } from './send-stream.js'
 export type { Encoding, EventEncoding, Text } from './send-stream.js'
-export { Bytes, cutText, isLargeJson, isLargeText, jsonBytes } from './json-pieces.js'
+export { Bytes, isLargeJson, isLargeText, jsonBytes, textPieces } from './json-pieces.js'
 export { takeTurn } from './turns.js'
 export { LightAbort, type AbortSignalLike } from './light-abort.js'
 export { auditRequest, authenticateCallers, isAdmin, mayAdminister, ownerOf, requireAdmin, type PrincipalOf } from './authentication.js'

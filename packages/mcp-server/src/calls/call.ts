@@ -9,6 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ResponseWriter } from '../http/response.js'
 import type { Entry } from '../lists/catalog.js'
 import { errorText, resultText, type Json, type Params, type RequestId, type RpcError } from '../protocol/rpc.js'
+import { cutEvent } from '../sessions/event-pieces.js'
 import type { Sent } from '../sessions/shared-session.js'
 import type { CallContext, Relay, ToolDefinition } from '../tool-source.js'
 
@@ -93,11 +94,12 @@ export abstract class Call implements CallContext {
   /** Sends a notification of this call. It is left out if the reader is far behind. */
   notify (method: string, params: object): Promise<void> | undefined {
     if (this.#isOver || this.response.stream?.isFull === true) return undefined
+    const text = JSON.stringify({ jsonrpc: '2.0', method, params })
     if (this.#unstored > 0) {
-      this.#unstored--
+      this.#unstored -= cutEvent(text).length
       return undefined
     }
-    return this.response.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+    return this.response.send(text)
   }
 
   /** The state of the run before; undefined in an era where `ask` does not end the run. */

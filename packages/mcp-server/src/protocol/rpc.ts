@@ -79,11 +79,14 @@ export function resultText (id: RequestId, result: Json): Json {
 }
 
 const RESPONSE_HEAD = /^{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[-+.\de]+),"(?:result|error)":/
+const PROGRESS_HEAD = /^{"jsonrpc":"2\.0","method":"notifications\/progress","params":{"progressToken":(?:"(?:[^"\\]|\\.)*"|[-+.\de]+),"progress":([-+.\de]+)/
 
-/** The id of a response that `resultText` or `errorText` made, by its beginning; undefined for other messages. */
-export function idOfResponse (text: string): RequestId | undefined {
+/** What the first piece of a large message has: the id of a response, or the progress of a notification. */
+export function messageHead (text: string): Partial<Request> {
   const id = RESPONSE_HEAD.exec(text)?.[1]
-  return id === undefined ? undefined : JSON.parse(id) as RequestId
+  if (id !== undefined) return { id: JSON.parse(id) as RequestId }
+  const progress = PROGRESS_HEAD.exec(text)?.[1]
+  return progress === undefined ? {} : { method: 'notifications/progress', params: { progress: Number(progress) } }
 }
 
 /** The responses to a batch. */

@@ -1,4 +1,4 @@
-import { Bytes, cutText, isLargeText } from '@polyvac/core/plugin'
+import { Bytes, isLargeText, textPieces } from '@polyvac/core/plugin'
 import type { Json } from '../protocol/rpc.js'
 
 /** Begin each piece of a large event: others follow, or none. A whole event is an object, and begins with a brace. */
@@ -7,16 +7,9 @@ const LAST = '='
 
 /** An event as entries of a stream, made one by one: a large event has several. */
 export function cutEvent (json: Json): ReadonlyArray<() => string> {
-  const pieces = json instanceof Bytes ? json.pieces : cutTexts(json)
+  const pieces = json instanceof Bytes ? json.pieces : isLargeText(json) ? [...textPieces(json)] : [json]
   if (pieces.length === 1) return [() => String(json)]
   return pieces.map((piece, i) => () => `${i < pieces.length - 1 ? MORE : LAST}${String(piece)}`)
-}
-
-function cutTexts (text: string): string[] {
-  const pieces = []
-  let rest = text
-  for (let piece; isLargeText(rest); pieces.push(piece)) [piece, rest] = cutText(rest)
-  return [...pieces, rest]
 }
 
 /** Joins the entries of a stream to events. */

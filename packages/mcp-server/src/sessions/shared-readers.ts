@@ -3,7 +3,7 @@ import { features } from '@polyvac/mcp-protocol'
 import type { Following, LinkEntry } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { whenOver } from '../http/message-stream.js'
-import { idOfResponse, refusal, type Request, type RequestId } from '../protocol/rpc.js'
+import { messageHead, refusal, type Request, type RequestId } from '../protocol/rpc.js'
 import { EventPieces } from './event-pieces.js'
 import type { Session } from './session.js'
 import { END, STANDALONE, type Sent, type SharedSession } from './shared-session.js'
@@ -73,7 +73,7 @@ export async function resumeStream (
     if (reader.open.length === 0) body.finish()
     else {
       // events of a batch do not name their request
-      const unstored = reader.open.length === 1 ? Math.max(0, after - reader.seq) : 0
+      const unstored = reader.open.length === 1 ? Math.max(0, after - reader.whole) : 0
       takeOver(reader.open, body, { progress: reader.progress, unstored })
     }
   }
@@ -97,6 +97,8 @@ class StreamReader {
   readonly #held: HeldBytes
   #reading = Promise.resolve()
   seq = -1
+  /** The last entry of the last whole event. */
+  whole = 0
   /** The last progress that was sent. */
   progress = -Infinity
   hasEnded = false
@@ -133,8 +135,8 @@ class StreamReader {
     const pieces = this.#pieces.add(text)
     if (!this.#held.tryResize(this.#pieces.chars * BYTES_PER_CHAR)) this.#reply.raw.destroy()
     if (pieces === undefined) return
-    if (pieces.length === 1) this.#note(JSON.parse(text) as Partial<Request>)
-    else this.#note({ id: idOfResponse(pieces[0]!)! })
+    this.whole = seq
+    this.#note(pieces.length === 1 ? JSON.parse(text) as Partial<Request> : messageHead(pieces[0]!))
     if (seq > this.#after) this.#body.event('message', pieces.length === 1 ? text : await bytesOf(pieces), `${this.stream}_${seq}`)
   }
 

@@ -18,7 +18,7 @@ export type Message = Request | Notification | Response
 export interface Sent {
   /** The last progress of the events that are stored. */
   readonly progress: number
-  /** How many events came after those: a replica sends an event before it is stored. */
+  /** How many entries the events after those have: a replica sends an event before it is stored. */
   readonly unstored: number
 }
 
