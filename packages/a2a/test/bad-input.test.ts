@@ -232,6 +232,8 @@ test('whatever is sent to whatever method, the answer is JSON-RPC with the id of
   }, { requiredKeys: ['jsonrpc', 'id'], noNullPrototype: true })
   await fc.assert(fc.asyncProperty(fc.constantFrom(...methodNames.filter(method => !/resub/.test(method))), request, async (method, sent) => {
     const body = JSON.stringify({ method, ...sent })
+    // a stream stays open while its task waits for input: description-streams.test.ts has a test of that
+    fc.pre(method !== 'tasks/sendSubscribe' || !body.includes('"ask"'))
     const response = await app.inject({ method: 'POST', url: `/a2a/${method}`, payload: body, headers: JSON_TYPE })
     if (/^text\/event-stream/.test(String(response.headers['content-type']))) {
       ok(response.payload.split('\n\n').filter(frame => frame !== '').every(frame => /^id: \d+\ndata: \{"type":"task_update"/.test(frame)))
