@@ -212,17 +212,22 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     store.work(handler)
     const { task } = await store.create('alice', ASK)
     const controller = new AbortController()
-    const readers = [collect(store.events('alice', task.id, { signal: controller.signal })), collect(store.events('alice', task.id))]
+    const read: TaskEvent[][] = [[], []]
+    const readers = [{ signal: controller.signal }, {}].map(async (options, i) => {
+      for await (const event of store.events('alice', task.id, options)) read[i]!.push(event)
+    })
     await started
+    await until(() => read.every(({ length }) => length === 2), 'both have read all')
     const leaving = store.events('alice', task.id, { after: 2 })[Symbol.asyncIterator]()
     const next = leaving.next()
     await leaving.return?.()
     t.strictSame((await next).done, true)
     controller.abort()
-    t.equal((await readers[0])?.length, 2)
+    await readers[0]
     t.equal((await store.get('alice', task.id))?.state, 'working')
     await store.close()
-    t.equal((await readers[1])?.length, 2)
+    await readers[1]
+    t.strictSame(read.map(({ length }) => length), [2, 2])
   })
 
   test('a handler that throws fails the task without its text; an emitted error keeps its text; a return completes', async t => {

@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { test } from 'tap'
 import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
+import { Connection } from '../src/postgres/connection.js'
 import { STEPS } from '../src/postgres/migrations.js'
+import { postgresSettings } from '../src/postgres/options.js'
+import { JobQueue, type TaskJob } from '../src/postgres/queue.js'
 import type { TaskEvent } from '../src/index.js'
 import { collect } from './conformance.js'
 import { openPostgresStore } from './fixtures/postgres-store.js'
@@ -152,4 +156,25 @@ test('while the server is away, calls are refused with 503; afterwards the same 
   const seen = await events
   t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
   t.match(await store.get('alice', task.id), { state: 'completed' })
+})
+
+test('an owner keeps its place in the order while its jobs are not committed yet', async t => {
+  const url = await testDatabase(t)
+  await migratePostgres({ url })
+  const settings = postgresSettings({ url })
+  const connection = await Connection.open(settings)
+  const queue = await JobQueue.open(connection, settings.log)
+  t.teardown(async () => {
+    await queue.close()
+    await connection.close()
+  })
+  await queue.prepare('')
+  const job = (id: string): TaskJob & { owner: string } => ({ id, key: 1, turn: 0, owner: 'bob' })
+  const [first, second] = [randomUUID(), randomUUID()]
+  await connection.transaction(async transaction => {
+    await queue.insert(transaction, '', [job(first)])
+    await queue.readRanks()
+  })
+  await connection.transaction(async transaction => { await queue.insert(transaction, '', [job(second)]) })
+  t.strictSame(await query(url, 'SELECT id, priority FROM polyvac_jobs.job ORDER BY priority DESC'), [{ id: first, priority: -1 }, { id: second, priority: -2 }])
 })

@@ -18,7 +18,8 @@ const MAX_RANK = 2 ** 31 - 1
 /** A turn of a task that is to be executed. */
 export interface TaskJob { readonly id: string, readonly key: number, readonly turn: number }
 
-interface Ranks { served: number, readonly last: Map<string, number> }
+/** `since`: the owners that were given a rank since the last look. Their jobs may not be committed yet. */
+interface Ranks { served: number, readonly last: Map<string, number>, since: Set<string> }
 
 /** The queue of waiting turns, in pg-boss: leases with heartbeats, retries, the order of owners. */
 export class JobQueue {
@@ -106,7 +107,7 @@ export class JobQueue {
 
   #ranksOf (queue: string): Ranks {
     let ranks = this.#ranks.get(queue)
-    if (ranks === undefined) this.#ranks.set(queue, ranks = { served: 0, last: new Map() })
+    if (ranks === undefined) this.#ranks.set(queue, ranks = { served: 0, last: new Map(), since: new Set() })
     return ranks
   }
 
@@ -115,19 +116,25 @@ export class JobQueue {
    * second ones, counted from the rank that is served now.
    */
   #rank (queue: string, owner: string): number {
-    const { served, last } = this.#ranksOf(queue)
+    const { served, last, since } = this.#ranksOf(queue)
     const rank = Math.min(MAX_RANK, Math.max(served, last.get(owner) ?? 0) + 1)
     last.set(owner, rank)
+    since.add(owner)
     return rank
   }
 
   /** Reads from which rank on tasks wait: other replicas serve the queue, too. In an empty one, ranks begin again. */
   async readRanks (): Promise<void> {
     for (const [queue, ranks] of this.#ranks) {
+      const before = ranks.since
+      ranks.since = new Set()
       const [head] = await this.#connection.run<{ priority: number }>(`SELECT priority FROM ${schemaOf(this.#connection)}.job
         WHERE name = $1 AND state < 'active' AND NOT blocked ORDER BY priority DESC, created_on LIMIT 1`, [await this.#nameOf(queue)])
       ranks.served = head === undefined ? 0 : -head.priority - 1
-      for (const [owner, rank] of ranks.last) if (head === undefined || rank <= ranks.served) ranks.last.delete(owner)
+      for (const [owner, rank] of ranks.last) {
+        const isNew = before.has(owner) || ranks.since.has(owner)
+        if (rank <= ranks.served || (head === undefined && !isNew)) ranks.last.delete(owner)
+      }
     }
   }
 }
