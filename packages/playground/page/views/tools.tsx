@@ -78,7 +78,9 @@ export function Tools (): JSX.Element {
         </section>
         {selected !== undefined
           ? <ToolForm key={`${server} ${name}`} tool={selected} />
-          : lists.value !== undefined && name !== '' && <Notice kind='warning' testId='tool-missing'>{nameOfServer(server)} has no tool {name}.</Notice>}
+          : lists.value !== undefined && (name === ''
+            ? tools.length > 0 && <p class='soft'>Choose a tool: its form opens here.</p>
+            : <Notice kind='warning' testId='tool-missing'>{nameOfServer(server)} has no tool {name}.</Notice>)}
       </div>
       {resources.length > 0 && (
         <section aria-label='Resources'>
