@@ -123,7 +123,7 @@ export const remedies = {
   WORKER_FUNCTION: { seen: 'start', means: '`async_stream: false` was set with an interpreter given as a function. A function cannot be sent to a worker thread.', remedy: 'Give `stream_interpreter` as a module path.' },
   UNKNOWN_A2A_VAC: { seen: 'start', means: '`a2a_vac_names` names a VAC that is not configured.', remedy: 'Use a name from the list in the message.' },
   VAC_PLUGIN_OPTIONS: { seen: 'start', means: 'The vac plugin was registered without `vacs`, or with an option that is unknown, has the wrong type or is out of its range.', remedy: 'Register it with `{ vacs: createVacs({ … }) }`; correct the option that `message` names.' },
-  PUBLIC_BIND_UNAUTHENTICATED: { seen: 'start', means: 'The address to bind is reachable from other machines, and the host does not authenticate callers.', remedy: 'Bind 127.0.0.1, put an authenticating proxy in front, or give `--allow-unauthenticated`.' },
+  PUBLIC_BIND_UNAUTHENTICATED: { seen: 'start', means: 'The address to bind is reachable from other machines, and callers are not authenticated.', remedy: 'Set `service.auth`, bind 127.0.0.1, put an authenticating proxy in front, or give `--allow-unauthenticated`.' },
   PORT_IN_USE: { seen: 'start', means: 'Another process uses the port.', remedy: 'Stop it, or choose another with `--port`; 0 picks a free one.' },
   CANNOT_LISTEN: { seen: 'start', means: 'The address or port cannot be bound.', remedy: 'The message names the reason.' },
   USAGE: { seen: 'start', means: 'The command line is invalid. The exit code is 2.', remedy: 'Read `polyvac --help`.' },

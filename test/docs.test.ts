@@ -268,7 +268,13 @@ const FIRST_SENTENCES: ReadonlyArray<readonly [string, RegExp]> = [
   ['How do I set the port?', /^To set the port, give the option `--port` or the variable `PORT`/],
   ['What is a VAC?', /^A VAC, a virtual agent computer, is an agent with a name\./],
   ['How do I deploy with Docker?', /^To deploy with Docker, build an image/],
-  ['How do I scale it?', /^To scale Polyvac, run several processes/]
+  ['How do I scale it?', /^To scale Polyvac, run several replicas/],
+  ['How do I install Polyvac?', /^To install Polyvac, clone the repository/],
+  ['How do I start the service?', /^To start the service, run `npm start`/],
+  ['How do I add my own agent?', /^To add your own agent, write a module/],
+  ['How do I switch on authentication?', /^To add authentication, or to switch it on, set `service.auth`/],
+  ['How do I add an MCP server?', /^To add an MCP server, name it under/],
+  ['What does it cost?', /^Polyvac costs nothing/]
 ]
 
 test('the documentation answers questions about itself', async t => {
@@ -289,8 +295,7 @@ test('the documentation answers questions about itself', async t => {
     ['Why does nginx hold back the stream?', 'guides/streaming.md'],
     ['How do I authenticate callers?', 'guides/deployment.md'],
     ['How do I add a VAC to an existing Fastify app?', 'start/existing-app.md'],
-    ['How large may a request body be?', 'explain/limits.md'],
-    ['Which package replaces @fastify/sse-v2?', 'decisions/0001-sse-plugin.md']
+    ['How large may a request body be?', 'explain/limits.md']
   ]
   const host = await startHost(root)
   t.teardown(() => host.close())
