@@ -128,9 +128,15 @@ test('lists show what a caller may use, and the rest is answered like an unknown
   t.equal((await post('docs', '/vac/docs', question)).json().answer, 'heard hi')
   t.match((await post('echo', '/mcp/call', { server: 'files', tool: 'echo', arguments: { message: 'x' } })).json(), { result: { content: [{ text: /x/ }] } })
   t.match(await mcp('echo', 'tools/call', { name: 'files__echo', arguments: { message: 'x' } }), { result: { content: [{ text: /x/ }] } })
+  await mcp('none', 'tools/call', { name: 'vac_query_secret', arguments: { query: 'x' } })
+  await mcp('openid', 'prompts/get', { name: 'files__simple-prompt' })
+  await mcp('every', 'tools/call', { name: 'files__nothing', arguments: {} })
   const audit = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'refused')
   t.match(audit.find(({ owner }) => owner === 'docs'), { reason: 'SCOPE', what: 'vac:secret' })
   t.match(audit.find(({ owner }) => owner === 'echo'), { reason: 'SCOPE', what: 'tool:files__get-sum' })
+  t.match(audit.find(({ owner }) => owner === 'none'), { reason: 'SCOPE', what: 'tool:vac_query_secret' })
+  t.match(audit.find(({ owner }) => owner === 'openid'), { reason: 'SCOPE', what: 'prompt:files__simple-prompt' })
+  t.notOk(audit.find(({ owner }) => owner === 'every'), 'an unknown name is no refusal')
 })
 
 function rpc (method: string, params: object): object {

@@ -83,6 +83,11 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
   t.match(asked, { mode: 'url', url: /\/mcp\/sign-in\?ticket=/, elicitationId: /./ })
   t.strictSame(await namesOf(), ['mail__whoami'])
   t.match(await client.callTool({ name: 'mail__whoami' }), { content: [{ text: 'bob@mail' }] })
+  const unknown = async (owner: string): Promise<string> => JSON.stringify((await post(base, '/mcp', owner, {
+    jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'mail__whoamx', arguments: {}, _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } }
+  }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'mail__whoamx' })).error)
+  t.match(await unknown('bob'), /mail__whoami/)
+  t.notMatch(await unknown('dave'), /mail__whoami/, 'no names of what others see after their sign-in')
   await client.close()
 
   // MCP, revision 2026-07-28: the result asks, and the same call is sent again

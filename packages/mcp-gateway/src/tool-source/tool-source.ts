@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import { mayUseTool, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
@@ -56,17 +57,26 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 
   // compared with the list, not split at the separator, which may occur in a name
-  async function find (kind: 'tools' | 'prompts', name: string): Promise<Place> {
+  async function find (kind: 'tools' | 'prompts', name: string, principal: Principal | undefined): Promise<Place> {
     const known = places[kind].get(name)
     if (known !== undefined) return known
     const all = await named(kind)
     const found = places[kind].get(name)
-    if (found === undefined) throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, all.map(entry => entry.name), `its ${kind}`))
-    return found
+    if (found !== undefined) return found
+    const isSeen = await listedFor(servers, kind, principal?.owner)
+    const names = all.map(entry => entry.name).filter(name => mayUse(kind, name, principal) && isSeen?.(name) !== false)
+    throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, names, `its ${kind}`))
   }
 
-  async function behind (ref: CompletionRef): Promise<Place> {
-    if (ref.type === 'ref/prompt') return await find('prompts', ref.name)
+  function mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean {
+    const place = places[kind].get(id) ?? (kind === 'tools' || kind === 'prompts' ? undefined : placeOf(id, servers.names))
+    if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
+    // a resource of a template may be at any server
+    return servers.names.every(server => mayUseTool(principal, server))
+  }
+
+  async function behind (ref: CompletionRef, principal: Principal | undefined): Promise<Place> {
+    if (ref.type === 'ref/prompt') return await find('prompts', ref.name, principal)
     for (const kind of ['templates', 'resources'] as const) {
       const listed = (await servers.listForAll(kind)).items.find(({ item }) => item[LISTS[kind].id] === ref.uri)
       if (listed !== undefined) return { server: listed.server, own: ref.uri }
@@ -80,7 +90,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
     // `execution` is between the server and this gateway, which calls the tool as a task if needed
     list: async () => (await named('tools')).map(({ execution: _execution, ...tool }) => ({ ...tool, name: tool.name as string, inputSchema: objectSchema(tool.inputSchema) })),
     async call (name, args, context) {
-      const { server, own: tool } = places.tools.get(name) ?? await find('tools', name)
+      const { server, own: tool } = places.tools.get(name) ?? await find('tools', name, context?.principal)
       return await callFor({ servers, interactive, tasks, server, tool, args, context })
     },
     listedFor: async (kind, principal) => await listedFor(servers, kind, principal?.owner),
@@ -95,25 +105,20 @@ export function toolSource (servers: Servers): GatewayToolSource {
     prompts: {
       list: () => named('prompts'),
       async get (name, args, context) {
-        const { server, own } = await find('prompts', name)
+        const { server, own } = await find('prompts', name, context?.principal)
         const upstream = servers.get(server)
         return await requestFor(servers, upstream, context, async options => await upstream.getPrompt(own, args, options)) as never
       }
     },
     tasks,
     async complete (ref, { name, value, given }, context) {
-      const { server, own } = await behind(ref)
+      const { server, own } = await behind(ref, context?.principal)
       const upstream = servers.get(server)
       const params = { ref: ref.type === 'ref/prompt' ? { ...ref, name: own } : { ...ref, uri: own }, argument: { name, value }, ...Object.keys(given).length > 0 && { context: { arguments: given } } }
       const { completion } = await requestFor(servers, upstream, context, async options => await upstream.complete(params, options))
       return completion as never
     },
-    mayUse (kind, id, principal) {
-      const place = places[kind].get(id) ?? (kind === 'tools' || kind === 'prompts' ? undefined : placeOf(id, servers.names))
-      if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
-      // a resource of a template may be at any server
-      return servers.names.every(server => mayUseTool(principal, server))
-    },
+    mayUse,
     extensions: (): Record<string, object> => hasPages ? { [UI_EXTENSION]: {} } : {},
     onChange: listener => servers.onChange(kinds => {
       if (kinds.includes('tools')) refresh()

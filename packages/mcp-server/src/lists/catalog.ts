@@ -31,7 +31,7 @@ export class Entry<D extends object> {
   }
 }
 
-/** Most parts of a list for different scopes that are kept. */
+/** Most parts of a list for different callers that are kept. */
 const MAX_PARTS = 64
 
 /** One list at one moment. It is never changed, only replaced. */
@@ -59,11 +59,20 @@ export class Catalog<K extends ListKind> {
 
   /** The part of the list that a caller with scopes may use; this list where that is all of it. */
   of (principal: Principal): Catalog<K> {
-    const key = JSON.stringify(principal.scopes)
+    return this.#part(`scopes ${JSON.stringify(principal.scopes)}`, () => this.entries.filter(({ source, sourceName, definition }) =>
+      source.mayUse?.(this.kind, sourceName ?? idOf(this.kind, definition), principal) !== false))
+  }
+
+  /** The entries that a function accepts: one object for all callers that see the same. */
+  part (accepts: (entry: Entry<Definitions[K]>) => boolean): Catalog<K> {
+    const entries = this.entries.filter(accepts)
+    return this.#part(`ids ${JSON.stringify(entries.map(({ definition }) => idOf(this.kind, definition)))}`, () => entries)
+  }
+
+  #part (key: string, read: () => ReadonlyArray<Entry<Definitions[K]>>): Catalog<K> {
     const known = this.#parts.get(key)
     if (known !== undefined) return known
-    const entries = this.entries.filter(({ source, sourceName, definition }) =>
-      source.mayUse?.(this.kind, sourceName ?? idOf(this.kind, definition), principal) !== false)
+    const entries = read()
     const part = entries.length === this.entries.length ? this : new Catalog(this.kind, entries)
     if (this.#parts.size >= MAX_PARTS) this.#parts.clear()
     this.#parts.set(key, part)

@@ -4,11 +4,14 @@ import { projectDefinition } from '../protocol/projection.js'
 import type { CacheHint, ResultTexts } from '../protocol/result-text.js'
 import { invalidParams } from '../protocol/rpc.js'
 import type { Definitions } from '../tool-source.js'
-import { Catalog, idOf } from './catalog.js'
+import { idOf, type Catalog } from './catalog.js'
 import type { Registry } from './registry.js'
 
 /** The serialized pages of one list for one revision, by the number of their first entry. */
 type Pages = Map<number, string>
+
+/** Characters of pages that are kept: callers with different scopes and sign-ins see different lists. */
+const MAX_CHARS = 32 * 1024 * 1024
 
 export interface ListPagesOptions {
   readonly registry: Registry
@@ -21,7 +24,8 @@ export interface ListPagesOptions {
 /** The results of the four list methods, serialized once for each catalog and revision. */
 export class ListPages {
   readonly #options: ListPagesOptions
-  readonly #pages = new WeakMap<object, Map<Revision, Pages>>()
+  #pages = new WeakMap<object, Map<Revision, Pages>>()
+  #chars = 0
 
   constructor (options: ListPagesOptions) {
     this.#options = options
@@ -29,17 +33,26 @@ export class ListPages {
 
   /** The result of a list method. @throws RpcError -32602 for a cursor that this list did not issue */
   async page (kind: ListKind, revision: Revision, cursor: unknown, principal: Principal | undefined): Promise<string> {
-    const all = await this.#options.registry.catalogFor(kind, principal)
-    const catalog = await listedFor(all, principal)
-    if (catalog !== all) return this.#serialize(catalog, revision, cursor === undefined ? 0 : startAfter(catalog, cursor))
+    const catalog = await this.#options.registry.shownTo(kind, principal)
     let revisions = this.#pages.get(catalog)
     if (revisions === undefined) this.#pages.set(catalog, revisions = new Map())
     let pages = revisions.get(revision)
     if (pages === undefined) revisions.set(revision, pages = new Map())
     const start = cursor === undefined ? 0 : startAfter(catalog, cursor)
     let page = pages.get(start)
-    if (page === undefined) pages.set(start, page = this.#serialize(catalog, revision, start))
+    if (page === undefined) {
+      pages.set(start, page = this.#serialize(catalog, revision, start))
+      this.#keep(page.length)
+    }
     return page
+  }
+
+  /** Forgets all pages past MAX_CHARS: those of the lists in use are made again. */
+  #keep (chars: number): void {
+    this.#chars += chars
+    if (this.#chars <= MAX_CHARS) return
+    this.#pages = new WeakMap()
+    this.#chars = 0
   }
 
   #serialize<K extends ListKind> ({ kind, entries }: Catalog<K>, revision: Revision, start: number): string {
@@ -50,16 +63,6 @@ export class ListPages {
     const nextCursor = isLast ? undefined : cursorAfter(idOf(kind, page[page.length - 1]!.definition as Definitions[K]))
     return texts.complete(revision, { [LISTS[kind].key]: items, nextCursor }, hint)
   }
-}
-
-/** The part of a list that a caller sees. */
-async function listedFor<K extends ListKind> (catalog: Catalog<K>, principal: Principal | undefined): Promise<Catalog<K>> {
-  const { kind, entries } = catalog
-  const sources = [...new Set(entries.map(({ source }) => source))].filter(source => source.listedFor !== undefined)
-  if (sources.length === 0) return catalog
-  const filters = new Map(await Promise.all(sources.map(async source => [source, await source.listedFor?.(kind, principal)] as const)))
-  if ([...filters.values()].every(filter => filter === undefined)) return catalog
-  return new Catalog(kind, entries.filter(({ source, definition, sourceName }) => filters.get(source)?.(sourceName ?? idOf(kind, definition)) ?? true))
 }
 
 /** A cursor names the last entry of its page, so that changes elsewhere in the list do not invalidate it. */

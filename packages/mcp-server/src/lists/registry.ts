@@ -1,7 +1,9 @@
 import type { Log, Principal } from '@polyvac/core'
+import { auditRefusal } from '@polyvac/core/plugin'
 import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
+import { unknownName } from '../protocol/rpc.js'
 import type { Definitions, ToolSource } from '../tool-source.js'
-import { Catalog, Entry } from './catalog.js'
+import { Catalog, Entry, idOf } from './catalog.js'
 import { checkNames, distinctEntries } from './distinct-names.js'
 
 /** The lists of all sources as one. Each is read at first use, and again once a source reports a change. */
@@ -26,6 +28,29 @@ export class Registry {
   /** Whether a source has such a list. */
   offers (kind: ListKind): boolean {
     return this.sources.some(source => readerOf(kind, source) !== undefined)
+  }
+
+  /** What a caller sees of a list; it may use more of it where sources have `listedFor`. */
+  async shownTo<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
+    const catalog = await this.catalogFor(kind, principal)
+    const sources = this.sources.filter(({ listedFor }) => listedFor !== undefined)
+    const filters = new Map(await Promise.all(sources.map(async source => [source, await source.listedFor?.(kind, principal)] as const)))
+    if ([...filters.values()].every(filter => filter === undefined)) return catalog
+    return catalog.part(({ source, sourceName, definition }) => filters.get(source)?.(sourceName ?? idOf(kind, definition)) ?? true)
+  }
+
+  /**
+   * The entry of a tool or prompt that a caller may use.
+   * @throws RpcError -32602, the same for a hidden name as for one that does not exist
+   */
+  async find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
+    const entry = (await this.catalogFor(kind, principal)).get(name)
+    if (entry !== undefined) return entry
+    const what = kind === 'tools' ? 'tool' : 'prompt'
+    if ((await this.catalog(kind)).get(name) !== undefined) {
+      auditRefusal(this.#log, { reason: 'SCOPE', owner: principal?.owner, what: `${what}:${name}` })
+    }
+    throw unknownName(what, name, (await this.shownTo(kind, principal)).ids)
   }
 
   /** The list that a caller may use. */

@@ -1,16 +1,14 @@
 import { isRecord } from '@polyvac/core/plugin'
 import type { Call } from '../calls/call.js'
 import type { McpContext } from '../context.js'
-import { invalidParams, unknownName, type Json } from '../protocol/rpc.js'
+import { invalidParams, type Json } from '../protocol/rpc.js'
 
 /** `prompts/get`. */
 export async function getPrompt (server: McpContext, call: Call): Promise<Json> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!areStrings(args)) throw invalidParams('`arguments` must be an object of strings')
-  const prompts = await server.registry.catalogFor('prompts', call.principal)
-  const entry = prompts.get(name)
-  if (entry === undefined) throw unknownName('prompt', name, prompts.ids)
+  const entry = await server.registry.find('prompts', name, call.principal)
   const required = (entry.definition.arguments ?? []).filter(argument => argument.required === true)
   const missing = required.map(argument => argument.name).filter(argument => args[argument] === undefined)
   if (missing.length > 0) throw invalidParams(`the prompt ${name} needs ${missing.join(', ')}`)

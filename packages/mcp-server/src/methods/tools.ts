@@ -7,7 +7,7 @@ import { failedResult, prepareArguments, runTool } from '../calls/run-tool.js'
 import type { McpContext } from '../context.js'
 import { projectResult } from '../protocol/projection.js'
 import { invalidResult } from '../protocol/result-json.js'
-import { invalidParams, methodNotFound, unknownName, type Json } from '../protocol/rpc.js'
+import { invalidParams, methodNotFound, type Json } from '../protocol/rpc.js'
 import { legacyTaskOf, taskOf } from '../tasks/task-view.js'
 import type { ToolDefinition, ToolResult } from '../tool-source.js'
 import { missingTasks } from './task-capability.js'
@@ -17,9 +17,7 @@ export async function callTool (server: McpContext, call: Call): Promise<Json> {
   const { name, arguments: args = {} } = call.params
   if (typeof name !== 'string') throw invalidParams('`name` must be a string')
   if (!isRecord(args)) throw invalidParams('`arguments` must be an object')
-  const tools = await server.registry.catalogFor('tools', call.principal)
-  const entry = tools.get(name)
-  if (entry === undefined) throw unknownName('tool', name, tools.ids)
+  const entry = await server.registry.find('tools', name, call.principal)
   call.checkTool(entry)
   const becomesTask = isTask(server, call, entry.definition)
   const problems = entry.schema.problems(args, 'arguments')
