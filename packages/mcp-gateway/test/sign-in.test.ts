@@ -154,9 +154,16 @@ test('a callback is refused for another browser, another owner, a changed or use
   const { browser, callback } = await begin()
   const state = new URL(callback).searchParams.get('state')!
   t.match(await new Browser().open(callback), { status: 400, text: /another browser began it/ })
-  t.match(await browser.open(callback.replace(state, `${state.slice(0, -2)}AA`)), { status: 400, text: /was not made by this service/ })
-  const asBob = await fetch(callback, { headers: { 'x-owner': 'bob' } })
-  t.match([asBob.status, await asBob.text()], [400, /belongs to another caller/])
+  const changed = callback.replace(state, `${state.slice(0, -2)}AA`)
+  t.match(await browser.open(changed), { status: 400, text: /was changed, or belongs to another caller/ })
+  const answerTo = async (url: string): Promise<unknown> => {
+    const response = await fetch(url, { headers: { 'x-owner': 'bob' } })
+    const { date: _date, ...headers } = Object.fromEntries(response.headers)
+    return [response.status, headers, await response.text()]
+  }
+  t.strictSame(await answerTo(callback), await answerTo(changed), 'that of another owner is answered like one that does not exist')
+  const { body: { details: { url: page } } } = await call('alice')
+  t.strictSame(await answerTo(page), await answerTo(page.replace(/..$/, 'AA')), 'the page, too')
   t.equal((await call('alice')).status, 401)
   t.match(await browser.open(callback), { status: 200 })
   t.match(await browser.open(callback), { status: 400, text: /was completed/ }, 'a second use of the state')

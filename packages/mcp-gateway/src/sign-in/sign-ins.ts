@@ -223,9 +223,8 @@ export class SignIns {
   /** Reads a ticket or a state. @throws MCP_SIGN_IN_REFUSED */
   #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string } {
     const opened = typeof text === 'string' && text.length <= MAX_CHARS ? this.#texts.open(text, [purpose]) : undefined
-    if (opened === undefined) throw new SignInRefusedError('its address was not made by this service, or was changed')
-    const [owner = '', server = '', id = ''] = opened as string[]
-    if (caller !== undefined && caller !== owner) throw new SignInRefusedError('it belongs to another caller')
+    const [owner = '', server = '', id = ''] = opened as string[] | undefined ?? []
+    if (opened === undefined || (caller ?? owner) !== owner) throw new SignInRefusedError('its address was changed, or belongs to another caller')
     return { owner, server, id }
   }
 
