@@ -248,6 +248,8 @@ export const limits = {
     ['Sessions at once', `${mcpServer}/options.ts`, 'maxSessions', '', 'The caller\'s own one that is unused longest ends; if none is idle, 503. The same where an owner has a quarter of them. Set this and the next ones with `limits`.'],
     ['Time without a request or an open stream', `${mcpServer}/options.ts`, 'sessionTtlMs', 'ms', 'The session ends: 404, and the client starts another one.'],
     ['Streams without a call at once', `${mcpServer}/options.ts`, 'maxStreams', '', '503 with `Retry-After`, also for an owner with a quarter of them.'],
+    ['Lists for callers with different scopes or sign-ins', `${mcpServer}/lists/catalog.ts`, 'MAX_PARTS', '', 'They are made again at the next request.'],
+    ['Pages of lists that are kept as text', `${mcpServer}/lists/list-pages.ts`, 'MAX_CHARS', 'characters', 'They are made again at the next request.'],
     ['Calls in progress of one session', `${mcpServer}/options.ts`, 'maxSessionCalls', 'calls', '503 with `Retry-After`.'],
     ['Length of an id and of a progress token', `${mcpServer}/protocol/rpc.ts`, 'MAX_ID_CHARS', 'characters', '-32600, and -32602.'],
     ['Length of a URI, a cursor and the id of a task', `${mcpServer}/protocol/rpc.ts`, 'MAX_NAME_CHARS', 'characters', '-32602.'],

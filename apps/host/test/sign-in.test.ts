@@ -115,3 +115,39 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
     t.match(await post(again.base, '/mcp/call', owner, { server: 'mail', tool: 'whoami', arguments: {} }), { result: { content: [{ text: `${owner}@mail` }] } })
   }
 })
+
+test('over MCP, an owner sees and calls what the server offers to that owner alone', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as, { hasOwnTools: true })
+  const { base } = await started(t, join(await emptyFolder(t), 'tasks.db'), upstream.url, as.base)
+  const mcp = async (owner: string, method: string, params: Record<string, unknown> = {}): Promise<any> => {
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+    const { id: _id, ...answer } = await post(base, '/mcp', owner, { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, {
+      'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...'name' in params && { 'mcp-name': String(params.name) }, ...'uri' in params && { 'mcp-name': String(params.uri) }
+    })
+    return answer
+  }
+  for (const owner of ['alice', 'bobby']) {
+    const { details } = await post(base, '/mcp/call', owner, { server: 'mail', tool: 'whoami', arguments: {} })
+    t.match(await new Browser().signIn(details.url, owner), { status: 200 })
+  }
+  for (const [owner, other] of [['alice', 'bobby'], ['bobby', 'alice']] as const) {
+    const lists = await Promise.all(['tools', 'prompts', 'resources'].map(async kind => (await mcp(owner, `${kind}/list`)).result[kind].filter(({ name, uri }: any) => /^mail|^note/.test(uri ?? name))))
+    t.strictSame(lists.map(list => list.map(({ name, uri }: any) => uri ?? name)), [[`mail__only_${owner}`, 'mail__whoami'], [`mail__prompt_${owner}`], [`note://${owner}`]])
+    t.notMatch(JSON.stringify(lists), other)
+    t.match((await mcp(owner, 'tools/call', { name: 'mail__whoami', arguments: { [`of_${owner}`]: 'x' } })).result, { content: [{ text: owner }] })
+    t.match((await mcp(owner, 'tools/call', { name: `mail__only_${owner}`, arguments: {} })).result, { content: [{ text: owner }] })
+    t.notMatch(JSON.stringify(await mcp(owner, 'tools/call', { name: 'mail__whoami', arguments: {} })), other, 'problems are those of the own schema')
+    t.match((await mcp(owner, 'prompts/get', { name: `mail__prompt_${owner}` })).result, { messages: [{ content: { text: owner } }] })
+  }
+  // a name of another owner is answered like one that does not exist, before the sign-in and after it
+  const asked = async (owner: string, name: string): Promise<string> => {
+    const answers = [
+      await mcp(owner, 'tools/call', { name: `mail__only_${name}`, arguments: {} }),
+      await mcp(owner, 'prompts/get', { name: `mail__prompt_${name}` }),
+      await mcp(owner, 'resources/read', { uri: `note://${name}` })
+    ]
+    return JSON.stringify(answers).replaceAll(name, 'NAME').replace(/ticket=[\w.-]+/g, 'TICKET')
+  }
+  for (const owner of ['alice', 'carol']) t.equal(await asked(owner, 'bobby'), await asked(owner, 'nobod'), owner)
+})

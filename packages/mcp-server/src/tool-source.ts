@@ -24,10 +24,10 @@ export interface ToolSource {
    */
   prepare? (name: string, args: JsonObject, context: CallContext): Promise<JsonObject> | JsonObject
   /**
-   * Which entries of a list a caller sees, by name or URI, where callers see different ones; undefined: all. A hidden
-   * entry can be called all the same, and `call` refuses it.
+   * The list of one caller, where callers see different ones; undefined: the list of all. With `id`, the name of a tool
+   * or prompt, it is that entry, or none where the caller cannot use it.
    */
-  listedFor? (kind: ListKind, principal: Principal | undefined): Promise<((id: string) => boolean) | undefined>
+  listFor?<K extends ListKind> (kind: K, principal: Principal | undefined, id?: string): Promise<readonly Definitions[K][] | undefined>
   /**
    * Whether a caller may use a tool, prompt, resource or template, by its name or URI. One that it may not use does not
    * exist for it. Without this method every caller may use all.

@@ -1,5 +1,4 @@
 import { isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
-import { LISTS } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError } from '../errors.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import type { ServerItem, Servers } from '../servers.js'
@@ -7,18 +6,7 @@ import { requestFor } from './call.js'
 import { collisions, pageOf, placeOf, qualifiedUri, withPage, type Place } from './resource-uris.js'
 import type { SourceContext } from './types.js'
 
-/** A list of resources or templates. A URI that several servers list has its server as the authority. */
-export async function listResources (servers: Servers, kind: 'resources' | 'templates'): Promise<Array<{ readonly server: string, readonly item: Record<string, unknown> }>> {
-  const { items } = await servers.listForAll(kind)
-  const { id } = LISTS[kind]
-  const twice = collisions(kind, items)
-  return items.map(({ server, item }) => {
-    const own = String(item[id])
-    return { server, item: { ...item, [id]: twice.has(own) ? qualifiedUri(server, own) : own, name: String(item.name ?? own) } }
-  })
-}
-
-/** The tools, whose pages have the URIs of `listResources`. */
+/** The tools, whose pages have the URIs under which the source lists them. */
 export async function withPages (servers: Servers, tools: readonly ServerItem[]): Promise<readonly ServerItem[]> {
   if (tools.every(({ item }) => pageOf(item) === undefined)) return tools
   const twice = collisions('resources', (await servers.listForAll('resources')).items)

@@ -2,14 +2,20 @@ import type { Principal } from '@polyvac/core'
 import { mayUseTool, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
-import type { Servers } from '../servers.js'
+import { InteractiveCalls } from '../input/interactive-calls.js'
+import type { Item } from '../protocol/lists.js'
+import type { ServerItem, Servers } from '../servers.js'
+import { SIGN_IN_TOOL } from '../upstream/owned-upstream.js'
 import { callFor, requestFor } from './call.js'
-import { collisions, placeOf, pageOf, qualifiedUri, type Place } from './resource-uris.js'
-import { listResources, readResource, withPages } from './resources.js'
+import { definitionsOf } from './definitions.js'
+import { placeOf, pageOf, type Place } from './resource-uris.js'
+import { readResource } from './resources.js'
 import { SourceTasks } from './tasks.js'
 import { subscribeEverywhere } from './subscribe.js'
-import type { GatewayToolSource, SourceItem } from './types.js'
-import { InteractiveCalls } from '../input/interactive-calls.js'
+import type { GatewayToolSource, SourceItem, SourceTool } from './types.js'
+
+/** Between a server and its tool, in names of `serverToolName`. */
+const SEPARATOR = '__'
 
 export function toolSource (servers: Servers): GatewayToolSource {
   // a name always maps to the same server and tool: a stale list can miss entries but not misroute
@@ -23,24 +29,12 @@ export function toolSource (servers: Servers): GatewayToolSource {
   let isStale = false
   let refreshing: Promise<void> | undefined
 
-  async function named (kind: 'tools' | 'prompts'): Promise<SourceItem[]> {
+  async function listed (kind: ListKind): Promise<Item[]> {
     const { items } = await servers.listForAll(kind)
-    const found = new Map<string, Place>()
     if (kind === 'tools') hasPages = items.some(({ item }) => pageOf(item) !== undefined)
-    const listed = (await withPages(servers, items)).map(({ server, item }): SourceItem => {
-      const own = String(item.name)
-      const name = serverToolName(server, own)
-      found.set(name, { server, own })
-      return { ...item, name }
-    })
-    places[kind] = found
-    return listed
-  }
-
-  async function listed (kind: 'resources' | 'templates'): Promise<object[]> {
-    const found = await listResources(servers, kind)
-    places[kind] = new Map(found.map(({ server, item }) => [String(item[LISTS[kind].id]), { server, own: '' }]))
-    return found.map(({ item }) => item)
+    const offered = await definitionsOf(servers, kind, items)
+    places[kind] = new Map(offered.map(({ place, definition }) => [String(definition[LISTS[kind].id]), place]))
+    return offered.map(({ definition }) => definition)
   }
 
   /** Lists the tools before a client asks for the extensions; once at a time, however many changes there are. */
@@ -52,24 +46,50 @@ export function toolSource (servers: Servers): GatewayToolSource {
   async function relist (): Promise<void> {
     while (isStale) {
       isStale = false
-      await named('tools').catch((err: unknown) => { servers.log.warn({ err }, 'the tools of MCP servers cannot be listed') })
+      await listed('tools').catch((err: unknown) => { servers.log.warn({ err }, 'the tools of MCP servers cannot be listed') })
     }
+  }
+
+  /** Where an entry is. What a server offers to an owner who has not signed in yet is known by the name alone. */
+  function placeFor (kind: ListKind, id: string): Place | undefined {
+    const known = places[kind].get(id)
+    if (known !== undefined) return known
+    if (LISTS[kind].id !== 'name') return placeOf(id, servers.names)
+    for (const server of servers.names) {
+      const own = id.slice(server.length + SEPARATOR.length)
+      if (own !== '' && serverToolName(server, own) === id && servers.get(server).isPerOwner) return { server, own }
+    }
+    return undefined
   }
 
   // compared with the list, not split at the separator, which may occur in a name
   async function find (kind: 'tools' | 'prompts', name: string, principal: Principal | undefined): Promise<Place> {
-    const known = places[kind].get(name)
+    const known = placeFor(kind, name)
     if (known !== undefined) return known
-    const all = await named(kind)
+    const all = await listed(kind)
     const found = places[kind].get(name)
     if (found !== undefined) return found
-    const isSeen = await listedFor(servers, kind, principal?.owner)
-    const names = all.map(entry => entry.name).filter(name => mayUse(kind, name, principal) && isSeen?.(name) !== false)
+    const names = (await listFor(kind, principal) ?? all).map(({ name }) => String(name)).filter(name => mayUse(kind, name, principal))
     throw new ToolNotFoundError('gateway', quoteName(name), suggestion(name, names, `its ${kind}`))
   }
 
+  async function listFor (kind: ListKind, principal: Principal | undefined, id?: string): Promise<Item[] | undefined> {
+    if (!servers.hasSignIns) return undefined
+    const offer = async (items: readonly ServerItem[]): Promise<Item[]> => (await definitionsOf(servers, kind, items)).map(({ definition }) => definition)
+    if (id === undefined) return await offer((await servers.list(kind, principal?.owner)).items)
+    const { server, own } = placeFor(kind, id) ?? {}
+    if (server === undefined || own === SIGN_IN_TOOL) return undefined
+    const upstream = servers.get(server)
+    if (!upstream.isPerOwner) return undefined
+    const item = (await upstream.list(kind, principal?.owner)).find(({ name }) => name === own)
+    if (item !== undefined) return await offer([{ server, item }])
+    // before the sign-in every name leads to it
+    const isSignedOut = (await upstream.list('tools', principal?.owner)).some(({ name }) => name === SIGN_IN_TOOL)
+    return isSignedOut ? [{ name: id, inputSchema: { type: 'object' } }] : []
+  }
+
   function mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean {
-    const place = places[kind].get(id) ?? (kind === 'tools' || kind === 'prompts' ? undefined : placeOf(id, servers.names))
+    const place = placeFor(kind, id)
     if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
     // a resource of a template may be at any server
     return servers.names.every(server => mayUseTool(principal, server))
@@ -87,13 +107,12 @@ export function toolSource (servers: Servers): GatewayToolSource {
   }
 
   return {
-    // `execution` is between the server and this gateway, which calls the tool as a task if needed
-    list: async () => (await named('tools')).map(({ execution: _execution, ...tool }) => ({ ...tool, name: tool.name as string, inputSchema: objectSchema(tool.inputSchema) })),
+    list: async () => await listed('tools') as SourceTool[],
     async call (name, args, context) {
       const { server, own: tool } = places.tools.get(name) ?? await find('tools', name, context?.principal)
       return await callFor({ servers, interactive, tasks, server, tool, args, context })
     },
-    listedFor: async (kind, principal) => await listedFor(servers, kind, principal?.owner),
+    listFor: async (kind, principal, id) => await listFor(kind, principal, id) as never,
     resources: {
       list: async () => await listed('resources') as never,
       templates: async () => await listed('templates') as never,
@@ -103,7 +122,7 @@ export function toolSource (servers: Servers): GatewayToolSource {
       }
     },
     prompts: {
-      list: () => named('prompts'),
+      list: async () => await listed('prompts') as SourceItem[],
       async get (name, args, context) {
         const { server, own } = await find('prompts', name, context?.principal)
         const upstream = servers.get(server)
@@ -125,23 +144,4 @@ export function toolSource (servers: Servers): GatewayToolSource {
       listener(kinds)
     })
   }
-}
-
-/** The names that an owner sees of a list with servers to which owners sign in. */
-async function listedFor (servers: Servers, kind: ListKind, owner: string | undefined): Promise<((id: string) => boolean) | undefined> {
-  if (!servers.hasSignIns) return undefined
-  const { items } = await servers.list(kind, owner)
-  const { id } = LISTS[kind]
-  const twice = collisions(kind === 'templates' ? kind : 'resources', (await servers.listForAll(kind)).items)
-  const seen = new Set(items.map(({ server, item }) => {
-    const own = String(item[id])
-    if (kind === 'tools' || kind === 'prompts') return serverToolName(server, own)
-    return twice.has(own) ? qualifiedUri(server, own) : own
-  }))
-  return name => seen.has(name)
-}
-
-/** Clients refuse a whole list for one tool whose schema is not an object. */
-function objectSchema (schema: unknown): object {
-  return { ...(typeof schema === 'object' ? schema : {}), type: 'object' }
 }

@@ -79,8 +79,8 @@ export interface GatewayToolSource {
   }
   /** Completes an argument of a prompt, by its unique name, or of a resource template. */
   complete (ref: CompletionRef, argument: CompletionArgument, context: SourceContext): Promise<{ readonly values: readonly string[], readonly total?: number, readonly hasMore?: boolean }>
-  /** Which entries of a list a caller sees, by name or URI; undefined: all. */
-  listedFor (kind: ListKind, principal: Principal | undefined): Promise<((id: string) => boolean) | undefined>
+  /** The list of a caller, where one of the servers has owners that sign in; undefined: the list of all. */
+  listFor (kind: ListKind, principal: Principal | undefined, id?: string): Promise<readonly never[] | undefined>
   /** Whether a caller may use a tool, prompt, resource or template, by its unique name or URI. */
   mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean
   /** Extensions of MCP that its servers offer, by id: MCP Apps, once a listed tool has a page. */

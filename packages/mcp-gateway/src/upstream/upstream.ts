@@ -26,6 +26,9 @@ export class Upstream extends Supervisor {
     return await this.#ask(undefined, session => session.list(kind))
   }
 
+  /** Whether each owner signs in to it, and sees other entries. */
+  get isPerOwner (): boolean { return this.config.per_owner === true }
+
   /** What it offers any owner. */
   async listForAll (kind: ListKind): Promise<readonly Item[]> {
     return await this.list(kind)

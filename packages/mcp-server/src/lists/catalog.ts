@@ -3,12 +3,16 @@ import { JsonSchema } from '@polyvac/core/json-schema'
 import { LISTS, readHeaderParameters, type HeaderParameter, type ListKind } from '@polyvac/mcp-protocol'
 import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
 
+let lastNumber = 0
+
 /** One entry of a list, with its source. What calls need of its schema is made at first use. */
 export class Entry<D extends object> {
   readonly definition: D
   readonly source: ToolSource
   /** Its name at its source, if it is offered under another. */
   readonly sourceName: string | undefined
+  /** Distinct for each entry of this process. */
+  readonly number = ++lastNumber
   #schema: JsonSchema | undefined
   #headerParameters: readonly HeaderParameter[] | undefined
 
@@ -63,17 +67,17 @@ export class Catalog<K extends ListKind> {
       source.mayUse?.(this.kind, sourceName ?? idOf(this.kind, definition), principal) !== false))
   }
 
-  /** The entries that a function accepts: one object for all callers that see the same. */
-  part (accepts: (entry: Entry<Definitions[K]>) => boolean): Catalog<K> {
-    const entries = this.entries.filter(accepts)
-    return this.#part(`ids ${JSON.stringify(entries.map(({ definition }) => idOf(this.kind, definition)))}`, () => entries)
+  /** A list of these entries in place of this one: one object for all callers with the same entries. */
+  part (entries: ReadonlyArray<Entry<Definitions[K]>>): Catalog<K> {
+    return this.#part(`entries ${entries.map(({ number }) => number).join()}`, () => entries)
   }
 
   #part (key: string, read: () => ReadonlyArray<Entry<Definitions[K]>>): Catalog<K> {
     const known = this.#parts.get(key)
     if (known !== undefined) return known
     const entries = read()
-    const part = entries.length === this.entries.length ? this : new Catalog(this.kind, entries)
+    const isAll = entries.length === this.entries.length && entries.every((entry, i) => entry === this.entries[i])
+    const part = isAll ? this : new Catalog(this.kind, entries)
     if (this.#parts.size >= MAX_PARTS) this.#parts.clear()
     this.#parts.set(key, part)
     return part

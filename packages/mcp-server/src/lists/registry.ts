@@ -13,6 +13,8 @@ export class Registry {
   readonly #catalogs = new Map<ListKind, Promise<Catalog<ListKind>>>()
   readonly #listeners = new Set<(kinds: readonly ListKind[]) => void>()
   readonly #stops: Array<() => void> = []
+  /** Entries of definitions for one caller. */
+  readonly #own = new WeakMap<object, Entry<object>>()
 
   /** @throws MCP_SERVER_OPTIONS */
   constructor (sources: readonly ToolSource[], log: Log) {
@@ -30,13 +32,17 @@ export class Registry {
     return this.sources.some(source => readerOf(kind, source) !== undefined)
   }
 
-  /** What a caller sees of a list; it may use more of it where sources have `listedFor`. */
+  /** What a caller sees of a list. */
   async shownTo<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
     const catalog = await this.catalogFor(kind, principal)
-    const sources = this.sources.filter(({ listedFor }) => listedFor !== undefined)
-    const filters = new Map(await Promise.all(sources.map(async source => [source, await source.listedFor?.(kind, principal)] as const)))
-    if ([...filters.values()].every(filter => filter === undefined)) return catalog
-    return catalog.part(({ source, sourceName, definition }) => filters.get(source)?.(sourceName ?? idOf(kind, definition)) ?? true)
+    const own = new Map(await Promise.all(this.sources.map(async source => [source, await source.listFor?.(kind, principal)] as const)))
+    if ([...own.values()].every(list => list === undefined)) return catalog
+    const lists = this.sources.map(source => {
+      const mayUse = ({ definition }: Entry<Definitions[K]>): boolean => source.mayUse?.(kind, idOf(kind, definition), principal) !== false
+      return own.get(source)?.map(definition => this.#entryOf(definition, source)).filter(mayUse) ??
+        catalog.entries.filter(entry => entry.source === source)
+    })
+    return catalog.part(distinctEntries(kind, lists))
   }
 
   /**
@@ -45,12 +51,27 @@ export class Registry {
    */
   async find<K extends 'tools' | 'prompts'> (kind: K, name: string, principal: Principal | undefined): Promise<Entry<Definitions[K]>> {
     const entry = (await this.catalogFor(kind, principal)).get(name)
-    if (entry !== undefined) return entry
+    const id = entry?.sourceName ?? name
+    for (const source of entry === undefined ? this.sources : [entry.source]) {
+      if (source.mayUse?.(kind, id, principal) === false) continue
+      const own = await source.listFor?.(kind, principal, id)
+      if (own?.[0] !== undefined) {
+        return entry?.sourceName === undefined ? this.#entryOf(own[0], source) : new Entry({ ...own[0], name }, source, id)
+      }
+      if (own === undefined && entry !== undefined) return entry
+    }
     const what = kind === 'tools' ? 'tool' : 'prompt'
-    if ((await this.catalog(kind)).get(name) !== undefined) {
+    if (entry === undefined && (await this.catalog(kind)).get(name) !== undefined) {
       auditRefusal(this.#log, { reason: 'SCOPE', owner: principal?.owner, what: `${what}:${name}` })
     }
     throw unknownName(what, name, (await this.shownTo(kind, principal)).ids)
+  }
+
+  /** The entry of a definition for one caller, with its schema compiled once. */
+  #entryOf<K extends ListKind> (definition: Definitions[K], source: ToolSource): Entry<Definitions[K]> {
+    let entry = this.#own.get(definition)
+    if (entry === undefined) this.#own.set(definition, entry = new Entry(definition, source))
+    return entry as Entry<Definitions[K]>
   }
 
   /** The list that a caller may use. */
