@@ -8,6 +8,8 @@ export const RECORD_EVENTS = 500
 const SHARDS = 16
 /** Bytes of events in one message. A message about more has their numbers: a follower then reads them together. */
 const MESSAGE_BYTES = 1_000
+/** Bytes of events in one statement past which its messages have numbers alone: joining the texts costs more. */
+const BULK_BYTES = 8_000
 
 export interface TaskRow extends StoredTask {
   readonly queue: string
@@ -21,12 +23,15 @@ export interface RecordRow extends TaskRow, StoredTexts { readonly events: reado
 const ROW = ['key', 'id', 'owner', 'context', 'skill', 'queue', 'hash', 'state', 'turn', 'attempt', 'losses', 'seq', 'status_at', 'replica', 'job', 'bytes', 'pushes']
   .map(name => `t.${name}`).join()
 
-/** Whether no message about these events, `chars` of each task, has room for them. */
+/** Whether the messages about these events, `chars` of each task, have their numbers alone. */
 export function areLarge (tasks: Iterable<readonly [key: number, chars: number]>): boolean {
   const shards = new Map<number, number>()
-  for (const [key, chars] of tasks) shards.set(key % SHARDS, (shards.get(key % SHARDS) ?? 0) + chars)
-  for (const chars of shards.values()) if (chars <= MESSAGE_BYTES) return false
-  return true
+  let all = 0
+  for (const [key, chars] of tasks) {
+    all += chars
+    shards.set(key % SHARDS, (shards.get(key % SHARDS) ?? 0) + chars)
+  }
+  return all > BULK_BYTES || [...shards.values()].every(chars => chars > MESSAGE_BYTES)
 }
 
 export function shardOf (key: number): string { return `events ${key % SHARDS}` }
