@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { test, type Test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
@@ -110,6 +111,27 @@ test('auto takes the first chat model that the server lists', async t => {
   t.teardown(() => { delete process.env['OPENAI_BASE_URL'] })
   const { final } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto' } })
   t.match(final.metadata, { mode: 'model', model: 'fake-model', usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
+})
+
+test('auto sends no key to a server that it finds on this machine', async t => {
+  withoutEnvironment(t)
+  process.env['OPENAI_API_KEY'] = 'sk-secret'
+  t.teardown(() => { delete process.env['OPENAI_API_KEY'] })
+  const seen: unknown[] = []
+  const server = createHttpServer((request, response) => {
+    seen.push([request.url, JSON.stringify(request.headers).includes('sk-secret')])
+    if (request.url === '/v1/models') response.end('{"data":[{"id":"found"}]}')
+    else response.writeHead(400).end()
+  })
+  t.teardown(() => server.close())
+  // the first of the ports that the machine leaves free
+  for (const port of [11434, 1234, 8080, 8000]) {
+    server.listen(port, '127.0.0.1')
+    if (await once(server, 'listening').then(() => true, () => false)) break
+  }
+  if (!server.listening) return t.pass('not tested', { skip: 'another program has each of the ports' })
+  await ask(documentsInterpreter(await memoryOf(t, GUIDE)), QUESTION, { vac: { model: 'auto' } })
+  t.match(seen, [['/v1/models', false], ['/v1/chat/completions', false]])
 })
 
 test('without a model server documents answers with a note, and openai fails', async t => {
