@@ -13,6 +13,10 @@ const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
   every: ['vac:*'],
   tools: ['tool:files'],
   echo: ['tool:files__echo'],
+  mcp: ['vac:docs', 'tool:files__echo'],
+  // of names that do not exist, near to those that do
+  near: ['vac:docs', 'vac:secre', 'tool:files__echo', 'tool:files__get-su', 'tool:filex'],
+  misspelt: ['tool:filex', 'tool:filex__echo'],
   none: [],
   openid: ['openid', 'vac:', 'tool:', 'VAC:docs', 'vac:doc']
 }
@@ -20,12 +24,12 @@ const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
 test('one place decides about scopes', t => {
   const of = (name: string): Principal => ({ owner: 'a', scopes: SCOPES[name] })
   const vacs = (name: string): string => ['docs', 'secret'].filter(vac => mayUseVac(of(name), vac)).join()
-  t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', '', ''])
+  t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', 'docs', 'docs', '', '', ''])
   const tools = (name: string): string => [['files', 'echo'], ['files', 'add'], ['files'], ['other', 'echo']].filter(([server, tool]) => mayUseTool(of(name), server!, tool)).map(pair => pair.join('.')).join()
   t.strictSame(Object.keys(SCOPES).map(tools), [
-    'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo', '', ''
+    'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo', 'files.echo', 'files.echo', '', '', ''
   ])
-  t.strictSame(Object.keys(SCOPES).map(name => mayUseServer(of(name), 'files')), [true, true, false, false, true, true, false, false])
+  t.strictSame(Object.keys(SCOPES).map(name => mayUseServer(of(name), 'files')), [true, true, false, false, true, true, true, true, false, false, false])
   t.ok(mayUseVac(undefined, 'docs') && mayUseTool(undefined, 'files', 'echo'), 'without authentication')
   t.end()
 })
@@ -137,6 +141,47 @@ test('lists show what a caller may use, and the rest is answered like an unknown
   t.match(audit.find(({ owner }) => owner === 'none'), { reason: 'SCOPE', what: 'tool:vac_query_secret' })
   t.match(audit.find(({ owner }) => owner === 'openid'), { reason: 'SCOPE', what: 'prompt:files__simple-prompt' })
   t.notOk(audit.find(({ owner }) => owner === 'every'), 'an unknown name is no refusal')
+})
+
+test('a refusal over MCP alone writes an audit line, and its answer is that for an unknown name', async t => {
+  const { mcp, lines } = await serve(t)
+  const audit = (): object[] => lines.map(line => JSON.parse(line)).filter(({ audit, owner }) => audit === 'refused' && owner === 'mcp')
+  const answer = async (name: string): Promise<string> => JSON.stringify(await mcp('mcp', 'tools/call', { name, arguments: {} })).replaceAll(name, 'NAME')
+  const unknown = await answer('files__get-nix')
+  t.match(unknown, /unknown tool/)
+  t.strictSame(audit(), [], 'an unknown name is not a refusal')
+  t.equal(await answer('files__get-sum'), unknown)
+  t.match(audit(), [{ reason: 'SCOPE', owner: 'mcp', what: 'tool:files__get-sum' }])
+  t.notMatch(lines.join(''), /audit.*authorization/)
+})
+
+test('no suggestion names what a caller may not use', async t => {
+  const { get, post, mcp } = await serve(t)
+  const card = { 'a2a-version': '1.0' }
+  const asked: ReadonlyArray<readonly [hidden: RegExp, ask: (caller: string) => Promise<unknown>]> = [
+    [/secret/, async caller => (await post(caller, '/vac/secre', { user_input: 'x' })).body],
+    [/secret/, async caller => (await post(caller, '/vac/streaming/secre', { user_input: 'x' })).body],
+    [/secret/, async caller => (await post(caller, '/openai/v1/chat/completions', { model: 'secre', messages: [{ role: 'user', content: 'x' }] })).body],
+    [/secret/, async caller => (await post(caller, '/a2a', rpc('SendMessage', message({ skillId: 'vac_query_secre' })), card)).body],
+    [/secret/, async caller => (await post(caller, '/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_secre', input: { query: 'x' } }))).body],
+    [/secret/, async caller => await mcp(caller, 'tools/call', { name: 'vac_query_secre', arguments: { query: 'x' } })],
+    [/get-sum/, async caller => await mcp(caller, 'tools/call', { name: 'files__get-su', arguments: {} })],
+    [/get-sum/, async caller => (await post(caller, '/mcp/call', { server: 'files', tool: 'get-su', arguments: {} })).body],
+    [/simple-prompt/, async caller => await mcp(caller, 'prompts/get', { name: 'files__simple-promp' })],
+    [/simple-prompt/, async caller => (await post(caller, '/mcp/prompts/get', { server: 'files', prompt: 'simple-promp' })).body]
+  ]
+  const ofServers: typeof asked = [
+    [/files/, async caller => (await post(caller, '/mcp/call', { server: 'filex', tool: 'echo', arguments: {} })).body],
+    [/files/, async caller => (await get(caller, '/mcp/tools/filex')).body],
+    [/files/, async caller => (await get(caller, '/mcp/resources?server=filex')).body],
+    [/files/, async caller => (await post(caller, '/mcp/resources/read', { server: 'filex', uri: 'demo://x' })).body],
+    [/files/, async caller => (await post(caller, '/mcp/prompts/get', { server: 'filex', prompt: 'simple-prompt' })).body]
+  ]
+  for (const [i, [hidden, ask]] of [...asked, ...ofServers].entries()) {
+    const caller = i < asked.length ? 'near' : 'misspelt'
+    t.match(JSON.stringify(await ask('all')), hidden, `${i}: a caller who may use it`)
+    t.notMatch(JSON.stringify(await ask(caller)), hidden, `${i}: ${caller}`)
+  }
 })
 
 function rpc (method: string, params: object): object {

@@ -1,49 +1,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { test, type Test } from 'tap'
-import type { InterpreterExtra } from '@polyvac/core'
+import { test } from 'tap'
+import { z } from 'zod'
 import { authorizationServer, Browser, protectedServer } from '../../../packages/mcp-gateway/test/fixtures/authorization-server.mjs'
 import { until } from '../../../test/fixtures/until.js'
-import { createHost } from '../src/index.js'
 import { emptyFolder } from './command.js'
-
-const KEY = 'a key for this test, of 32 bytes or more'
-
-/** Asks the tool of the server who the caller is there. */
-async function askTool (_question: string, _vac: string, _history: unknown[], { callTool }: InterpreterExtra): Promise<string> {
-  const { content } = await callTool!('mail', 'whoami', {})
-  const [block] = content
-  return `you are ${block?.type === 'text' ? block.text : 'nobody'}`
-}
-
-async function started (t: Test, path: string, url: string, issuer: string): Promise<{ app: FastifyInstance, base: string }> {
-  const app = await createHost({
-    vacs: ['demo'],
-    vac_interpreter: askTool,
-    stream_interpreter: askTool,
-    enable_a2a_agent: true,
-    enable_mcp_server: true,
-    mcp_servers: { mail: { url, per_owner: true, oauth: { issuer } } },
-    tasks: { path },
-    state_key: KEY,
-    authenticate: ({ headers: { 'x-owner': owner } }: FastifyRequest) => owner === undefined ? undefined : { owner: String(owner) },
-    server: { logger: { level: 'fatal' } }
-  })
-  t.teardown(() => app.close())
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  return { app, base: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` }
-}
-
-async function post (base: string, path: string, owner: string, body: object, headers: Record<string, string> = {}): Promise<any> {
-  const response = await fetch(`${base}${path}`, {
-    method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'x-owner': owner, ...headers }, body: JSON.stringify(body)
-  })
-  return await response.json()
-}
+import { post, started } from './sign-in-service.js'
 
 test('a sign-in is asked for over A2A and MCP, the call continues after it, and a restart of the host keeps it', async t => {
   const as = await authorizationServer(t)
@@ -118,7 +82,13 @@ test('a sign-in is asked for over A2A and MCP, the call continues after it, and 
 
 test('over MCP, an owner sees and calls what the server offers to that owner alone', async t => {
   const as = await authorizationServer(t)
-  const upstream = await protectedServer(t, as, { hasOwnTools: true })
+  const upstream = await protectedServer(t, as, (server, account) => {
+    const answer = (): { content: Array<{ type: 'text', text: string }> } => ({ content: [{ type: 'text', text: account }] })
+    server.registerTool(`only_${account}`, { description: 'A tool of one account.' }, answer)
+    server.registerTool('shared', { description: `A tool of ${account}.`, inputSchema: { [`of_${account}`]: z.string() } }, answer)
+    server.registerResource('note', `note://${account}`, {}, () => ({ contents: [{ uri: `note://${account}`, text: account }] }))
+    server.registerPrompt(`prompt_${account}`, {}, () => ({ messages: [{ role: 'user', content: { type: 'text', text: account } }] }))
+  })
   const { base } = await started(t, join(await emptyFolder(t), 'tasks.db'), upstream.url, as.base)
   const mcp = async (owner: string, method: string, params: Record<string, unknown> = {}): Promise<any> => {
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
@@ -133,11 +103,11 @@ test('over MCP, an owner sees and calls what the server offers to that owner alo
   }
   for (const [owner, other] of [['alice', 'bobby'], ['bobby', 'alice']] as const) {
     const lists = await Promise.all(['tools', 'prompts', 'resources'].map(async kind => (await mcp(owner, `${kind}/list`)).result[kind].filter(({ name, uri }: any) => /^mail|^note/.test(uri ?? name))))
-    t.strictSame(lists.map(list => list.map(({ name, uri }: any) => uri ?? name)), [[`mail__only_${owner}`, 'mail__whoami'], [`mail__prompt_${owner}`], [`note://${owner}`]])
+    t.strictSame(lists.map(list => list.map(({ name, uri }: any) => uri ?? name)), [[`mail__only_${owner}`, 'mail__shared', 'mail__whoami'], [`mail__prompt_${owner}`], [`note://${owner}`]])
     t.notMatch(JSON.stringify(lists), other)
-    t.match((await mcp(owner, 'tools/call', { name: 'mail__whoami', arguments: { [`of_${owner}`]: 'x' } })).result, { content: [{ text: owner }] })
+    t.match((await mcp(owner, 'tools/call', { name: 'mail__shared', arguments: { [`of_${owner}`]: 'x' } })).result, { content: [{ text: owner }] })
     t.match((await mcp(owner, 'tools/call', { name: `mail__only_${owner}`, arguments: {} })).result, { content: [{ text: owner }] })
-    t.notMatch(JSON.stringify(await mcp(owner, 'tools/call', { name: 'mail__whoami', arguments: {} })), other, 'problems are those of the own schema')
+    t.notMatch(JSON.stringify(await mcp(owner, 'tools/call', { name: 'mail__shared', arguments: {} })), other, 'problems are those of the own schema')
     t.match((await mcp(owner, 'prompts/get', { name: `mail__prompt_${owner}` })).result, { messages: [{ content: { text: owner } }] })
   }
   // a name of another owner is answered like one that does not exist, before the sign-in and after it

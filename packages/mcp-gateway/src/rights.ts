@@ -12,9 +12,9 @@ export function isListedFor (principal: Principal | undefined, kind: ListKind, {
 
 /** The server, if the caller may use some of it. @throws MCP_SERVER_NOT_FOUND, the same for one that does not exist */
 export function serverFor (servers: Servers, principal: Principal | undefined, server: string): Upstream {
-  if (mayUseServer(principal, server)) return servers.get(server)
-  if (servers.names.includes(server)) refuse(servers, principal, `server:${server}`)
   const names = servers.names.filter(name => mayUseServer(principal, name))
+  if (names.includes(server)) return servers.get(server)
+  if (servers.names.includes(server)) refuse(servers, principal, `server:${server}`)
   throw new ServerNotFoundError(quoteName(server), suggestion(server, names, 'configured'))
 }
 
@@ -24,8 +24,9 @@ export function serverFor (servers: Servers, principal: Principal | undefined, s
  * @throws MCP_SERVER_NOT_FOUND, MCP_TOOL_NOT_FOUND, and the errors of a list
  */
 export async function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> {
+  const upstream = serverFor(servers, principal, server)
   if (mayUseTool(principal, server)) return
-  const all = (await serverFor(servers, principal, server).list('tools', principal?.owner)).map(({ name }) => String(name))
+  const all = (await upstream.list('tools', principal?.owner)).map(({ name }) => String(name))
   const names = all.filter(name => mayUseTool(principal, server, name))
   if (names.includes(tool)) return
   if (all.includes(tool)) refuse(servers, principal, `tool:${server}__${tool}`)

@@ -2,8 +2,10 @@ import { test, type Test } from 'tap'
 import Fastify, { type FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import { createGateway, mcpGatewayPlugin, type Gateway, type McpServerConfig, type SignInStore } from '../src/index.js'
-import { memoryStore } from '../src/sign-in/sign-in-store.js'
+import { SealedTexts } from '../src/sign-in/sealed-texts.js'
+import { memoryStore, SignInRecords } from '../src/sign-in/sign-in-store.js'
 import { withSignIn } from '../src/tool-source/sign-in.js'
+import { until } from '../../../test/fixtures/until.js'
 import { authorizationServer, Browser, protectedServer, type AuthorizationServer } from './fixtures/authorization-server.mjs'
 
 const KEY = 'k'.repeat(32)
@@ -131,7 +133,7 @@ test('a token is refreshed once for all calls, with rotation; a revoked one lead
   const current = seen.at(-1)!.replace('Bearer ', '')
   await (await as.provider.AccessToken.find(current) as unknown as { destroy (): Promise<void> }).destroy()
   const [replica] = replicas
-  const opened = new (await import('../src/sign-in/sealed-texts.js')).SealedTexts(KEY).open(String(await store.get('alice', 'mail')), ['sign-in', 'alice', 'mail']) as { refreshToken: string }
+  const opened = new SealedTexts(KEY).open(String(await store.get('alice', 'mail')), ['sign-in', 'alice', 'mail']) as { refreshToken: string }
   await (await as.provider.RefreshToken.find(opened.refreshToken))!.destroy()
   t.equal((await replica!.call('alice')).status, 401)
   t.match(await replica!.signIn('alice', 'alice-again'), { status: 200 })
@@ -139,6 +141,35 @@ test('a token is refreshed once for all calls, with rotation; a revoked one lead
   const stranger = createGateway({ servers: { mail: { per_owner: true, ...entry } }, signIn: { store, key: 'x'.repeat(32), url: 'http://127.0.0.1:9' } })
   t.teardown(() => stranger.close())
   await t.rejects(stranger.call('mail', 'whoami', {}, { owner: 'alice' }), { code: 'MCP_SIGN_IN_REQUIRED' }, 'a text of another key counts as none')
+})
+
+test('a refresh of another replica whose clock is ahead is waited for', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as)
+  const entry = { url: upstream.url, oauth: { issuer: as.base } }
+  const kept = memoryStore()
+  let reads = 0
+  const store: SignInStore = { ...kept, get: async (...of) => { reads++; return await kept.get(...of) } }
+  const tokens: string[] = []
+  const services: Service[] = []
+  for (const place of [store, memoryStore()]) {
+    const one = await service(t, entry, place)
+    t.match(await one.signIn('alice'), { status: 200 })
+    t.equal(textOf(await one.call('alice')), 'alice')
+    tokens.push(upstream.seen.at(-1)!.replace('Bearer ', ''))
+    services.push(one)
+  }
+  const records = new SignInRecords(kept, new SealedTexts(KEY))
+  // it took its lease of 15 s now, by a clock that is a second ahead
+  await records.change('alice', 'mail', before => ({ ...before, refreshingUntil: Date.now() + 16_000 }))
+  upstream.refused.add(tokens[0]!)
+  const before = grantsOf(as)
+  reads = 0
+  const answer = services[0]!.call('alice')
+  await until(() => reads > 4, 'it looks for the new token again and again')
+  await records.change('alice', 'mail', before => ({ ...before, token: tokens[1] }))
+  t.equal(textOf(await answer), 'alice')
+  t.equal(grantsOf(as), before)
 })
 
 test('a callback is refused for another browser, another owner, a changed or used state and another issuer', async t => {

@@ -106,7 +106,7 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
 }
 
 function newSessions ({ limits, log, logGate, subscriptions }: McpContext, { tasks, stateKey }: McpServerOptions): Sessions {
-  const watch: ConstructorParameters<typeof Sessions>[0]['watch'] = (uri, onUpdate) => subscriptions.add(uri, onUpdate)
+  const watch: ConstructorParameters<typeof Sessions>[0]['watch'] = (uri, owner, onUpdate) => subscriptions.add(uri, owner, onUpdate)
   const onFailure = (err: unknown): void => {
     const suppressed = logGate.pass('replicas')
     if (suppressed !== undefined) log.warn({ err, suppressed }, 'the other replicas do not have a message of an MCP session')

@@ -100,8 +100,11 @@ export interface ResourceSource {
   templates? (): Promise<readonly TemplateDefinition[]> | readonly TemplateDefinition[]
   /** Undefined, or an error with `statusCode` 404, means that the resource does not exist. */
   read (uri: string, context: CallContext): Promise<ResourceContents | undefined> | ResourceContents | undefined
-  /** Calls `onUpdate` whenever the resource changes, until the function that it returns is called. */
-  subscribe? (uri: string, onUpdate: () => void): (() => void) | Promise<() => void>
+  /**
+   * Calls `onUpdate` whenever the resource changes, until the function that it returns is called.
+   * @param owner the caller, where the source has other resources for each
+   */
+  subscribe? (uri: string, onUpdate: () => void, owner?: string): (() => void) | Promise<() => void>
 }
 
 export interface ResourceDefinition extends Definition {

@@ -97,13 +97,14 @@ export class OwnerAuthorization implements Authorization {
     const until = Date.now() + REFRESH_MS
     const isNew = ({ token }: SignIn): boolean => token !== undefined && token !== this.#token
     for (;;) {
-      const claim = Date.now() + REFRESH_MS
       let isOurs = false
       const record = await this.#parts.records.change(this.#owner, name, before => {
+        const now = Date.now()
         const { refreshToken, refreshingUntil = 0 } = before
-        // a lease is not longer than this from now, also where the clock of another replica is ahead
-        isOurs = !isNew(before) && refreshToken !== undefined && !(refreshingUntil > Date.now() && refreshingUntil <= claim)
-        return isOurs ? { ...before, refreshingUntil: claim } : undefined
+        // the clock of another replica may be ahead, but not by more than a lease
+        const isTaken = refreshingUntil > now && refreshingUntil <= now + 2 * REFRESH_MS
+        isOurs = !isNew(before) && refreshToken !== undefined && !isTaken
+        return isOurs ? { ...before, refreshingUntil: now + REFRESH_MS } : undefined
       })
       if (isNew(record)) {
         this.#use(record.token!)

@@ -1,4 +1,4 @@
-import { quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
+import { auditRefusal, quoteName, type AbortSignalLike, type Resolve } from '@polyvac/core/plugin'
 import type { Log } from '@polyvac/core'
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { NamedServer } from '../config/server-config.js'
@@ -224,7 +224,9 @@ export class SignIns {
   #identify (purpose: 'ticket' | 'state', text: unknown, caller: string | undefined): { owner: string, server: string, id: string } {
     const opened = typeof text === 'string' && text.length <= MAX_CHARS ? this.#texts.open(text, [purpose]) : undefined
     const [owner = '', server = '', id = ''] = opened as string[] | undefined ?? []
-    if (opened === undefined || (caller ?? owner) !== owner) throw new SignInRefusedError('its address was changed, or belongs to another caller')
+    const isForeign = opened !== undefined && (caller ?? owner) !== owner
+    if (isForeign) auditRefusal(this.#parts.log, { reason: 'FOREIGN_SIGN_IN', owner: caller, what: `server:${server}` })
+    if (opened === undefined || isForeign) throw new SignInRefusedError('its address was changed, or belongs to another caller')
     return { owner, server, id }
   }
 

@@ -7,7 +7,7 @@ import type { ResourceSubscriptions } from '../upstream/resource-subscriptions.j
  * configuration.
  * The function that it returns ends the subscription.
  */
-export async function subscribeEverywhere (servers: Servers, uri: string, changed: () => void): Promise<() => void> {
+export async function subscribeEverywhere (servers: Servers, uri: string, changed: () => void, owner?: string): Promise<() => void> {
   const stops = new Map<ResourceSubscriptions, () => void>()
   let names = ''
   let isOver = false
@@ -21,7 +21,7 @@ export async function subscribeEverywhere (servers: Servers, uri: string, change
     const wanted = new Set(upstreams.map(({ upstream: { listeners } }) => listeners))
     for (const [listeners, stop] of stops) if (!wanted.has(listeners)) { stop(); stops.delete(listeners) }
     for (const { upstream, own } of upstreams) {
-      if (!stops.has(upstream.listeners)) stops.set(upstream.listeners, upstream.watch(own, changed))
+      if (!stops.has(upstream.listeners)) stops.set(upstream.listeners, upstream.watch(own, changed, owner))
     }
   }
 

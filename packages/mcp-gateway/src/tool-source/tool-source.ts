@@ -117,8 +117,8 @@ export function toolSource (servers: Servers): GatewayToolSource {
       list: async () => await listed('resources') as never,
       templates: async () => await listed('templates') as never,
       read: async (uri, context) => await readResource(servers, uri, context) as never,
-      async subscribe (uri, changed) {
-        return await subscribeEverywhere(servers, uri, changed)
+      async subscribe (uri, changed, owner) {
+        return await subscribeEverywhere(servers, uri, changed, owner)
       }
     },
     prompts: {

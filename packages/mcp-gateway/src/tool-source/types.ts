@@ -62,8 +62,11 @@ export interface GatewayToolSource {
      * @throws MCP_RESOURCE_NOT_FOUND
      */
     read (uri: string, context?: SourceContext): Promise<{ readonly contents: ReadonlyArray<Readonly<Record<string, unknown>>> }>
-    /** Calls `changed` when its server notifies of a change. The function that it returns ends the subscription. */
-    subscribe (uri: string, changed: () => void): Promise<() => void>
+    /**
+     * Calls `changed` when its server notifies of a change. The function that it returns ends the subscription.
+     * @param owner the caller, for servers to which each owner signs in
+     */
+    subscribe (uri: string, changed: () => void, owner?: string): Promise<() => void>
   }
   readonly prompts: {
     /** All prompts, named `<server>__<prompt>`. */

@@ -10,7 +10,10 @@ import type { UpstreamStatus } from './status.js'
 import type { UpstreamOptions } from './supervisor.js'
 import { Upstream } from './upstream.js'
 
-/** Owners with a connection to one server; the one that was idle longest is closed for another. */
+/**
+ * Owners with a connection to one server. The one that was idle longest is closed for another, those with subscriptions
+ * last.
+ */
 export const MAX_OWNERS = 1_000
 /** Time in ms without a request after which the connection of an owner is closed. */
 export const OWNER_IDLE_MS = 600_000
@@ -36,8 +39,26 @@ export class OwnedUpstream extends Upstream {
     this.#sweep.unref()
   }
 
-  /** Connections are opened at the first request of an owner. */
-  override start (): void {}
+  /** Connections are opened at the first request of an owner; those with subscriptions at an earlier server, now. */
+  override start (): void {
+    for (const owner of this.listeners.owners) this.#member(owner)
+  }
+
+  /** The connection of an owner with a subscription is not closed as idle. @throws MCP_SERVER_BUSY */
+  override watch (uri: string, changed: () => void, owner = ''): () => void {
+    const stop = this.listeners.of(owner).add(uri, changed)
+    try {
+      this.#member(owner)
+    } catch (err) {
+      stop()
+      this.listeners.forget(owner)
+      throw err
+    }
+    return () => {
+      stop()
+      if (!this.#members.has(owner)) this.listeners.forget(owner)
+    }
+  }
 
   override async settled (): Promise<void> {
     await Promise.all([...this.#members.values()].map(({ upstream }) => upstream.settled()))
@@ -149,7 +170,7 @@ export class OwnedUpstream extends Upstream {
     const config = { ...this.config, restart: false }
     const upstream = new Upstream(config, {
       ...this.options, authorization: async onToken => await this.#signIns.authorizationFor(owner, config, onToken)
-    })
+    }, this.listeners.of(owner))
     const member = { upstream, usedAt: Date.now(), uses: 0 }
     this.#members.set(owner, member)
     upstream.start()
@@ -165,11 +186,12 @@ export class OwnedUpstream extends Upstream {
 
   #closeIdle (): void {
     const before = Date.now() - OWNER_IDLE_MS
-    for (const [owner, { usedAt, uses }] of this.#members) if (uses === 0 && usedAt < before) this.#drop(owner)
+    for (const [owner, member] of this.#members) if (member.uses === 0 && member.usedAt < before && !hasSubscribers(member)) this.#drop(owner)
   }
 
   #closeOldest (): boolean {
-    const idle = [...this.#members].filter(([, { uses }]) => uses === 0).sort(([, a], [, b]) => a.usedAt - b.usedAt)
+    const idle = [...this.#members].filter(([, { uses }]) => uses === 0)
+      .sort(([, a], [, b]) => Number(hasSubscribers(a)) - Number(hasSubscribers(b)) || a.usedAt - b.usedAt)
     if (idle[0] === undefined) return false
     this.#drop(idle[0][0])
     return true
@@ -178,8 +200,13 @@ export class OwnedUpstream extends Upstream {
   #drop (owner: string): void {
     const member = this.#members.get(owner)
     this.#members.delete(owner)
+    this.listeners.forget(owner)
     member?.upstream.close().catch(() => {})
   }
+}
+
+function hasSubscribers ({ upstream: { listeners } }: Member): boolean {
+  return listeners.uris.length > 0
 }
 
 function signInTool (server: string): Item {

@@ -1,11 +1,27 @@
 /** The subscribers to the resources of a server. They outlive connections and changes of the configuration. */
 export class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<() => void>>()
+  readonly #byOwner = new Map<string, ResourceSubscriptions>()
   /** Called when a resource gets its first subscriber, and when it loses its last one. */
   onWanted: (uri: string, isWanted: boolean) => void = () => {}
 
   /** The resources with subscribers. */
   get uris (): string[] { return [...this.#byUri.keys()] }
+
+  /** The owners with subscriptions of `of`. */
+  get owners (): string[] { return [...this.#byOwner].filter(([, { uris }]) => uris.length > 0).map(([owner]) => owner) }
+
+  /** Those of one owner, for a server to which each owner signs in. */
+  of (owner: string): ResourceSubscriptions {
+    const known = this.#byOwner.get(owner) ?? new ResourceSubscriptions()
+    this.#byOwner.set(owner, known)
+    return known
+  }
+
+  /** Forgets an owner without a connection, unless it has subscribers. */
+  forget (owner: string): void {
+    if (this.#byOwner.get(owner)?.uris.length === 0) this.#byOwner.delete(owner)
+  }
 
   /** Calls `changed` with each change of the resource. The function that it returns ends the subscription. */
   add (uri: string, changed: () => void): () => void {

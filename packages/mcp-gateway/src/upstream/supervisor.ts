@@ -146,7 +146,7 @@ export class Supervisor {
    * Calls `changed` with each change of the resource, also after a restart or a change of the server's
    * configuration. The function that it returns ends the subscription.
    */
-  watch (uri: string, changed: () => void): () => void {
+  watch (uri: string, changed: () => void, _owner?: string): () => void {
     return this.listeners.add(uri, changed)
   }
 

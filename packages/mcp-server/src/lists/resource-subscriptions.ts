@@ -4,43 +4,46 @@ import type { ToolSource } from '../tool-source.js'
 
 interface Subscription { readonly listeners: Set<(uri: string) => void>, readonly stops: Promise<Array<() => void>> }
 
-/** The subscriptions to resources. Each source is subscribed to once for each URI, for all listeners. */
+/** The subscriptions to resources. Each source is subscribed to once for each URI and owner, for all listeners. */
 export class ResourceSubscriptions {
   readonly #sources: readonly ToolSource[]
   readonly #log: Log
   /** Callers choose the URIs. */
   readonly #gate = new LogGate()
-  readonly #byUri = new Map<string, Subscription>()
+  readonly #all = new Map<string, Subscription>()
 
   constructor (sources: readonly ToolSource[], log: Log) {
     this.#sources = sources
     this.#log = log
   }
 
-  /** Calls `onUpdate` whenever the resource changes, until the function that this returns is called. */
-  add (uri: string, onUpdate: (uri: string) => void): () => void {
-    let subscription = this.#byUri.get(uri)
+  /**
+   * Calls `onUpdate` whenever the resource changes for the owner, until the function that this returns is called.
+   */
+  add (uri: string, owner: string | undefined, onUpdate: (uri: string) => void): () => void {
+    const key = JSON.stringify([uri, owner])
+    let subscription = this.#all.get(key)
     if (subscription === undefined) {
       const listeners = new Set<(uri: string) => void>()
       const notify = (): void => { for (const listener of listeners) listener(uri) }
-      const stops = Promise.all(this.#sources.map(source => this.#subscribe(source, uri, notify)))
+      const stops = Promise.all(this.#sources.map(source => this.#subscribe(source, uri, owner, notify)))
       subscription = { listeners, stops }
-      this.#byUri.set(uri, subscription)
+      this.#all.set(key, subscription)
     }
     const { listeners } = subscription
     listeners.add(onUpdate)
     return () => {
-      if (listeners.delete(onUpdate) && listeners.size === 0) this.#end(uri)
+      if (listeners.delete(onUpdate) && listeners.size === 0) this.#end(key)
     }
   }
 
   close (): void {
-    for (const uri of [...this.#byUri.keys()]) this.#end(uri)
+    for (const key of [...this.#all.keys()]) this.#end(key)
   }
 
-  async #subscribe ({ resources }: ToolSource, uri: string, notify: () => void): Promise<() => void> {
+  async #subscribe ({ resources }: ToolSource, uri: string, owner: string | undefined, notify: () => void): Promise<() => void> {
     try {
-      return await resources?.subscribe?.(uri, notify) ?? (() => {})
+      return await resources?.subscribe?.(uri, notify, owner) ?? (() => {})
     } catch (err) {
       const suppressed = this.#gate.pass('refused')
       if (suppressed !== undefined) {
@@ -50,9 +53,9 @@ export class ResourceSubscriptions {
     }
   }
 
-  #end (uri: string): void {
-    const subscription = this.#byUri.get(uri)
-    this.#byUri.delete(uri)
+  #end (key: string): void {
+    const subscription = this.#all.get(key)
+    this.#all.delete(key)
     subscription?.listeners.clear()
     subscription?.stops.then(stops => { for (const stop of stops) stop() }, () => {})
   }

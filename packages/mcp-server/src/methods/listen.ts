@@ -51,7 +51,7 @@ export async function listen (server: McpContext, call: Call): Promise<string> {
       for (const method of new Set(methods)) notify(method, {})
     }))
     const onUpdate = (uri: string): void => { notify('notifications/resources/updated', { uri }) }
-    for (const uri of subscribed.filter((_uri, i) => may[i])) stops.push(server.subscriptions.add(uri, onUpdate))
+    for (const uri of subscribed.filter((_uri, i) => may[i])) stops.push(server.subscriptions.add(uri, call.principal?.owner, onUpdate))
     for (const [taskId, follow] of followed) {
       follow(task => { notify('notifications/tasks', task) })
         .catch((err: unknown) => {

@@ -20,7 +20,7 @@ export interface SessionOptions extends Pick<Session, 'owner' | 'revision' | 'ca
   readonly questions: OwnerSlots
   readonly limits: Limits
   /** Calls `onUpdate` whenever a resource changes, until the function that it returns is called. */
-  readonly watch: (uri: string, onUpdate: (uri: string) => void) => () => void
+  readonly watch: (uri: string, owner: string | undefined, onUpdate: (uri: string) => void) => () => void
 }
 
 /** What a session knows of a call. */
@@ -235,7 +235,7 @@ export class Session {
       throw invalidParams(`a session may subscribe to ${maxSubscriptions} resources; end one by resources/unsubscribe`)
     }
     this.held.grow(subscriptionBytes(uri))
-    this.#subscriptions.set(uri, this.#watch(uri, uri => { this.notify('notifications/resources/updated', { uri }) }))
+    this.#subscriptions.set(uri, this.#watch(uri, this.owner, uri => { this.notify('notifications/resources/updated', { uri }) }))
   }
 
   unsubscribe (uri: string): void {
