@@ -215,7 +215,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     const { tasks: stored, limits } = settings.switches
     // without a configuration file, no file is written into the working directory, which may have another program's
     // tasks
-    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, givenKey)
+    tasks = await openTasks(stored ?? (config === undefined ? { store: 'memory' } : {}), settings.folder, log, { stateKey: givenKey, ownerShare: limits?.owner_share })
     if (limits?.owner?.tasks_per_day !== undefined) limitTasks(tasks.store, limits.owner.tasks_per_day, counts)
     return tasks
   }

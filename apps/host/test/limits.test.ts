@@ -83,9 +83,12 @@ test('an owner creates so many tasks in a day; the same request again does not c
   t.match((await send('bob', 'c')).json(), { result: { taskId: String } })
 })
 
-test('owner_share is the share of the memory budget and of shared places', async t => {
+test('owner_share is the share of the memory budget, of shared places and of the task store', async t => {
   t.teardown(() => { setOwnerShare(OWNER_SHARE) })
-  await hostWith(t, { owner_share: 0.5 })
+  const { ask } = await hostWith(t, { owner_share: 0.5 }, { enable_a2a_agent: true, tasks: { store: 'memory', max_tasks: 8 } })
+  const rpc = async (method: string, params: object) => (await ask('alice', `/a2a/${method}`, { jsonrpc: '2.0', id: 1, method, params })).json().result
+  for (let i = 0; i < 6; i++) await rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' } })
+  t.equal((await rpc('tasks/list', {})).tasks.length, 4, 'the two oldest tasks have made room')
   const slots = new OwnerSlots({ part: 'x', total: 4 })
   t.strictSame([1, 2, 3].map(() => slots.tryTake('a')), [true, true, false])
   const held = memoryBudget.hold('x', 'a')
@@ -97,7 +100,7 @@ test('owner_share is the share of the memory budget and of shared places', async
 test('replicas with one database add up the requests of a caller, and each counts for itself while it is away', async t => {
   const server = await postgresServer(t)
   const tasks = { store: 'postgres', url: server.url() } as const
-  const limits = { owner: { requests_per_minute: 6 } }
+  const limits = { owner: { requests_per_minute: 6, tasks_per_day: 3 } }
   const [one, other] = await Promise.all([1, 2].map(async () => await hostWith(t, limits, { ...A2A, tasks })))
   const counted = async (): Promise<number> => Number((await query(server.url(), 'SELECT coalesce(sum(count), 0) AS n FROM polyvac.count'))[0]!.n)
   for (let i = 0; i < 4; i++) t.equal((await one!.ask('alice')).statusCode, 200)
@@ -106,6 +109,14 @@ test('replicas with one database add up the requests of a caller, and each count
   await until(async () => await counted() === 5, 'the counts of the other are added')
   t.equal((await other!.ask('alice')).statusCode, 200)
   t.match(await other!.ask('alice'), { statusCode: 429, headers: { 'retry-after': /^\d+$/ } })
+  const send = async (host: typeof one) => (await host!.ask('carol', '/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_docs', input: { query: 'x' } } })).statusCode
+  // the only count that lasts for more than a minute
+  const ofTasks = async (): Promise<number> => Number((await query(server.url(), 'SELECT coalesce(sum(count), 0) AS n FROM polyvac.count WHERE ends_at > extract(epoch FROM now()) * 1000 + 3600000'))[0]!.n)
+  t.strictSame([await send(one), await send(one)], [200, 200])
+  await until(async () => await ofTasks() === 2, 'the tasks of the one are counted')
+  t.equal(await send(other), 200)
+  await until(async () => await ofTasks() === 3, 'that of the other is added')
+  t.equal(await send(other), 429, 'the tasks of a day count at all replicas')
   await server.crash()
   for (let i = 0; i < 6; i++) t.equal((await one!.ask('bob')).statusCode, 200, 'callers are served')
   t.equal((await one!.ask('bob')).statusCode, 429, 'and bounded')

@@ -157,7 +157,7 @@ export const ServiceConfig = Type.Object({
       at_once: Type.Optional(Type.Integer({ minimum: 1, description: 'requests of one address at once' }))
     }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
     owner_share: Type.Optional(Type.Number({
-      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget and of shared places that one owner may have; default 0.25'
+      exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared places and of the task store that one owner may have; default 0.25'
     }))
   }, { additionalProperties: false, description: 'bounds of callers; none by default' })),
   load_timeout: Type.Optional(Type.Number({

@@ -12,6 +12,11 @@ export function setOwnerShare (value: number): void {
   share = value
 }
 
+/** The part of one owner. */
+export function ownerShare (): number {
+  return share
+}
+
 /** What one owner may have of a total. */
 export function shareOf (total: number): number {
   return Math.ceil(total * share)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { WorkerStoppedError } from './errors.js'
 import type { TaskLogger } from './logger.js'
-import { OWNER_SHARE, shareOf } from './owner-share.js'
+import { shareOf } from './owner-share.js'
 import { pushBackoff } from './push-backoff.js'
 import { toConfig, type PushRow } from './push-configs.js'
 import type { TaskEvent } from './task.js'
@@ -45,6 +45,7 @@ export interface OutboxLimits {
   readonly concurrency: number
   readonly timeoutMs: number
   readonly deadAfterMs: number
+  readonly ownerShare: number
   readonly wants: (event: TaskEvent) => boolean
 }
 
@@ -63,26 +64,26 @@ export class Selection {
   /** The owner that was served last. */
   readonly after: string
   readonly limit: number
-  readonly #concurrency: number
+  readonly #limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>
   readonly #ofOwner: ReadonlyMap<string, number>
   readonly #hosts: Map<string, number>
   readonly #chosen: DueRow[][] = []
 
-  constructor (after: string, limit: number, concurrency: number, ofOwner: ReadonlyMap<string, number>, ofHost: ReadonlyMap<string, number>) {
+  constructor (after: string, limit: number, limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>, ofOwner: ReadonlyMap<string, number>, ofHost: ReadonlyMap<string, number>) {
     this.after = after
     this.limit = limit
-    this.#concurrency = concurrency
+    this.#limits = limits
     this.#ofOwner = ofOwner
     this.#hosts = new Map(ofHost)
   }
 
-  get #hostShare (): number { return Math.ceil(this.#concurrency * OWNER_SHARE) }
+  get #hostShare (): number { return Math.ceil(this.#limits.concurrency * this.#limits.ownerShare) }
   get isFull (): boolean { return this.#chosen.length >= this.limit }
   /** Hosts that get no more deliveries now. */
   get fullHosts (): string[] { return [...this.#hosts].flatMap(([host, count]) => count >= this.#hostShare ? [host] : []) }
 
   /** How many deliveries of an owner may begin. */
-  freeOf (owner: string): number { return Math.min(this.limit, shareOf(owner, this.#concurrency) - (this.#ofOwner.get(owner) ?? 0)) }
+  freeOf (owner: string): number { return Math.min(this.limit, shareOf(owner, this.#limits.concurrency, this.#limits.ownerShare) - (this.#ofOwner.get(owner) ?? 0)) }
 
   /** Due configs of one owner. */
   offer (owner: string, rows: readonly DueRow[]): void {
@@ -143,7 +144,7 @@ export class Outbox implements TaskWorker {
     await delay(LOOK_MS, undefined, { ref: false })
     const { concurrency } = this.#limits
     const free = Math.min(BATCH, concurrency - this.#running.size)
-    const select = (limit: number): Selection => new Selection(this.#served, limit, concurrency, this.#ofOwner, this.#ofHost)
+    const select = (limit: number): Selection => new Selection(this.#served, limit, this.#limits, this.#ofOwner, this.#ofHost)
     if (free <= 0 || this.#stopping.signal.aborted || !this.#store.hasDue(select(1))) return
     const leased = await this.#store.lease(select(free), this.#limits)
     for (const one of leased.deliveries) {

@@ -1,9 +1,10 @@
-import { OWNER_SHARE, shareOf } from './owner-share.js'
+import { shareOf } from './owner-share.js'
 import type { WorkOptions } from './task-store.js'
 
 interface PlaceLimits {
   readonly concurrency: number
   readonly ownerConcurrency: number | undefined
+  readonly ownerShare: number
   readonly hold: WorkOptions['hold']
 }
 
@@ -22,10 +23,10 @@ export class OwnerPlaces {
 
   /** How many more tasks of the owner may run. */
   readonly freeOf = (owner: string): number =>
-    (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency)) - (this.#taken.get(owner) ?? 0)
+    (this.#limits.ownerConcurrency ?? shareOf(owner, this.#limits.concurrency, this.#limits.ownerShare)) - (this.#taken.get(owner) ?? 0)
 
   /** How many tasks of an owner that runs none may run. */
-  get share (): number { return this.#limits.ownerConcurrency ?? Math.ceil(this.#limits.concurrency * OWNER_SHARE) }
+  get share (): number { return this.#limits.ownerConcurrency ?? Math.ceil(this.#limits.concurrency * this.#limits.ownerShare) }
 
   /** How many more tasks each owner with running tasks may run. */
   get left (): readonly (readonly [owner: string, free: number])[] { return [...this.#taken.keys()].map(owner => [owner, this.freeOf(owner)]) }

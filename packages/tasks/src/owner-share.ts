@@ -1,5 +1,10 @@
-/** Part of a shared resource that one owner may use: of the tasks and the space of a store, and of its executors. */
+import { InvalidStoreOptionError } from './errors.js'
+
+/** Default part of what all share that one owner may use: tasks and space of a store, executors, deliveries. */
 export const OWNER_SHARE = 0.25
+
+/** Most tasks and bytes of a store, and the part of one owner. */
+export interface RoomLimits { readonly maxTasks: number, readonly maxBytes: number, readonly ownerShare: number }
 
 /** The owner of all callers without an identity. */
 export const ANYONE = 'anyone'
@@ -8,6 +13,12 @@ export const ANYONE = 'anyone'
 const SHARED: readonly string[] = [ANYONE, ' mcp  anonymous']
 
 /** How much of `total` the owner may use. */
-export function shareOf (owner: string, total: number): number {
-  return SHARED.includes(owner) ? total : Math.ceil(total * OWNER_SHARE)
+export function shareOf (owner: string, total: number, ownerShare: number): number {
+  return SHARED.includes(owner) ? total : Math.ceil(total * ownerShare)
+}
+
+/** The option of a store. @throws TASK_STORE_OPTION */
+export function readOwnerShare (value: number = OWNER_SHARE): number {
+  if (typeof value === 'number' && value > 0 && value <= 1) return value
+  throw new InvalidStoreOptionError('ownerShare', String(value), 'a number above 0, and at most 1')
 }

@@ -21,7 +21,7 @@ export interface ReplicaLink {
 export interface LinkEntry { readonly seq: number, readonly text: string }
 
 export interface AppendOptions {
-  /** Has a share (OWNER_SHARE) of what all streams may hold; at its end, the oldest of its streams are deleted. */
+  /** Has its share of what all streams may hold; at its end, the oldest of its streams are deleted. */
   readonly owner: string
   /** Time after the last append until the stream is deleted. */
   readonly ttlMs: number

@@ -37,17 +37,19 @@ export interface StoreLimits {
   /** How long ended tasks are kept. Default 7 days. */
   readonly ttlMs?: number | undefined
   /**
-   * Most tasks in the store, of which one owner may have a quarter. The oldest ended ones are deleted for new ones: of
+   * Most tasks in the store, of which one owner may have its share. The oldest ended ones are deleted for new ones: of
    * the same owner at its share, of the owner with most tasks in a full store. Where none has ended, `create` fails
    * with TASK_TOO_MANY. Default 100,000.
    */
   readonly maxTasks?: number | undefined
   /**
-   * Most bytes of the tasks, without the write-ahead log; one owner may have about a quarter. From 90 % on, ended tasks
+   * Most bytes of the tasks, without the write-ahead log; one owner may have about its share. From 90 % on, ended tasks
    * of the owner with most are deleted; where none has ended, writes fail with TASK_STORE_FULL. Default 4 GiB in a
    * file, 512 MiB in memory, 16 GiB in PostgreSQL.
    */
   readonly maxBytes?: number | undefined
+  /** Part of the tasks, the space, the executors and the deliveries that one owner may have, above 0. Default 0.25. */
+  readonly ownerShare?: number | undefined
   /** Interval at which ended tasks past `ttlMs` are deleted. Default one minute. */
   readonly purgeMs?: number | undefined
   /** Most characters of JSON in the events of one task: an endless answer would fill the disk. Default 64 Mi. */

@@ -26,7 +26,7 @@ export interface TaskStore {
   /**
    * Creates task, queue entry and first event in one transaction. For an `idempotencyKey` that this owner used before,
    * it returns the earlier task and `created: false`. TASK_CONFLICT (409) if that one had another skill, input or
-   * context, or if `id` is taken. An owner has a share (OWNER_SHARE) of the tasks and the space of the store: at its
+   * context, or if `id` is taken. An owner has a share (`ownerShare`) of the tasks and the space of the store: at its
    * end, the oldest ended tasks of that owner are deleted, or `create` fails with TASK_TOO_MANY or TASK_STORE_FULL
    * (503). No task of another owner is deleted, except where the whole store is full: of the owner with most.
    */

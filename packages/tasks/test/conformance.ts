@@ -4,7 +4,7 @@ import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { until } from '../../../test/fixtures/until.js'
 import { ANYONE, foldTask, isTaskError, type TaskEvent, type TaskHandler, type TaskPart, type TaskQuery, type TaskRecord, type TaskStore, type TaskUpdate } from '../src/index.js'
 
-export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number }
+export interface ConformanceSettings { readonly maxTasks?: number, readonly maxBytes?: number, readonly inputTtlMs?: number, readonly maxTaskChars?: number, readonly deadAfterMs?: number, readonly ownerShare?: number }
 /** Opens an empty store with short leases (about half a second) and sees to its end. */
 export type StoreFactory = (t: Test, settings?: ConformanceSettings) => Promise<TaskStore>
 
@@ -605,6 +605,22 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     const { reason } = made.find(({ status }) => status === 'rejected') as PromiseRejectedResult
     t.match(reason, { code: 'TASK_TOO_MANY', statusCode: 503, message: /this owner has 5 tasks/ })
     for (let i = 0; i < 5; i++) t.ok((await store.create('alice', ASK)).created)
+  })
+
+  test('`ownerShare` is the part of one owner, of the tasks and of the places of a worker', async t => {
+    const store = await open(t, { maxTasks: 20, ownerShare: 0.5 })
+    const running: string[] = []
+    store.work(async ({ owner }, { signal }) => {
+      running.push(owner)
+      await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+    }, { concurrency: 4 })
+    const made = await Promise.allSettled(Array.from({ length: 20 }, async () => await store.create('bob', ASK)))
+    t.equal(made.filter(({ status }) => status === 'fulfilled').length, 10)
+    await until(() => running.length === 2, 'two of his tasks run')
+    await store.create('alice', ASK)
+    await until(() => running.includes('alice'), 'her task runs')
+    t.strictSame(running, ['bob', 'bob', 'alice'])
+    for (const ownerShare of [0, -1, 1.5, NaN, '1' as never]) await t.rejects(async () => await open(t, { ownerShare }), { code: 'TASK_STORE_OPTION', message: /ownerShare/ })
   })
 
   test('in a full store, the owner with most ended tasks makes room for an owner with fewer', async t => {

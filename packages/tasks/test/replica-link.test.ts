@@ -19,7 +19,7 @@ async function replica (t: Test, url: string, number: number): Promise<Replica> 
   await connection.listener.start(number, 'test', async () => {
     await connection.run('INSERT INTO polyvac.replica (id) OVERRIDING SYSTEM VALUE VALUES ($1) ON CONFLICT DO NOTHING', [number])
   })
-  const link = new PostgresReplicaLink(log)
+  const link = new PostgresReplicaLink({ log, ownerShare: 0.25 })
   await link.open(connection, number, FROZEN_MS)
   const close = async (): Promise<void> => {
     await link.close()

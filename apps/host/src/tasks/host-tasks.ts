@@ -9,6 +9,7 @@ export interface StoreBounds {
   readonly inputTtlMs: number | undefined
   readonly maxTasks: number | undefined
   readonly maxBytes: number | undefined
+  readonly ownerShare: number | undefined
 }
 
 /** The task engine that the host's protocols share, and their keys. */

@@ -13,11 +13,13 @@ const UNITS: Readonly<Record<string, number>> = {
 /**
  * Opens the store that `service.tasks` names; default: a file in `.polyvac` in `folder`.
  * @param stateKey the key of `service.state_key`
+ * @param ownerShare `service.limits.owner_share`
  * @throws TASKS_UNAVAILABLE, TASKS_SETTINGS, TASK_STORE_DATABASE; it never falls back to another store
  */
-export async function openTasks (tasks: TaskSettings, folder: string, log: FastifyBaseLogger, stateKey?: string): Promise<HostTasks> {
+export async function openTasks (tasks: TaskSettings, folder: string, log: FastifyBaseLogger,
+  { stateKey, ownerShare }: { readonly stateKey?: string | undefined, readonly ownerShare?: number | undefined } = {}): Promise<HostTasks> {
   const bounds = {
-    ttlMs: toNumber(tasks.ttl), inputTtlMs: toNumber(tasks.input_ttl), maxTasks: tasks.max_tasks, maxBytes: toNumber(tasks.max_size)
+    ttlMs: toNumber(tasks.ttl), inputTtlMs: toNumber(tasks.input_ttl), maxTasks: tasks.max_tasks, maxBytes: toNumber(tasks.max_size), ownerShare
   }
   return isDatabase(tasks) ? await openDatabase(tasks, bounds, log, stateKey) : await openFile(tasks, bounds, folder, log)
 }

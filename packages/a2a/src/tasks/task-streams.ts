@@ -1,5 +1,5 @@
 import {
-  LightAbort, memoryBudget, OWNER_SHARE, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
+  LightAbort, memoryBudget, ownerShare, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -55,7 +55,7 @@ export class StreamQuota {
    */
   take (owner: string, disconnect: () => void): StreamPlace {
     const open = this.#open.get(owner) ?? 0
-    const total = Math.ceil(this.#limit / OWNER_SHARE)
+    const total = Math.ceil(this.#limit / ownerShare())
     if (open >= this.#limit) throw new TooManyStreamsError(`this caller follows ${this.#limit}`)
     if (this.#count >= total) throw new TooManyStreamsError(`all callers together follow ${total}`)
     const memory = memoryBudget.hold('streams of tasks', owner === ANYONE.owner ? undefined : owner)

@@ -1,6 +1,7 @@
 import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger, type TaskLogger } from '../logger.js'
 import { readNumbers } from '../number-options.js'
+import { readOwnerShare } from '../owner-share.js'
 import { LIMIT_NUMBERS, type StoreLimits } from '../store-options.js'
 
 export const POSTGRES_NUMBERS = {
@@ -44,5 +45,5 @@ export function postgresSettings (options: PostgresTaskStoreOptions) {
   if (typeof schema !== 'string' || !SCHEMA.test(schema) || schema.startsWith('pg_')) {
     throw new InvalidStoreOptionError('schema', `'${String(schema)}'`, '1 to 40 lower-case letters, digits and _, not a digit first, not pg_ at the beginning')
   }
-  return { url, pool, schema, log, ...readNumbers(POSTGRES_NUMBERS, options) }
+  return { url, pool, schema, log, ...readNumbers(POSTGRES_NUMBERS, options), ownerShare: readOwnerShare(options.ownerShare) }
 }

@@ -1,6 +1,5 @@
 import { isTaskError, StoreClosedError } from '../errors.js'
 import type { TaskLogger } from '../logger.js'
-import { OWNER_SHARE } from '../owner-share.js'
 import type { AppendOptions, Following, LinkEntry, ReplicaLink } from '../replica-link.js'
 import { int4Array, int8Array, textArray } from './array-parameters.js'
 import type { Connection } from './connection.js'
@@ -51,6 +50,7 @@ interface Head { readonly id: number, readonly name: string, readonly entries: n
 /** Streams in two tables. An append is durable soon after it resolves, not at once: it does not wait for the disk. */
 export class PostgresReplicaLink implements ReplicaLink {
   readonly #log: TaskLogger
+  readonly #ownerShare: number
   readonly #writes: WriteBatches<Append, undefined>
   readonly #followers = new Map<string, Set<Follower>>()
   readonly #woken = new Set<string>()
@@ -60,8 +60,9 @@ export class PostgresReplicaLink implements ReplicaLink {
   #beat = -Infinity
   #beatsSince = Infinity
 
-  constructor (log: TaskLogger) {
+  constructor ({ log, ownerShare }: { readonly log: TaskLogger, readonly ownerShare: number }) {
     this.#log = log
+    this.#ownerShare = ownerShare
     this.#writes = new WriteBatches({
       keyOf: ({ stream }) => stream,
       weightOf: ({ texts }) => Math.max(CHARS_AT_ONCE / STREAMS_AT_ONCE, charsOf(texts)),
@@ -129,7 +130,7 @@ export class PostgresReplicaLink implements ReplicaLink {
   async purge (): Promise<void> {
     const { connection, sql } = this.#now
     await connection.transaction(async transaction => {
-      const gone = await transaction.run<{ id: number }>(sql.purge, [MAX_ALL_CHARS * OWNER_SHARE, MAX_ALL_CHARS])
+      const gone = await transaction.run<{ id: number }>(sql.purge, [MAX_ALL_CHARS * this.#ownerShare, MAX_ALL_CHARS])
       // a statement that begins later sees what was appended before
       if (gone.length > 0) await transaction.run(sql.purgeEntries, [gone.map(({ id }) => id)])
     })

@@ -1,5 +1,5 @@
 import { StoreFullError, TooManyTasksError } from '../errors.js'
-import { shareOf } from '../owner-share.js'
+import { shareOf, type RoomLimits } from '../owner-share.js'
 import type { PurgeLimits } from '../task-store.js'
 import { Usage, type UsedRow } from '../usage.js'
 import type { Connection } from './connection.js'
@@ -18,7 +18,7 @@ const LOW = 0.85
  */
 export class Room {
   readonly #connection: Connection
-  readonly #limits: { readonly maxTasks: number, readonly maxBytes: number }
+  readonly #limits: RoomLimits
   readonly #usage = new Usage()
   readonly #sql
   #reclaiming: Promise<void> | undefined
@@ -27,7 +27,7 @@ export class Room {
   #counting: Promise<void> | undefined
   #idle: (() => void) | undefined
 
-  constructor (connection: Connection, limits: { maxTasks: number, maxBytes: number }) {
+  constructor (connection: Connection, limits: RoomLimits) {
     this.#connection = connection
     this.#limits = limits
     const names = ['event', 'origin', 'snapshot', 'push'].map(name => connection.table(name))
@@ -56,8 +56,8 @@ export class Room {
     this.#creating++
     this.#usage.add(owner, 1, bytes)
     try {
-      const { maxTasks } = this.#limits
-      const share = shareOf(owner, maxTasks)
+      const { maxTasks, ownerShare } = this.#limits
+      const share = shareOf(owner, maxTasks, ownerShare)
       if (this.#usage.of(owner).tasks > share && await this.#delete(owner, 1) === 0) {
         throw new TooManyTasksError(`this owner has ${share} tasks that have not ended, its limit`)
       }
@@ -79,7 +79,7 @@ export class Room {
 
   /** Before anything is written that may wait. @throws TASK_STORE_FULL */
   checkSpace (owner: string): void {
-    const isOver = this.#usage.of(owner).bytes >= shareOf(owner, this.#limits.maxBytes)
+    const isOver = this.#usage.of(owner).bytes >= shareOf(owner, this.#limits.maxBytes, this.#limits.ownerShare)
     if (!isOver && !this.isFull) return
     this.#reclaim(owner).catch(() => {})
     throw new StoreFullError(isOver ? 'the share of this owner' : 'the task store')
@@ -95,8 +95,8 @@ export class Room {
   get isFull (): boolean { return this.#usage.bytes >= this.#limits.maxBytes }
 
   #isShort (owner: string): boolean {
-    const { maxBytes } = this.#limits
-    return this.#usage.of(owner).bytes >= shareOf(owner, maxBytes) * HIGH || this.#usage.bytes >= maxBytes * HIGH
+    const { maxBytes, ownerShare } = this.#limits
+    return this.#usage.of(owner).bytes >= shareOf(owner, maxBytes, ownerShare) * HIGH || this.#usage.bytes >= maxBytes * HIGH
   }
 
   #reclaim (owner: string): Promise<void> {
@@ -105,8 +105,8 @@ export class Room {
   }
 
   async #reclaimNow (owner: string): Promise<void> {
-    const { maxBytes } = this.#limits
-    for (let last = 1; last > 0 && this.#usage.of(owner).bytes >= shareOf(owner, maxBytes) * LOW;) last = await this.#delete(owner, 1)
+    const { maxBytes, ownerShare } = this.#limits
+    for (let last = 1; last > 0 && this.#usage.of(owner).bytes >= shareOf(owner, maxBytes, ownerShare) * LOW;) last = await this.#delete(owner, 1)
     for (let last = 1; last > 0 && this.#usage.bytes >= maxBytes * LOW;) last = await this.#deleteFairly('bytes', 1)
   }
 

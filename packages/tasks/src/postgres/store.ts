@@ -88,7 +88,7 @@ class PostgresTaskStore implements TaskStore {
 
   constructor (settings: PostgresSettings) {
     this.#settings = settings
-    this.replicas = new PostgresReplicaLink(settings.log)
+    this.replicas = new PostgresReplicaLink(settings)
   }
 
   open (): Promise<void> {
@@ -350,7 +350,7 @@ class PostgresTaskStore implements TaskStore {
   }
 
   work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold })
+    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, ownerShare: this.#settings.ownerShare })
     this.#workers.add(worker)
     worker.fill()
     return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
@@ -387,10 +387,10 @@ class PostgresTaskStore implements TaskStore {
   }
 
   deliver (handler: DeliveryHandler, { wants = isForWebhooks, ...limits }: DeliverOptions = {}): TaskWorker {
-    const { log, deadAfterMs } = this.#settings
+    const { log, deadAfterMs, ownerShare } = this.#settings
     const numbers = readNumbers(DELIVER_NUMBERS, limits)
     const rows = new OutboxRows(this.#now, numbers.timeoutMs)
-    const outbox = new Outbox(rows, handler, { ...numbers, deadAfterMs, wants }, log)
+    const outbox = new Outbox(rows, handler, { ...numbers, deadAfterMs, ownerShare, wants }, log)
     this.#outboxes.set(outbox, rows)
     outbox.fill()
     return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }

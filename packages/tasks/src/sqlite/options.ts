@@ -1,6 +1,7 @@
 import { InvalidStoreOptionError } from '../errors.js'
 import { silentLogger } from '../logger.js'
 import { readNumbers, type NumberRule } from '../number-options.js'
+import { readOwnerShare } from '../owner-share.js'
 import { LIMIT_NUMBERS, type StoreLimits } from '../store-options.js'
 
 /** Default, smallest and largest value of each option that is a number. */
@@ -44,5 +45,5 @@ export function sqliteSettings (options: SqliteTaskStoreOptions) {
   const numbers = readNumbers(STORE_NUMBERS, options)
   const { leaseMs, heartbeatMs = Math.min(MAX_HEARTBEAT_MS, Math.ceil(leaseMs / 3)) } = numbers
   const { maxBytes = path === ':memory:' ? MEMORY_BYTES : FILE_BYTES } = numbers
-  return { path, log, ...numbers, heartbeatMs, maxBytes }
+  return { path, log, ...numbers, heartbeatMs, maxBytes, ownerShare: readOwnerShare(options.ownerShare) }
 }

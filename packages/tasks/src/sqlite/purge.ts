@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { StoreFullError, TooManyTasksError } from '../errors.js'
-import { shareOf } from '../owner-share.js'
+import { shareOf, type RoomLimits } from '../owner-share.js'
 import type { PurgeLimits } from '../task-store.js'
 import type { GroupCommit } from './group-commit.js'
 import type { KeyRanges } from './key-ranges.js'
@@ -23,9 +23,6 @@ const HIGH = 0.9
 const LOW = 0.85
 
 interface EndedRow { readonly key: number, readonly owner: string, readonly bytes: number }
-
-/** Limits of a store. */
-export interface RoomLimits { readonly maxTasks: number, readonly maxBytes: number }
 
 /**
  * Makes room: it deletes ended tasks, those of the owner who has most first, and gives free pages back to the disk. A
@@ -79,8 +76,8 @@ export class Purge {
    */
   makeRoom (owner: string): void {
     this.checkSpace(owner)
-    const { maxTasks } = this.#limits
-    const share = shareOf(owner, maxTasks)
+    const { maxTasks, ownerShare } = this.#limits
+    const share = shareOf(owner, maxTasks, ownerShare)
     if (this.#usage.of(owner).tasks >= share && this.#delete(owner, 1) === 0) {
       throw new TooManyTasksError(`this owner has ${share} tasks that have not ended, its limit`)
     }
@@ -91,7 +88,7 @@ export class Purge {
 
   /** Before anything is written that may wait. @throws TASK_STORE_FULL */
   checkSpace (owner: string): void {
-    const isOver = this.#usage.of(owner).bytes >= shareOf(owner, this.#limits.maxBytes)
+    const isOver = this.#usage.of(owner).bytes >= shareOf(owner, this.#limits.maxBytes, this.#limits.ownerShare)
     if (!isOver && !this.isFull) return
     this.#beginReclaim(owner)
     throw new StoreFullError(isOver ? 'the share of this owner' : 'the task store')
@@ -161,15 +158,15 @@ export class Purge {
   }
 
   #isShort (owner: string): boolean {
-    const { maxBytes } = this.#limits
-    if (this.#usage.of(owner).bytes >= shareOf(owner, maxBytes) * HIGH) return true
+    const { maxBytes, ownerShare } = this.#limits
+    if (this.#usage.of(owner).bytes >= shareOf(owner, maxBytes, ownerShare) * HIGH) return true
     return this.#used() >= maxBytes * HIGH && this.#measure() >= maxBytes * HIGH
   }
 
   async #reclaim (owner: string): Promise<void> {
-    const { maxBytes } = this.#limits
+    const { maxBytes, ownerShare } = this.#limits
     const commit = this.#commit
-    for (let last = 1; last > 0 && this.#usage.of(owner).bytes >= shareOf(owner, maxBytes) * LOW;) last = await commit.write(() => this.#delete(owner, BATCH))
+    for (let last = 1; last > 0 && this.#usage.of(owner).bytes >= shareOf(owner, maxBytes, ownerShare) * LOW;) last = await commit.write(() => this.#delete(owner, BATCH))
     for (let last = 1; last > 0 && this.#measure() >= maxBytes * LOW;) {
       last = await commit.write(() => this.#deleteFairly('bytes', BATCH))
       await this.#sweep()
