@@ -47,7 +47,14 @@ export interface ThreadFailure {
 }
 
 /** Messages of the main thread: the outcome of a tool call, or of a request for the list of tools. */
-export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: string }
+export interface ToWorker { readonly tool: number, readonly result?: unknown, readonly failure?: ToolFailure }
+
+/** The failure of a tool as plain data, with the sign-in that a server needs. */
+export interface ToolFailure {
+  readonly message: string
+  readonly code?: string
+  readonly signIn?: { readonly server: string, readonly url: string }
+}
 
 /** The thread pauses while more than this many characters are on their way. */
 export const UNREAD_HIGH_WATER_CHARS = 256 * 1024
@@ -118,7 +125,7 @@ function remoteTools (port: MessagePort, has: NonNullable<WorkerJob['call']>['ha
     const waiting = pending.get(tool)
     pending.delete(tool)
     if (failure === undefined) waiting?.resolve(result)
-    else waiting?.reject(new Error(failure))
+    else waiting?.reject(Object.assign(new Error(failure.message), failure))
   })
   const send = (call: Parameters<CallTool> | undefined): Promise<unknown> => new Promise((resolve, reject) => {
     pending.set(++count, { resolve, reject })

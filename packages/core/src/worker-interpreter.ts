@@ -3,8 +3,9 @@ import { availableParallelism } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'
 import { InterpreterModuleError, VacBusyError, WorkerOptionsError } from './errors.js'
 import { RESERVED_EXTRA } from './interpreter.js'
-import type { FromWorker, ThreadFailure, ToWorker, WorkerJob } from './interpreter-worker.js'
+import type { FromWorker, ThreadFailure, ToolFailure, ToWorker, WorkerJob } from './interpreter-worker.js'
 import { MAX_LOAD_MS, type Interpreters } from './interpreter-module.js'
+import { isRecord } from './is-record.js'
 import { LogGate } from './log-gate.js'
 import { silentLog, type Log } from './log.js'
 import { integer, milliseconds, readOptions, withMethod, type OptionRules } from './options.js'
@@ -107,7 +108,7 @@ export async function workerInterpreter (module: string, folder: string,
           const outcome = call === undefined ? listTools?.() : callTool?.(call[0], call[1], call[2], { signal })
           outcome?.then(
             (result: unknown) => port1.postMessage({ tool, result } satisfies ToWorker),
-            (err: Error) => port1.postMessage({ tool, failure: err.message } satisfies ToWorker))
+            (err: Error) => port1.postMessage({ tool, failure: toolFailure(err) } satisfies ToWorker))
         } else if ('failed' in message) {
           await done
           throw revive(message.failed)
@@ -129,6 +130,15 @@ export async function workerInterpreter (module: string, folder: string,
     stream_interpreter: remote('stream_interpreter'),
     ...(names.includes('vac_interpreter') ? { vac_interpreter: remote('vac_interpreter') } : {}),
     close: () => pool.destroy()
+  }
+}
+
+function toolFailure (err: Error): ToolFailure {
+  const { message, code, signIn } = err as Partial<ToolFailure> & Error
+  return {
+    message,
+    ...typeof code === 'string' && { code },
+    ...isRecord(signIn) && { signIn: { server: String(signIn.server), url: String(signIn.url) } }
   }
 }
 

@@ -64,6 +64,15 @@ test('a blocking interpreter module runs in a thread', async t => {
     t.match(await vac.ask({ question: 'where' }), { answer: 'false' }, 'other calls are unaffected')
   })
 
+  await t.test('a tool that needs a sign-in of the caller asks for it, as on the main thread', async t => {
+    const signIn = { server: 'mail', url: 'https://agents.example/mcp/sign-in' }
+    const callTool = async (): Promise<never> => { throw Object.assign(new Error('mail needs a sign-in'), { code: 'MCP_SIGN_IN_REQUIRED', signIn }) }
+    const asking = createVacs({
+      vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, ...tools, callTool
+    }).get('docs')
+    t.match(await asking.ask({ question: 'hello' }), { auth_required: 'mail needs a sign-in', sign_in: signIn })
+  })
+
   await t.test('it can use the log and the tools of the main thread', async t => {
     const once = createVacs({
       vacs: ['docs'], streamInterpreter: worker.stream_interpreter, vacInterpreter: worker.vac_interpreter, ...tools
