@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import type { InterpreterExtra } from '@polyvac/core'
-import { createHost } from '../src/index.js'
+import { createHost, type HostOptions } from '../src/index.js'
 
 const KEY = 'a key for this test, of 32 bytes or more'
 
@@ -14,7 +14,7 @@ async function askTool (_question: string, _vac: string, _history: unknown[], { 
 }
 
 /** A host whose callers name themselves in a header, and sign in to the server `mail`. */
-export async function started (t: Test, path: string, url: string, issuer: string): Promise<{ app: FastifyInstance, base: string }> {
+export async function started (t: Test, path: string, url: string, issuer: string, more: HostOptions = {}): Promise<{ app: FastifyInstance, base: string }> {
   const app = await createHost({
     vacs: ['demo'],
     vac_interpreter: askTool,
@@ -25,7 +25,8 @@ export async function started (t: Test, path: string, url: string, issuer: strin
     tasks: { path },
     state_key: KEY,
     authenticate: ({ headers: { 'x-owner': owner } }: FastifyRequest) => owner === undefined ? undefined : { owner: String(owner) },
-    server: { logger: { level: 'fatal' } }
+    server: { logger: { level: 'fatal' } },
+    ...more
   })
   t.teardown(() => app.close())
   await app.listen({ port: 0, host: '127.0.0.1' })

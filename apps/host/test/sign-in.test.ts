@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { z } from 'zod'
@@ -120,4 +121,37 @@ test('over MCP, an owner sees and calls what the server offers to that owner alo
     return JSON.stringify(answers).replaceAll(name, 'NAME').replace(/ticket=[\w.-]+/g, 'TICKET')
   }
   for (const owner of ['alice', 'carol']) t.equal(await asked(owner, 'bobby'), await asked(owner, 'nobod'), owner)
+})
+
+/** The interpreter of `started`, as a module for worker threads. */
+const MODULE = `export async function stream_interpreter (question, vac, history, { callTool }) {
+  const { content: [{ text }] } = await callTool('mail', 'whoami', {})
+  return { answer: 'you are ' + text }
+}
+`
+
+test('a VAC in a worker thread asks for the sign-in to a server of HTTP with SSE, and continues after it', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as, undefined, { isSse: true })
+  const folder = await emptyFolder(t)
+  await writeFile(join(folder, 'interpreter.mjs'), MODULE)
+  const { base } = await started(t, join(folder, 'tasks.db'), upstream.url, as.base, {
+    stream_interpreter: join(folder, 'interpreter.mjs'), vac_interpreter: undefined, async_stream: false
+  })
+  const rpc = async (method: string, params: object): Promise<any> =>
+    (await post(base, '/a2a', 'alice', { jsonrpc: '2.0', id: 1, method, params }, { 'a2a-version': '1.0' })).result
+  const { task } = await rpc('SendMessage', { message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Who am I?' }] } })
+  t.match(task.status, { state: 'TASK_STATE_AUTH_REQUIRED', message: { parts: [{ text: /needs a sign-in/ }, { data: { signIn: { server: 'mail' } } }] } })
+  t.match(await new Browser().signIn(task.status.message.parts[1].data.signIn.url, 'alice@mail'), { status: 200 })
+  const ended = await until(async () => {
+    const now = await rpc('GetTask', { id: task.id })
+    return now.status.state === 'TASK_STATE_COMPLETED' ? now : undefined
+  }, 'the task ends')
+  t.match(JSON.stringify(ended.artifacts), /you are alice@mail/)
+
+  const ask = async (): Promise<object> => await post(base, '/vac/demo', 'bob', { user_input: 'Who am I?' })
+  const asked = await ask() as { auth_required: string }
+  t.match(asked, { auth_required: /needs a sign-in/ })
+  t.match(await new Browser().signIn(/http\S+/.exec(asked.auth_required)![0], 'bob@mail'), { status: 200 })
+  t.match(await ask(), { answer: 'you are bob@mail' }, 'the same request again')
 })

@@ -225,6 +225,32 @@ test('without `issuer` no other origin is trusted, and a server that rejects the
   t.equal(textOf(await trusting.call('alice')), 'alice')
 })
 
+test('a server of HTTP with SSE asks for the sign-in, refreshes its token, and asks again after a revocation', async t => {
+  const as = await authorizationServer(t)
+  const upstream = await protectedServer(t, as, undefined, { isSse: true })
+  const store = memoryStore()
+  const { call, signIn, gateway } = await service(t, { url: upstream.url, oauth: { issuer: as.base } }, store)
+  t.match(await call('alice'), { status: 401, body: { code: 'MCP_SIGN_IN_REQUIRED', details: { url: /sign-in\?ticket=/ } } })
+  t.match(await signIn('alice', 'alice@mail'), { status: 200 })
+  t.equal(textOf(await call('alice')), 'alice@mail')
+  t.equal((await call('bob')).status, 401)
+  t.match(await signIn('bob', 'bob@mail'), { status: 200 })
+  t.strictSame((await Promise.all([call('alice'), call('bob')])).map(textOf), ['alice@mail', 'bob@mail'])
+  t.match(gateway.status(), [{ owners: 2 }])
+
+  const before = grantsOf(as)
+  for (const authorization of upstream.seen) upstream.refused.add(authorization.replace('Bearer ', ''))
+  t.equal(textOf(await call('alice')), 'alice@mail')
+  t.equal(grantsOf(as), before + 1, 'one refresh')
+
+  const { refreshToken } = new SealedTexts(KEY).open(String(await store.get('alice', 'mail')), ['sign-in', 'alice', 'mail']) as { refreshToken: string }
+  await (await as.provider.RefreshToken.find(refreshToken))!.destroy()
+  for (const authorization of upstream.seen) upstream.refused.add(authorization.replace('Bearer ', ''))
+  t.match(await call('alice'), { status: 401, body: { code: 'MCP_SIGN_IN_REQUIRED' } })
+  t.match(await signIn('alice', 'alice-again'), { status: 200 })
+  t.equal(textOf(await call('alice')), 'alice-again')
+})
+
 test('a client of 2025-11-25 that cannot be asked during its call gets -32042 with the address', async t => {
   const as = await authorizationServer(t)
   const upstream = await protectedServer(t, as)

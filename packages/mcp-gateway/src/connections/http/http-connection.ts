@@ -40,6 +40,8 @@ export class HttpConnection implements Connection {
   #oauth: Authorization | undefined
   #streamable: StreamableTransport | undefined
   #failure: unknown
+  /** Of HTTP with SSE: the SDK's client reports an error of its stream in its place. */
+  #renewalFailure: unknown
   #hung = false
 
   constructor (config: NamedServer, parts: ConnectionContext, known: KnownBinding) {
@@ -86,7 +88,7 @@ export class HttpConnection implements Connection {
         this.#known.binding = next
         return
       } catch (err) {
-        failures.push(err)
+        failures.push(this.#renewalFailure ?? err)
         await session.close()
         // only a refusal shows that the server supports another binding; 401 and a closed port do not
         if (signal.aborted || !(isRefusal(err) || (next === 'modern' && isNoAnswer(err)))) break
@@ -96,7 +98,7 @@ export class HttpConnection implements Connection {
     }
     // after an update a server may support other bindings
     this.#known.binding = undefined
-    this.#failure = failures[1] ?? failures[0]
+    this.#failure = failures.find(isSignIn) ?? failures[1] ?? failures[0]
     throw this.#failure
   }
 
@@ -120,7 +122,7 @@ export class HttpConnection implements Connection {
   }
 
   get refusal (): Error | undefined {
-    return this.#failure instanceof SignInRequiredError || this.#failure instanceof SignInFailedError ? this.#failure : undefined
+    return isSignIn(this.#failure) ? this.#failure : undefined
   }
 
   get #cause (): Cause {
@@ -208,9 +210,18 @@ export class HttpConnection implements Connection {
     }
     const response = await send()
     const isRefused = response.status === 401 || response.status === 403
-    if (!isOwn || !isRefused || await this.#oauth?.renew(response.status, response.headers.get('www-authenticate') ?? '', authorization) !== true) return response
+    if (!isOwn || !isRefused || !await this.#renew(response, authorization)) return response
     await response.body?.cancel()
     return await send()
+  }
+
+  async #renew ({ status, headers }: Response, used: string | undefined): Promise<boolean> {
+    try {
+      return await this.#oauth?.renew(status, headers.get('www-authenticate') ?? '', used) === true
+    } catch (err) {
+      this.#renewalFailure = err
+      throw err
+    }
   }
 
   /** Ends the session at the server, waiting at most `GOODBYE_MS`. */
@@ -220,6 +231,10 @@ export class HttpConnection implements Connection {
     this.#streamable = undefined
     await within(streamable.endSession().catch(() => {}), GOODBYE_MS)
   }
+}
+
+function isSignIn (err: unknown): err is Error {
+  return err instanceof SignInRequiredError || err instanceof SignInFailedError
 }
 
 /** A response that is not a success, with its body. */
