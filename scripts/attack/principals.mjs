@@ -1,49 +1,13 @@
-// Two principals: what bob can do with what belongs to alice, and with requests whose parts disagree. The upstream
-// server `notes` is its own authorization server, on loopback.
-import { createServer } from 'node:http'
+// Two principals: what bob can do with what belongs to alice, and with requests whose parts disagree.
 import { fileURLToPath } from 'node:url'
 import { jsonOf, mcpSession, modern, rpc, task } from './client.mjs'
 import { configuration, upstream } from './host.mjs'
+import { NotesServer } from './notes-server.mjs'
 
 const alice = { authorization: 'alice' }
 const bob = { authorization: 'bob' }
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
-
 let notes
-const revoked = new Set()
-let issued = 0
-
-/** Grants every request; a token that was revoked is refused, and cannot be refreshed. */
-function answer (request, response) {
-  const base = `http://127.0.0.1:${notes.address().port}`
-  const json = (status, body, headers = {}) => { response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body)) }
-  if (request.url.startsWith('/.well-known/oauth-protected-resource')) return json(200, { resource: `${base}/mcp`, authorization_servers: [base] })
-  if (request.url.startsWith('/.well-known/')) {
-    return json(200, {
-      issuer: base,
-      authorization_endpoint: `${base}/authorize`,
-      token_endpoint: `${base}/token`,
-      registration_endpoint: `${base}/register`,
-      response_types_supported: ['code'],
-      code_challenge_methods_supported: ['S256'],
-      authorization_response_iss_parameter_supported: true
-    })
-  }
-  let text = ''
-  request.on('data', chunk => { text += chunk }).on('end', () => {
-    if (request.url === '/register') return json(201, { ...JSON.parse(text), client_id: 'dynamic' })
-    if (request.url === '/token') return json(200, { access_token: `token-${++issued}`, token_type: 'bearer' })
-    const token = (request.headers.authorization ?? '').replace('Bearer ', '')
-    if (!token.startsWith('token-') || revoked.has(token)) return json(401, {}, { 'www-authenticate': 'Bearer' })
-    const { id, method, params } = JSON.parse(text)
-    const result = method === 'tools/call'
-      ? { resultType: 'complete', content: [{ type: 'text', text: `${params.name} by ${token}` }] }
-      : method === 'tools/list'
-        ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: [{ name: 'read', inputSchema: { type: 'object' } }] }
-        : { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' }
-    json(200, { jsonrpc: '2.0', id, result })
-  })
-}
 
 /** A call of 2026-07-28 by a client that opens addresses. */
 function call (context, owner, name, more = {}) {
@@ -67,17 +31,26 @@ async function begin (context, owner) {
 
 const complete = (context, { query, cookie }, headers = {}) => context.send({ path: `/mcp/sign-in/callback?${query}`, headers: { cookie, ...headers } })
 
+/** The tools of `notes` that an owner sees. */
+async function listNotes (context, owner) {
+  const { body, headers } = modern('tools/list')
+  const { tools } = jsonOf(await context.post('/mcp', body, { ...headers, ...owner })).result
+  return tools.map(({ name }) => name).filter(name => name.startsWith('notes')).join()
+}
+
+const sendMessage = (message = {}) => rpc('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata: { skillId: 'vac_query_agent' }, ...message } })
+const V1 = { 'a2a-version': '1.0' }
+
 const all = problems => problems.filter(Boolean)
 const unless = (isGood, problem) => isGood ? undefined : problem
 
 export const group = {
   async host () {
-    notes = createServer(answer).listen(0, '127.0.0.1')
-    await new Promise(resolve => notes.once('listening', resolve))
-    const entry = { name: 'notes', url: `http://127.0.0.1:${notes.address().port}/mcp`, per_owner: true, oauth: {} }
+    notes = await new NotesServer().start()
+    const entry = { name: 'notes', url: `${notes.base}/mcp`, per_owner: true, oauth: {} }
     return { script: fileURLToPath(new URL('./owners-host.mjs', import.meta.url)), honest: alice, config: configuration({ tasks: { store: 'memory' }, mcp_servers: [upstream(), entry] }) }
   },
-  async end () { notes?.closeAllConnections(); notes?.close() },
+  async end () { notes?.close() },
   entries: context => [
     {
       name: 'header and body binding: headers that name another method, tool or revision',
@@ -140,7 +113,7 @@ export const group = {
         const callbacks = await Promise.all([1, 2, 3].map(() => complete(context, started)))
         const signedIn = await callNotes(context, alice)
         const other = await callNotes(context, bob)
-        revoked.add(`token-${issued}`)
+        notes.revokeLast()
         return { tried: 6, callbacks, signedIn, other, after: await callNotes(context, alice) }
       },
       holds: ({ callbacks, signedIn, other, after }) => all([
@@ -159,6 +132,13 @@ export const group = {
         const both = async (name, run) => { pairs.push({ name, answers: [(await run(taskId, session)), (await run(UNKNOWN, UNKNOWN))] }) }
         for (const method of ['tasks/get', 'tasks/cancel', 'tasks/pushNotification/get']) await both(method, id => context.post(`/a2a/${method}`, rpc(method, { taskId: id }), bob))
         for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) await both(method, id => context.post('/a2a', rpc(method, { id }), { ...bob, 'a2a-version': '1.0' }))
+        const push = { url: 'https://example.com/hook' }
+        await both('push configuration', id => context.post('/a2a/tasks/pushNotification/set', rpc('tasks/pushNotification/set', { taskId: id, pushNotificationConfig: push }), bob))
+        for (const method of ['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig']) {
+          await both(method, id => context.post('/a2a', rpc(method, { taskId: id, id: 'hook', ...push }), { ...bob, ...V1 }))
+        }
+        await both('message to a task', id => context.post('/a2a', sendMessage({ taskId: id }), { ...bob, ...V1 }))
+        await both('stream of a session', (_id, of) => context.send({ path: '/mcp', headers: { ...headers, ...bob, 'mcp-session-id': of, 'last-event-id': '0_1' } }))
         await both('session of MCP', (_id, of) => context.post('/mcp', rpc('tools/list', {}), { ...headers, ...bob, 'mcp-session-id': of }))
         await both('end of a session', (_id, of) => context.send({ path: '/mcp', method: 'DELETE', headers: { ...headers, ...bob, 'mcp-session-id': of } }))
         return { tried: pairs.length * 2, pairs: pairs.map(({ name, answers }) => ({ name, answers: answers.map(({ status, text }, i) => `${status} ${text.replaceAll(i === 0 ? taskId : UNKNOWN, 'ID').replaceAll(i === 0 ? String(session) : UNKNOWN, 'ID')}`) })) }
@@ -183,6 +163,88 @@ export const group = {
           unless(!/public|max-age=[1-9]/.test(String(rest.headers['cache-control'])), `cache-control: ${rest.headers['cache-control']}`)
         ])
       }
+    },
+    {
+      name: 'revocation: no list that was kept outlives the token',
+      async attack () {
+        await complete(context, await begin(context, alice))
+        await callNotes(context, alice)
+        const before = await listNotes(context, alice)
+        notes.revokeLast()
+        const call = await callNotes(context, alice)
+        return { tried: 3, before, call, after: await listNotes(context, alice), other: await listNotes(context, bob) }
+      },
+      holds: ({ before, call, after, other }) => all([
+        unless(before === 'notes__read', `before it alice sees ${before}`), unless(call.status === 401, `the call answered ${call.status}`),
+        unless(after === 'notes__sign_in', `after it alice sees ${after}`), unless(other === 'notes__read', `bob sees ${other}`)
+      ])
+    },
+    {
+      name: 'parked calls: the state of alice for bob, for another tool and arguments, changed, and used again',
+      async attack () {
+        const body = { server: 'upstream', tool: 'ask', arguments: {} }
+        const inputResponses = { 'input-1': { action: 'accept', content: { name: 'alice' } } }
+        const { requestState } = jsonOf(await context.post('/mcp/call', body, alice))
+        const resume = (owner, more) => context.post('/mcp/call', { ...body, requestState, inputResponses, ...more }, owner)
+        const foreign = await resume(bob)
+        const changed = Array.from({ length: 20 }, (_none, i) => {
+          const at = Math.floor(i * requestState.length / 20)
+          return `${requestState.slice(0, at)}${requestState[at] === 'A' ? 'B' : 'A'}${requestState.slice(at + 1)}`
+        })
+        const forged = []
+        for (const state of [...changed, '', 'v1..', 'x'.repeat(5_000)]) forged.push(await resume(bob, { requestState: state }))
+        const others = [await resume(alice, { arguments: { more: 1 } }), await resume(alice, { tool: 'echo' }), await resume(alice, { server: 'notes' })]
+        const answered = await Promise.all([1, 2, 3].map(() => resume(alice)))
+        return { tried: 5 + forged.length + others.length, foreign, forged, others, answered }
+      },
+      holds: ({ foreign, forged, others, answered }) => all([
+        ...[foreign, ...others].map(({ status, text }) => unless(status === 400 && text.includes('MCP_INVALID_STATE'), `answered ${status}: ${text.slice(0, 160)}`)),
+        ...forged.map(({ status, text }) => unless(status === foreign.status && text === foreign.text, `a forged state differs from that of alice: ${text.slice(0, 160)}`)),
+        unless(answered.filter(({ status, text }) => status === 200 && text.includes('named alice')).length === 1, `alice got ${answered.map(({ status }) => status).join()}`)
+      ])
+    },
+    {
+      name: 'replay: the idempotency key and the ids of a message of alice, sent again by both',
+      async attack () {
+        const send = (owner, text) => context.post('/a2a', sendMessage({ messageId: 'same', parts: [{ text }] }), { ...owner, ...V1, 'idempotency-key': 'same' })
+        const [first, again, other] = [await send(alice, 'hello of alice'), await send(alice, 'hello of alice'), await send(bob, 'hello of bob')]
+        return { tried: 4, first, again, other, changed: await send(alice, 'another text') }
+      },
+      holds ({ first, again, other, changed }) {
+        const idOf = response => jsonOf(response)?.result?.task?.id
+        return all([
+          unless(idOf(first) !== undefined && idOf(first) === idOf(again), `the key made two tasks: ${first.text.slice(0, 160)}`),
+          unless(idOf(other) !== undefined && idOf(other) !== idOf(first) && !other.text.includes('alice'), `bob got ${other.text.slice(0, 160)}`),
+          unless(jsonOf(changed)?.error !== undefined, `another text got ${changed.text.slice(0, 160)}`)
+        ])
+      }
+    },
+    {
+      name: 'trace binding: fields of a trace and of a proxy name no caller, and baggage goes to no server',
+      async attack () {
+        const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+        const plain = await callNotes(context, bob)
+        const seen = []
+        for (const fields of [
+          { traceparent: parent, tracestate: 'owner=alice', baggage: 'owner=alice,key=for-no-server' }, { traceparent: '00-00000000000000000000000000000000-0000000000000000-01' },
+          { traceparent: `ff${parent.slice(2)}`, tracestate: '=,=' }, { traceparent: 'x'.repeat(4_000) }, { traceparent: parent, tracestate: 'a=b,'.repeat(1_000) },
+          { 'x-forwarded-user': 'alice', 'x-forwarded-for': '127.0.0.1', forwarded: 'for=alice;by=alice', 'x-goog-authenticated-user-email': 'alice', 'x-owner': 'alice' }
+        ]) {
+          seen.push(await callNotes(context, { ...bob, ...fields }))
+          const { body, headers } = modern('tools/call', { name: 'notes__read', arguments: {} })
+          Object.assign(body.params._meta, fields)
+          seen.push(await context.post('/mcp', body, { ...headers, ...bob, ...fields }))
+          seen.push({ isOpen: true, ...await callNotes(context, fields) })
+        }
+        return { tried: seen.length + 1, plain, seen, received: notes.received.join() }
+      },
+      holds: ({ plain, seen, received }) => all([
+        unless(plain.status === 200, `bob is not signed in: ${plain.text.slice(0, 160)}`),
+        ...seen.map(({ status, text, isOpen = false }) => isOpen
+          ? unless(status === 401, `without credentials: ${status}`)
+          : unless(status === 200 && text.includes(/read by holder \d+/.exec(plain.text)?.[0]), `answered ${status}: ${text.slice(0, 160)}`)),
+        unless(!received.includes('for-no-server'), 'the server got the baggage of the caller'), unless(!received.includes('x-forwarded-user'), 'the server got fields of a proxy')
+      ])
     },
     {
       name: 'downgrade: no revision and no version of a protocol does without credentials',
@@ -210,17 +272,19 @@ export const group = {
       holds: ({ seen }) => seen.filter(({ status, text, isRead = false }) => /root:.*:0:0:/.test(text) || (status === 200 && !isRead && !text.startsWith('<!')) || (status >= 500 && !text.includes('"MCP_'))).map(({ path, status, text }) => `${path} answered ${status}: ${text.slice(0, 120)}`)
     },
     {
-      name: 'reflection: markup of a request in a page',
+      name: 'reflection: markup of a request in a page, and in an error',
       async attack () {
         const markup = '"><script>alert(1)</script>'
         const query = new URLSearchParams({ ticket: markup, state: markup, error: markup, iss: markup })
         const started = await begin(context, { authorization: `eve${markup}` })
-        return { tried: 3, seen: [await context.send({ path: `/mcp/sign-in?${query}` }), await context.send({ path: `/mcp/sign-in/callback?${query}` }), started.page] }
+        const errors = []
+        for (const path of ['/vac/', '/vac/streaming/', '/mcp/tools/', '/mcp/resources?server=', '/a2a/vacs/']) errors.push(await context.send({ path: path + encodeURIComponent(markup), headers: { ...alice, accept: 'text/html' } }))
+        return { tried: 3 + errors.length, errors, seen: [await context.send({ path: `/mcp/sign-in?${query}` }), await context.send({ path: `/mcp/sign-in/callback?${query}` }), started.page] }
       },
-      holds: ({ seen }) => seen.flatMap(({ text, headers }) => all([
+      holds: ({ seen, errors }) => errors.map(({ status, headers, text }) => unless(!/html|svg|xml/.test(headers['content-type']) || !text.includes('<script>alert'), `an error ${status} shows the markup as ${headers['content-type']}`)).filter(Boolean).concat(seen.flatMap(({ text, headers }) => all([
         unless(!text.includes('<script'), 'a page has the markup'), unless(/default-src 'none'/.test(headers['content-security-policy']), 'a page permits scripts'),
         unless(headers['x-content-type-options'] === 'nosniff' && headers['cache-control'] === 'no-store', 'a page may be cached or sniffed')
-      ]))
+      ])))
     }
   ]
 }

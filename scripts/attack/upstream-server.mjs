@@ -15,6 +15,8 @@ const wide = { type: 'object', properties: { list: { type: 'array', items: { any
 const slowPattern = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } }
 
 let changed = false
+/** Calls that wait for an answer, by the id of their question. */
+const waiting = new Map()
 const tools = {
   echo: { inputSchema: { type: 'object', properties: { message: { type: 'string' } } }, run: ({ message }) => text(`echo ${message}`) },
   tree: { inputSchema: tree, run: () => text('ok') },
@@ -31,6 +33,12 @@ const tools = {
   wrongId: { run: async () => { for (let i = 0; i < 5_000; i++) await say({ id: 1e6 + i, result: {} }); return text('done') } },
   secret: { run: ({ word }) => ({ ...text(`failed with ${process.env.UPSTREAM_TOKEN} ${word}`), isError: true, structuredContent: { env: process.env.UPSTREAM_TOKEN } }) },
   change: { run: async () => { changed = true; await say({ method: 'notifications/tools/list_changed' }); return text('changed') } },
+  ask: {
+    run: async (_args, id) => {
+      waiting.set(`ask-${id}`, id)
+      await say({ id: `ask-${id}`, method: 'elicitation/create', params: { message: 'A name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } } })
+    }
+  },
   exit: { run: () => process.exit(3) }
 }
 
@@ -58,7 +66,12 @@ const methods = {
 }
 
 async function answer (line) {
-  const { id, method, params = {} } = JSON.parse(line)
+  const { id, method, params = {}, result: response } = JSON.parse(line)
+  if (waiting.has(id)) {
+    await say({ id: waiting.get(id), result: text(`named ${response?.content?.name}`) })
+    waiting.delete(id)
+    return
+  }
   if (id === undefined || method === undefined) return
   if (method === 'tools/call') {
     const result = await tools[params.name]?.run(params.arguments ?? {}, id)
