@@ -15,6 +15,7 @@ export const remedies = {
   UNAUTHENTICATED: { seen: 'caller', means: 'The `authenticate` option does not know the caller.', remedy: 'Send credentials, such as `Authorization: Bearer …`.' },
   ISSUER_UNAVAILABLE: { seen: 'caller', means: 'The issuer of the token does not answer, and no key of it is known.', remedy: 'Try again after the seconds of `Retry-After`; the operator looks whether the service reaches the issuer.' },
   INSUFFICIENT_SCOPE: { seen: 'caller', means: 'The caller lacks the scope that the message names.', remedy: 'Use credentials with that scope.' },
+  SERVICE_OVERLOADED: { seen: 'caller', means: 'The event loop is later than `limits.event_loop_delay`, on average over a second.', remedy: 'Wait for the seconds of `Retry-After`; if it lasts, move blocking interpreters into worker threads, or add replicas.' },
   RATE_LIMIT: { seen: 'caller', means: 'The owner, or the address, sent more requests in a minute than `limits` allows.', remedy: 'Wait for the seconds of `Retry-After`.' },
   TASKS_PER_DAY: { seen: 'caller', means: 'The owner created as many tasks today as `limits.owner.tasks_per_day` allows. The day is one of UTC.', remedy: 'Wait for the seconds of `Retry-After`.' },
   PACKAGE_MISSING: { seen: 'start', means: '`cors` or `helmet` is on, and the package of Fastify that it uses is not installed.', remedy: 'Run the command of the message, or switch it off.' },

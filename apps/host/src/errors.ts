@@ -13,6 +13,8 @@ export const PublicBindError = createError<[string]>('PUBLIC_BIND_UNAUTHENTICATE
   '%s is reachable from other machines, and callers are not authenticated; set service.auth, bind 127.0.0.1, or set --allow-unauthenticated', 500)
 export const RateLimitError = createError<[string, number]>('RATE_LIMIT',
   'there are more requests of %s than %s in a minute; wait for the seconds of Retry-After', 429)
+export const OverloadedError = createError('SERVICE_OVERLOADED',
+  'the service is overloaded: its event loop is late; wait for the seconds of Retry-After', 503, { expose: true })
 export const TasksPerDayError = createError<[number]>('TASKS_PER_DAY',
   'one owner may create %s tasks in a day; wait for the seconds of Retry-After', 429)
 export const PackageMissingError = createError<[string, string]>('PACKAGE_MISSING',

@@ -1,23 +1,29 @@
 import rateLimit, { type CreateRateLimitOptions } from '@fastify/rate-limit'
+import underPressure from '@fastify/under-pressure'
 import type { ServiceConfig } from '@polyvac/core'
 import { addressBlock, auditRequest, isInner, OwnerSlots, ownerOf, setOwnerShare } from '@polyvac/core/plugin'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CallerCounts } from './caller-counts.js'
-import { RateLimitError, TasksPerDayError } from './errors.js'
+import { OverloadedError, RateLimitError, TasksPerDayError } from './errors.js'
 
 type Limits = NonNullable<ServiceConfig['limits']>
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3_600_000
+/** Interval in ms over which the delay of the event loop is averaged. */
+const SAMPLE_MS = 1_000
+/** Routes by which operators look at a service that is overloaded, and decide about a restart. */
+const WATCHED = ['/health', '/ready', '/metrics']
 
 /**
  * Bounds requests of each address, before its caller is known, and of each owner: in a minute, and at once. A stream
  * counts until it ends. Each process bounds by itself what runs at once.
  */
-export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share }: Limits,
+export async function limitRequests (app: FastifyInstance, { owner = {}, address = {}, owner_share: share, event_loop_delay: delay }: Limits,
   counts: CallerCounts): Promise<void> {
   if (share !== undefined) setOwnerShare(share)
+  if (delay !== undefined) await refuseWhenLate(app, delay)
   await app.register(rateLimit, { global: false, store: counts.store })
   app.addHook('onClose', async () => { counts.close() })
   const addressOf = (request: FastifyRequest): string => `address ${addressBlock(request.ip)}`
@@ -30,6 +36,19 @@ export async function limitRequests (app: FastifyInstance, { owner = {}, address
   })
   // after the onRequest hooks of the plugins, which read the caller
   app.addHook('preParsing', async (request, reply) => { if (ownerOf(request) !== undefined) await checkOwner(request, reply) })
+}
+
+/** Refuses requests while the event loop is late on average: more work would make each answer later. */
+async function refuseWhenLate (app: FastifyInstance, seconds: number): Promise<void> {
+  await app.register(underPressure, {
+    maxEventLoopDelay: seconds * 1000,
+    sampleInterval: SAMPLE_MS,
+    pressureHandler (request) {
+      if (isInner(request.socket) || WATCHED.includes(request.routeOptions.url ?? '')) return
+      auditRequest(request, ownerOf(request), 'OVERLOAD')
+      throw Object.assign(new OverloadedError(), { headers: { 'retry-after': String(SAMPLE_MS / 1000) } })
+    }
+  })
 }
 
 function checker (app: FastifyInstance, { requests_per_minute: max, at_once: atOnce }: NonNullable<Limits['owner']>, whose: string,

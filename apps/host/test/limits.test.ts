@@ -1,4 +1,5 @@
 import { addressBlock, memoryBudget, OWNER_SHARE, OwnerSlots, setOwnerShare } from '@polyvac/core/plugin'
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -73,6 +74,24 @@ test('requests and streams of an owner, or an address, at once are bounded, and 
     await once(second.response.resume(), 'end')
     await until(async () => await status() === 200, 'the place of a stream that ended is free')
   }
+})
+
+test('while the event loop is late, requests of each protocol are refused, and /health is not', async t => {
+  const { ask } = await hostWith(t, { event_loop_delay: 0.1 }, { ...A2A, enable_mcp_server: true })
+  t.equal((await ask('alice')).statusCode, 200)
+  // work in the same process that blocks again and again
+  for (const from = performance.now(); performance.now() - from < 2_500;) {
+    for (const turn = performance.now(); performance.now() - turn < 300;);
+    // for loop-watchdog.mjs: this is the work of the test
+    channel('polyvac.test.pause').publish({})
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const rpc = { jsonrpc: '2.0', id: 1, method: 'x', params: {} }
+  for (const [url, payload] of [['/vac'], ['/vac/docs', { user_input: 'x' }], ['/openai/v1/models'], ['/a2a', rpc], ['/mcp', rpc]] as const) {
+    t.match(await ask('alice', url, payload), { statusCode: 503, headers: { 'retry-after': '1' }, body: /overloaded/ }, url)
+  }
+  t.equal((await ask(undefined, '/health')).statusCode, 200)
+  await until(async () => (await ask('alice')).statusCode === 200, 'requests are served again')
 })
 
 test('an owner creates so many tasks in a day; the same request again does not count', async t => {

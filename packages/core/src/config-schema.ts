@@ -158,6 +158,9 @@ export const ServiceConfig = Type.Object({
     }, { additionalProperties: false, description: 'bounds for each address; of IPv6 a network of 64 bits is one' })),
     owner_share: Type.Optional(Type.Number({
       exclusiveMinimum: 0, maximum: 1, description: 'part of the memory budget, of shared places and of the task store that one owner may have; default 0.25'
+    })),
+    event_loop_delay: Type.Optional(Type.Number({
+      minimum: 0.02, maximum: 60, description: 'seconds of delay of the event loop, on average over a second, past which requests are refused with 503; default: none are'
     }))
   }, { additionalProperties: false, description: 'bounds of callers; none by default' })),
   load_timeout: Type.Optional(Type.Number({
