@@ -1,6 +1,7 @@
 import type { Authenticate } from '@polyvac/core'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWK } from 'jose'
+import { createHmac, createPublicKey, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createToken, firstOf, jwtAuthentication, platformAuthentication, tokenAuthentication, trustedProxies } from '@polyvac/auth'
@@ -115,6 +116,36 @@ t.test('a JWT counts only with the issuer, audience, time, algorithm and key tha
   t.equal(state.reads, 1, 'the keys are read once')
   const rsa = appWith(t, jwtAuthentication({ issuer: state.url, audience: AUDIENCE, algorithms: ['RS256'] }))
   t.match(await ask(rsa, await sign()), { status: 401 }, 'an algorithm that is not on the list')
+})
+
+t.test('nothing that a JWT names in its header chooses the key, and a public key is not a secret', async t => {
+  const { state, makeKey } = await issuerFor(t)
+  const sign = await makeKey('k1')
+  let reads = 0
+  const elsewhere = await serve(t, (_request, response) => { reads++; response.end('{}') })
+  const app = appWith(t, jwtAuthentication({ issuer: state.url, audience: AUDIENCE }))
+  const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = own.publicKey.export({ format: 'jwk' })
+  const payload = { iss: state.url, aud: AUDIENCE, sub: 'mallory', exp: Date.now() / 1000 + 60 }
+  const encode = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+  const forge = (header: object, body: unknown = payload): string => {
+    const text = `${encode({ alg: 'ES256', kid: 'k1', ...header })}.${encode(body)}`
+    return `${text}.${signBytes('sha256', Buffer.from(text), { key: own.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+  }
+  const headers = [
+    {}, { jwk }, { jwk, kid: undefined }, { jku: `${elsewhere}/keys` }, { x5u: `${elsewhere}/cert` }, { x5c: ['MIIB'] }, { kid: '../../../dev/null' }, { kid: `${elsewhere}/keys` },
+    { kid: "x' OR '1'='1" }, { kid: 'k1\0' }, { kid: 7 }, { kid: { toString: 'k1' } }, { typ: 'dpop+jwt' }, { crit: ['b64'], b64: false }, { crit: ['unknown'], unknown: 1 }, { alg: 'es256' }, { alg: ['ES256'] }, { alg: 'ES384' }
+  ]
+  for (const header of headers) t.match(await ask(app, `Bearer ${forge(header)}`), { status: 401 }, JSON.stringify(header).slice(0, 60))
+  const pem = createPublicKey({ key: state.keys[0] as never, format: 'jwk' }).export({ format: 'pem', type: 'spki' })
+  for (const secret of [pem, JSON.stringify(state.keys[0]), '', 'k1']) {
+    const text = `${encode({ alg: 'HS256', kid: 'k1' })}.${encode(payload)}`
+    t.match(await ask(app, `Bearer ${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`), { status: 401 }, 'a public key as secret')
+  }
+  for (const body of ['', 'null', '[]', '"x"', `${'['.repeat(5_000)}${']'.repeat(5_000)}`, '{"sub":"alice","sub":"mallory"}']) t.match(await ask(app, `Bearer ${forge({}, body)}`), { status: 401 }, body.slice(0, 30))
+  t.match(await ask(app, await sign({ more: 'x'.repeat(100_000) })), { status: 401 }, 'a token of 100 kB')
+  t.match(await ask(app, `${await sign()}`), { status: 200, owner: `${state.url}|alice` })
+  t.equal(reads, 0, 'no address of a token is read')
 })
 
 t.test('claims name the owner and the scopes', async t => {

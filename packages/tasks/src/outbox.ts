@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { WorkerStoppedError } from './errors.js'
 import type { TaskLogger } from './logger.js'
-import { shareOf } from './owner-share.js'
+import { OWNER_SHARE, shareOf } from './owner-share.js'
 import { pushBackoff } from './push-backoff.js'
 import { toConfig, type PushRow } from './push-configs.js'
 import type { TaskEvent } from './task.js'
@@ -77,7 +77,8 @@ export class Selection {
     this.#hosts = new Map(ofHost)
   }
 
-  get #hostShare (): number { return Math.ceil(this.#limits.concurrency * this.#limits.ownerShare) }
+  /** A receiver is not an owner: its part is fixed. */
+  get #hostShare (): number { return Math.ceil(this.#limits.concurrency * OWNER_SHARE) }
   get isFull (): boolean { return this.#chosen.length >= this.limit }
   /** Hosts that get no more deliveries now. */
   get fullHosts (): string[] { return [...this.#hosts].flatMap(([host, count]) => count >= this.#hostShare ? [host] : []) }
