@@ -11,7 +11,9 @@ import { gatewayProblems } from './gateway.js'
 export function banner (app: FastifyInstance, config: Config, url: string): string {
   const { vacs, assembly, protocols, gateway, database } = app.polyvac
   const [first] = vacs.names
-  const body = '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
+  const { auth } = config.service
+  const access = auth?.tokens === undefined && auth?.jwt === undefined ? '' : '-H "Authorization: Bearer $TOKEN" '
+  const body = access + '-H \'content-type: application/json\' -d \'{"user_input":"How do I start?"}\''
   const lines: Array<[string, string]> = []
   if (existsSync(config.file)) lines.push(['config', config.file])
   else if (basename(config.file) !== COMMAND_LINE) lines.push(['folder', `${config.folder}   (no configuration file)`])

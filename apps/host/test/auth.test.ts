@@ -3,6 +3,7 @@ import { parseConfig } from '@polyvac/core'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { until } from '../../../test/fixtures/until.js'
 import { test, type Test } from 'tap'
 import { createHost, type HostOptions } from '../src/index.js'
 import { emptyFolder, polyvac } from './command.js'
@@ -29,11 +30,12 @@ test('three lines of configuration make a public bind safe, with a token that th
   t.match(entry, /owner: "alice", sha256: "[0-9a-f]{64}", scopes: \["vac:docs","admin"\]/)
   t.notOk(entry!.includes(token!))
   await writeFile(join(folder, 'vac_config.yaml'), `kind: vacConfig\nvac: { docs: {} }\n${entry!.replace('service:', 'service:\n  stream_interpreter: echo')}`)
-  const { url, child, ended } = polyvac(t, ['start', '--host', '0.0.0.0'], folder)
+  const { url, child, ended, out } = polyvac(t, ['start', '--host', '0.0.0.0'], folder)
   const { port } = new URL(await url().catch(() => 'http://0.0.0.0'))
   const status = async (headers: Record<string, string>) => (await fetch(`http://127.0.0.1:${port}/vac`, { headers })).status
   t.equal(await status({}), 401)
   t.equal(await status({ authorization: `Bearer ${token}` }), 200)
+  await until(() => /ask +curl -s \S+ -H "Authorization: Bearer \$TOKEN" -H/.test(out.stdout + out.stderr), 'the commands of the banner name the token')
   child.kill('SIGTERM')
   await ended
   for (const [args, message] of [[['token'], /needs the name of an owner/], [['token', 'a', 'read'], /"read" is not a scope/]] as const) {
