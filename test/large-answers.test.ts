@@ -1,6 +1,6 @@
 import { test, type Test } from 'tap'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -49,14 +49,14 @@ const prompts: ToolSource = {
 }
 
 /** @param shared a store through which replicas share sessions */
-async function serve (t: Test, shared?: TaskStore): Promise<{ port: number, grpcPort: number }> {
+async function serve (t: Test, shared?: TaskStore, push?: { readonly allow: string[] }): Promise<{ port: number, grpcPort: number }> {
   const app: FastifyInstance = Fastify()
   const vacs = createVacs({ vacs: ['docs'], streamInterpreter })
   const tasks = shared ?? sqliteTaskStore({ path: ':memory:' })
   await tasks.open()
   app.addHook('onClose', async () => { await tasks.close() })
   await app.register(vacPlugin, { vacs })
-  await app.register(a2aPlugin, { vacs, tasks })
+  await app.register(a2aPlugin, { vacs, tasks, push })
   await app.register(mcpServerPlugin, { sources: [vacTools(vacs), prompts], tasks: shared, stateKey: 'k'.repeat(32) })
   t.teardown(() => app.close())
   const grpc = await a2aGrpc(app)
@@ -149,6 +149,37 @@ for (const [protocols, questions] of [[DIRECT, ['answer', 'chunk', 'sources']], 
     })
   }
 }
+
+test('one large text as a webhook does not keep the event loop', async t => {
+  let received = (_bytes: number): void => {}
+  const receiver = createServer((request, response) => {
+    let bytes = 0
+    request.on('data', (piece: Buffer) => { bytes += piece.length })
+    request.on('end', () => {
+      response.end()
+      received(bytes)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.teardown(() => receiver.close())
+  const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`
+  const { port } = await serve(t, undefined, { allow: [host] })
+  const url = `http://${host}/`
+  const requests: Readonly<Record<string, Ask>> = {
+    'the description': q => ['/a2a/tasks/send', rpc('tasks/send', { skillName: 'vac_query_docs', input: { query: q }, pushNotificationConfig: { url } })],
+    'A2A 0.3': q => ['/a2a', rpc('message/send', { message: user(q), configuration: { blocking: true, pushNotificationConfig: { url } } })],
+    'A2A 1.0': q => ['/a2a', rpc('SendMessage', { message: userV1(q), configuration: { taskPushNotificationConfig: { url } } }), V1]
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    const send = async (question: string, least: number): Promise<void> => {
+      const arrived = new Promise<void>(resolve => { received = bytes => { if (bytes > least) resolve() } })
+      await ask(port, request(question))
+      await arrived
+    }
+    await send('warm up', 0)
+    for (const question of ['odd', 'sources']) await watchLoop(t, async () => await send(question, OBJECT_CHARS / 8), { what: `${question} as a webhook of ${name}` })
+  }
+})
 
 test('one large text in a session that replicas share does not keep the event loop', async t => {
   const url = await testDatabase(t)
