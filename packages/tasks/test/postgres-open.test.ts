@@ -5,9 +5,11 @@ import { postgresServer, query, testDatabase } from '../../../test/fixtures/post
 import { until } from '../../../test/fixtures/until.js'
 import { migratePostgres, postgresTaskStore } from '../src/postgres/index.js'
 import { Connection } from '../src/postgres/connection.js'
+import { PAGE_BYTES } from '../src/log-page.js'
 import { STEPS } from '../src/postgres/migrations.js'
 import { postgresSettings } from '../src/postgres/options.js'
 import { JobQueue, type TaskJob } from '../src/postgres/queue.js'
+import { TaskLog } from '../src/postgres/task-log.js'
 import type { TaskEvent } from '../src/index.js'
 import { collect } from './conformance.js'
 import { openPostgresStore } from './fixtures/postgres-store.js'
@@ -88,6 +90,38 @@ test('a reader on another replica gets events of every size and text in their or
   t.strictSame(seen.map(({ seq }) => seq), seen.map((_, i) => i + 1))
   t.strictSame(seen.flatMap(({ delta }) => delta ?? []), [...texts, ...texts, ...texts])
   t.strictSame(seen, await collect(writer.events('alice', task.id)))
+})
+
+test('however large the events of many tasks are, a follower reads about a page of them at once', async t => {
+  const url = await testDatabase(t)
+  const [writer, follower] = [await openPostgresStore(t, { url }), await openPostgresStore(t, { url })]
+  const deltas = Array.from({ length: 4 }, (_, i) => `${i} ${'x'.repeat(300_000)}`)
+  let follow = (): void => {}
+  const followed = new Promise<void>(resolve => { follow = resolve })
+  writer.work(async (_task, { emit }) => {
+    await emit({ progress: 0.1 })
+    await followed
+    await emit(deltas.map(delta => ({ delta })))
+  }, { concurrency: 20, ownerConcurrency: 20 })
+  const made = await Promise.all(Array.from({ length: 20 }, async () => await writer.create('alice', { skill: 's', input: 1 })))
+  let waiting = made.length
+  const read = await Promise.all(made.map(async ({ task }) => {
+    const seen: TaskEvent[] = []
+    for await (const event of follower.events('alice', task.id)) {
+      seen.push(event)
+      if (event.progress !== undefined && --waiting === 0) follow()
+    }
+    return seen
+  }))
+  for (const seen of read) t.strictSame(seen.flatMap(({ delta }) => delta ?? []), deltas)
+
+  const settings = postgresSettings({ url })
+  const connection = await Connection.open(settings)
+  t.teardown(async () => { await connection.close() })
+  const keys = (await query(url, 'SELECT key FROM polyvac.task')).map(({ key }) => Number(key))
+  const rows = await new TaskLog(connection, () => {}).tails(keys.map(key => [key, 0]))
+  t.ok(rows[0]?.cut && rows.length > 1)
+  t.ok(rows.reduce((sum, { data }) => sum + data.length, 0) < PAGE_BYTES + 301_000, `${rows.length} of ${keys.length * 7} events`)
 })
 
 test('a role without the right to create works in a database that was migrated ahead, and is refused in another', async t => {

@@ -59,7 +59,10 @@ export class Follower {
           if (after !== undefined) some.push([key, after])
         }
         const found = new Map<number, { events: TaskEvent[], chars: number }>()
-        for (const { key, seq, data } of await this.#tasks.tails(some)) {
+        const rows = await this.#tasks.tails(some)
+        // those without events now come again as well
+        if (rows[0]?.cut === true) for (const [key] of some) this.#pending.set(key, Number.MAX_SAFE_INTEGER)
+        for (const { key, seq, data } of rows) {
           if (seq <= (this.#readers.seqOf(key) ?? seq)) continue
           let one = found.get(key)
           if (one === undefined) found.set(key, one = { events: [], chars: 0 })

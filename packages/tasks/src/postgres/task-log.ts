@@ -92,8 +92,11 @@ export class TaskLog {
     return logPage(rows, limit)
   }
 
-  /** The events of several tasks after a number of each, at most 64 of each. */
-  async tails (tasks: readonly (readonly [key: number, after: number])[]): Promise<(EventRow & { key: number })[]> {
+  /**
+   * The events of several tasks after a number of each, at most 64 of each; they end with the event that fills a page.
+   * `cut`: there are more.
+   */
+  async tails (tasks: readonly (readonly [key: number, after: number])[]): Promise<(EventRow & { key: number, cut: boolean })[]> {
     return await this.#connection.run(this.#sql.tails, [tasks.map(([key]) => key), tasks.map(([, after]) => after)])
   }
 
