@@ -60,8 +60,12 @@ export class Follower {
         }
         const found = new Map<number, { events: TaskEvent[], chars: number }>()
         const rows = await this.#tasks.tails(some)
-        // those without events now come again as well
-        if (rows[0]?.cut === true) for (const [key] of some) this.#pending.set(key, Number.MAX_SAFE_INTEGER)
+        if (rows[0]?.cut === true) {
+          const read = new Set(rows.map(({ key }) => key))
+          // those that had none of the page come first in the next one
+          const [left, again] = [some.filter(([key]) => !read.has(key)), some.filter(([key]) => read.has(key))]
+          for (const [key] of [...left, ...again]) this.#pending.set(key, Number.MAX_SAFE_INTEGER)
+        }
         for (const { key, seq, data } of rows) {
           if (seq <= (this.#readers.seqOf(key) ?? seq)) continue
           let one = found.get(key)

@@ -74,10 +74,11 @@ export function statements (connection: Connection) {
       AND t.bytes <= ${PAGE_CHARS} ORDER BY seq LIMIT ${RECORD_EVENTS}) AS events FROM ${task} t JOIN ${origin} o ON o.task = t.key LEFT JOIN ${snapshot} s ON s.task = t.key`,
     page: `SELECT seq, data FROM (SELECT seq, data, sum(octet_length(data)) OVER (ORDER BY seq) - octet_length(data) AS before FROM ${event}
       WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3) e WHERE before < ${PAGE_BYTES} ORDER BY seq`,
-    tails: `SELECT key, seq, data, cut FROM (SELECT i.key, e.seq, e.data, sum(bytes) OVER (ORDER BY i.key, e.seq) - bytes AS before, sum(bytes) OVER () > ${PAGE_BYTES} AS cut
-        FROM unnest($1::bigint[], $2::int[]) i(key, after),
+    tails: `SELECT key, seq, data, cut FROM (SELECT i.key, i.place, e.seq, e.data, sum(bytes) OVER (ORDER BY i.place, e.seq) - bytes AS before,
+          sum(bytes) OVER () > ${PAGE_BYTES} AS cut
+        FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i(key, after, place),
         LATERAL (SELECT seq, data, octet_length(data) AS bytes FROM ${event} WHERE task = i.key AND seq > i.after ORDER BY seq LIMIT 64) e) e
-      WHERE before < ${PAGE_BYTES} ORDER BY key, seq`,
+      WHERE before < ${PAGE_BYTES} ORDER BY place, seq`,
     insert: `WITH i AS (SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
         $10::int[], $11::uuid[], $12::text[], $13::text[], $14::text[]) i(id, owner, context, skill, queue, idem, hash, at, bytes, pushes, job, input, metadata, first)),
       t AS (INSERT INTO ${task} (id, owner, context, skill, queue, idem, hash, state, turn, attempt, losses, seq, status_at, bytes, pushes, job)
