@@ -31,8 +31,6 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 /** Longer than the longest `stream_settings.timeout`: only an interpreter that ignores its own timeout reaches it. */
 const MAX_RUN_MS = 3_660_000
 const MAX_DELIVERIES = 64
-/** The HTTP client for webhooks is loaded so long after the port is open: the start is over then. */
-const LOAD_CLIENT_MS = 2_000
 /** The public versions, the newest first. */
 const DIALECTS = [v1, v03]
 
@@ -100,13 +98,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
     workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
-  let loading: NodeJS.Timeout | undefined
-  // it keeps the event loop for about 60 ms, which the first webhook would not have to itself
-  app.addHook('onListen', async () => {
-    loading = setTimeout(() => { guard?.dispatcher().catch(() => {}) }, LOAD_CLIENT_MS).unref()
-  })
   app.addHook('preClose', async () => {
-    clearTimeout(loading)
     await Promise.all([replies.end(), ...workers.map(worker => worker.stop())])
     await deliverer?.close()
   })
