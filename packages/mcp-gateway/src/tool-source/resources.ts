@@ -1,4 +1,4 @@
-import { isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
+import { auditRefusal, isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
 import { ResourceNotFoundError } from '../errors.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import type { ServerItem, Servers } from '../servers.js'
@@ -31,8 +31,13 @@ export async function placesOf (servers: Servers, uri: string): Promise<readonly
 /** Reads a resource from the first place that has it. @throws MCP_RESOURCE_NOT_FOUND */
 export async function readResource (servers: Servers, uri: string, context?: SourceContext): Promise<ToolResult> {
   let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
-  for (const { server, own } of await placesOf(servers, uri)) {
-    if (!mayUseTool(context?.principal, server)) continue
+  const places = await placesOf(servers, uri)
+  for (const { server, own } of places) {
+    if (!mayUseTool(context?.principal, server)) {
+      // where it may be anywhere, a server that is left out is not a refusal
+      if (places.length === 1) auditRefusal(servers.log, { reason: 'SCOPE', owner: context?.principal?.owner, what: `resources:${server}` })
+      continue
+    }
     try {
       const upstream = servers.get(server)
       const result = await requestFor(servers, upstream, context, async options => await upstream.readResource(own, options))
