@@ -10,7 +10,7 @@ const KEY = 'a key for this test, of 32 bytes or more'
 async function askTool (_question: string, _vac: string, _history: unknown[], { callTool }: InterpreterExtra): Promise<string> {
   const { content } = await callTool!('mail', 'whoami', {})
   const [block] = content
-  return `you are ${block?.type === 'text' ? block.text : 'nobody'}`
+  return `you are ${block?.type === 'text' ? block.text : 'an account without a name'}`
 }
 
 /** A host whose callers name themselves in a header, and sign in to the server `mail`. */

@@ -26,7 +26,7 @@ export interface Servers {
   get (server: string): Upstream
   /** The entries of all servers in a fixed order; servers that do not answer are named separately. */
   list (kind: ListKind, owner?: string): Promise<Listing>
-  /** The entries for all owners, of which each sees those that `isListedFor` names. */
+  /** The entries that some owner is offered, in the definition of one of them; `list` has those of one owner. */
   listForAll (kind: ListKind): Promise<Listing>
   readonly signIns: SignIns
   /** Whether owners sign in to one of the servers, so that they see different lists. */

@@ -94,8 +94,7 @@ export class TaskLog {
 
   /**
    * The events of several tasks in turn, after a number of each, at most 64 of each; they end with the event that fills
-   * a page.
-   * `cut`: there are more.
+   * a page. `cut`: there are more.
    */
   async tails (tasks: readonly (readonly [key: number, after: number])[]): Promise<(EventRow & { key: number, cut: boolean })[]> {
     return await this.#connection.run(this.#sql.tails, [tasks.map(([key]) => key), tasks.map(([, after]) => after)])
