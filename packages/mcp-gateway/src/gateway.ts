@@ -8,6 +8,7 @@ import { listedTool } from './rest/bodies.js'
 import type { Item } from './protocol/lists.js'
 import type { Listing, ServerItem, Servers } from './servers.js'
 import { SignIns } from './sign-in/sign-ins.js'
+import { loadClients } from './upstream/open-connection.js'
 import { OwnedUpstream } from './upstream/owned-upstream.js'
 import { LogGate, quoteName, suggestion, within, type StateKey } from '@polyvac/core/plugin'
 import { readGatewayOptions, type GatewayOptions, type Limits } from './options.js'
@@ -48,6 +49,11 @@ export class Gateway implements Servers {
 
   get hasSignIns (): boolean {
     return [...this.#upstreams.values()].some(({ config }) => config.per_owner === true)
+  }
+
+  /** Loads the clients of the servers. Before `start()`, no request waits for that. */
+  async load (): Promise<void> {
+    await loadClients([...this.#upstreams.values()].map(({ config }) => config))
   }
 
   /** Starts all servers in the background. A server that cannot start does not affect the others. */

@@ -70,7 +70,10 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   const principalOf = authenticateCallers(host, authenticate)
   const failures = new Failures(principalOf)
   app.setErrorHandler(errorHandler(failures.send))
-  app.addHook('onReady', async () => { gateway.start() })
+  app.addHook('onReady', async () => {
+    await gateway.load()
+    gateway.start()
+  })
   app.addHook('preClose', async () => {
     interactive.close()
     const ended = calls.close(CLOSE_GRACE_MS)

@@ -1,4 +1,9 @@
 import { test } from 'tap'
+import { watchLoop } from '../../../test/fixtures/loop-watch.js'
+import { readList } from '../src/protocol/lists.js'
+import { ToolCatalog } from '../src/session/tool-catalog.js'
+import { definitionsOf } from '../src/tool-source/definitions.js'
+import { ToolChanges } from '../src/upstream/tool-changes.js'
 import { bad, published, started, textOf, until } from './fixtures/app.js'
 
 const names = (body: { tools: Array<{ name: string }> }): string[] => body.tools.map(({ name }) => name)
@@ -27,6 +32,17 @@ test('a server that is silent is left out of the list of all, soon', async t => 
 test('ten thousand tools are listed', async t => {
   const { get } = await started(t, [bad({ tools: 10_000, page: 1_000 })])
   t.ok(names((await get('/mcp/tools')).body).length > 10_000)
+})
+
+test('twenty thousand tools of one page keep the event loop for no long step', async t => {
+  const inputSchema = { type: 'object', properties: Object.fromEntries(['path', 'mode', 'text'].map(name => [name, { type: 'string', description: 'what it is' }])) }
+  const tools = Array.from({ length: 20_000 }, (_, i) => ({ name: `tool_${i}`, description: 'Reads a file, and returns what is in it.', inputSchema }))
+  const { review } = new ToolChanges('files', false, { warn () {} } as never)
+  const list = await watchLoop(t, () => readList('tools', async () => ({ tools })), { what: 'reading the list' })
+  t.equal(list.items.length, 20_000)
+  const { items } = await watchLoop(t, () => new ToolCatalog(list, { review }), { what: 'the catalog of the list' })
+  const offered = await watchLoop(t, () => definitionsOf({} as never, 'tools', items.map(item => ({ server: 'files', item }))), { what: 'offering the list' })
+  t.equal(offered.at(-1)?.definition.name, `files__${String(items.at(-1)?.name)}`)
 })
 
 test('a tool that appears is called and listed at once; one that goes is not found', async t => {

@@ -1,6 +1,8 @@
+import { takeTurn } from '@polyvac/core/plugin'
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import { cleanItem } from './clean-item.js'
 import { cleanText } from './clean-text.js'
+import { fingerprintOf } from './fingerprint.js'
 
 /** One entry of a list, without hidden characters. */
 export type Item = Readonly<Record<string, unknown>>
@@ -21,10 +23,14 @@ const MAX_LIST_CHARS = 8 * 1024 * 1024
 const MAX_LEFT_OUT = 20
 /** Characters of the name of a left-out entry that are shown. */
 const MAX_SHOWN_CHARS = 100
+/** Characters that one turn of the event loop reads, a few ms; an entry counts as ENTRY_CHARS more. */
+const TURN_CHARS = 128 * 1024
+const ENTRY_CHARS = 200
 
 /**
  * Reads all pages of a list, sorted by name or URI, and cleans the entries. The first of two entries with one name
- * counts. Entries without a name are left out.
+ * counts. Entries without a name are left out. The work is done in several turns of the event loop, with the
+ * fingerprints of the tools.
  */
 export async function readList (kind: ListKind, page: (params: object) => Promise<Record<string, unknown>>): Promise<ItemList> {
   const { key, id } = LISTS[kind]
@@ -33,6 +39,7 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
   const cursors = new Set<unknown>()
   const begun = performance.now()
   let chars = 0
+  let turnChars = 0
   let isFull = false
   let cursor: unknown
   const leave = (name: string, problem: string): void => {
@@ -44,12 +51,18 @@ export async function readList (kind: ListKind, page: (params: object) => Promis
       const name = typeof item === 'object' && item !== null ? (item as Item)[id] : undefined
       if (typeof name !== 'string' || name === '') continue
       const clean = items.has(name) ? { problem: 'another one has the same name' } : cleanItem(item as Item, id)
+      turnChars += ENTRY_CHARS + ('chars' in clean ? clean.chars : 0)
+      if (turnChars > TURN_CHARS) {
+        await takeTurn()
+        turnChars = 0
+      }
       if ('problem' in clean) leave(name, clean.problem)
       else if (items.size >= MAX_ITEMS || chars + clean.chars > MAX_LIST_CHARS) {
         isFull = true
         leave(name, 'the list is too long')
       } else {
         items.set(name, clean.item)
+        if (kind === 'tools') fingerprintOf(clean.item)
         chars += clean.chars
       }
     }

@@ -1,4 +1,4 @@
-import { serverToolName } from '@polyvac/core/plugin'
+import { serverToolName, takeTurn } from '@polyvac/core/plugin'
 import { LISTS, type ListKind } from '@polyvac/mcp-protocol'
 import type { Item } from '../protocol/lists.js'
 import type { ServerItem, Servers } from '../servers.js'
@@ -7,6 +7,9 @@ import { withPages } from './resources.js'
 
 /** An entry as the source offers it, and where it is. */
 export interface Offered { readonly place: Place, readonly definition: Item }
+
+/** Entries that one turn of the event loop handles, in about 5 ms. */
+const TURN_ENTRIES = 1_000
 
 /** The definition that was made of an item last: callers compare definitions by identity. */
 const made = new WeakMap<Item, Item>()
@@ -20,13 +23,18 @@ export async function definitionsOf (servers: Servers, kind: ListKind, items: re
   const isNamed = id === 'name'
   const listed = kind === 'tools' ? await withPages(servers, items) : items
   const twice = isNamed ? undefined : collisions(kind === 'templates' ? kind : 'resources', (await servers.listForAll(kind)).items)
-  return listed.map(({ server, item }) => {
+  const offered: Offered[] = []
+  for (const { server, item } of listed) {
     const own = String(item[id])
-    const offered = isNamed ? serverToolName(server, own) : twice?.has(own) === true ? qualifiedUri(server, own) : own
     let definition = made.get(item)
-    if (definition?.[id] !== offered) made.set(item, definition = definitionOf(kind, item, offered))
-    return { place: { server, own }, definition }
-  })
+    // a URI depends on the lists of the other servers
+    if (definition === undefined || !isNamed) {
+      const unique = isNamed ? serverToolName(server, own) : twice?.has(own) === true ? qualifiedUri(server, own) : own
+      if (definition?.[id] !== unique) made.set(item, definition = definitionOf(kind, item, unique))
+    }
+    if (offered.push({ place: { server, own }, definition }) % TURN_ENTRIES === 0) await takeTurn()
+  }
+  return offered
 }
 
 function definitionOf (kind: ListKind, item: Item, offered: string): Item {

@@ -1,5 +1,5 @@
 import type { Log } from '@polyvac/core'
-import { createHash } from 'node:crypto'
+import { fingerprintOf, hash } from '../protocol/fingerprint.js'
 import type { Item, LeftOutTool } from '../protocol/lists.js'
 
 /** Changes that a status names. */
@@ -79,16 +79,4 @@ export class ToolChanges {
     const changes = found.slice(0, MAX_CHANGES).map(({ tool, change }) => `${tool} ${change}`)
     this.#log.warn({ mcpServer: this.#server, changes, count: found.length }, 'the tools of an MCP server changed')
   }
-}
-
-function fingerprintOf ({ name, title, description, inputSchema, annotations }: Item): string {
-  return hash([name, title, description, inputSchema, annotations])
-}
-
-/** Independent of the order of keys, which some servers do not keep. */
-function hash (value: unknown): string {
-  const text = JSON.stringify(value, (_key, child: unknown) => typeof child !== 'object' || child === null || Array.isArray(child)
-    ? child
-    : Object.fromEntries(Object.entries(child).sort(([a], [b]) => a < b ? -1 : 1)))
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }

@@ -12,6 +12,8 @@ import { sessionOptions, type Binding, type Connection, type ConnectionContext, 
 import { Redactor } from '../../redact.js'
 import type { Authorization } from '../authorization.js'
 import { HttpError } from './exchange.js'
+import { HttpSseTransport } from './http-sse-transport.js'
+import { OAuth } from './oauth.js'
 import { paramHeaders, type ParametersOf } from './param-headers.js'
 import { StreamableTransport } from './streamable-transport.js'
 
@@ -70,14 +72,13 @@ export class HttpConnection implements Connection {
     if (this.#parts.authorization !== undefined) {
       this.#oauth = await this.#parts.authorization(addSecret)
     } else if (oauth !== undefined) {
-      const { OAuth } = await import('./oauth.js')
       this.#oauth = new OAuth(oauth as ConstructorParameters<typeof OAuth>[0], this.#url, addSecret)
     }
     const { binding } = this.#known
     const failures: unknown[] = []
     // the newer era first: its input requests belong to their calls
     for (const next of binding === undefined ? ['modern', 'streamable', 'sse'] as const : [binding]) {
-      const session = this.session = await this.#createSession(next)
+      const session = this.session = this.#createSession(next)
       const stop = (): void => { session.close().catch(() => {}) }
       signal.addEventListener('abort', stop, { once: true })
       try {
@@ -167,9 +168,9 @@ export class HttpConnection implements Connection {
     return isLost
   }
 
-  async #createSession (binding: Binding): Promise<Session> {
+  #createSession (binding: Binding): Session {
     const parametersOf = (tool: string): readonly HeaderParameter[] => session.knownTools(tool)?.headerParameters(tool) ?? []
-    const session: Session = new Session(await this.#createTransport(binding, parametersOf), {
+    const session: Session = new Session(this.#createTransport(binding, parametersOf), {
       ...sessionOptions(this.#config, this.#parts, this.redact),
       isModern: binding === 'modern',
       hasHeaders: binding === 'modern',
@@ -178,13 +179,10 @@ export class HttpConnection implements Connection {
     return session
   }
 
-  async #createTransport (binding: Binding, parametersOf: ParametersOf): Promise<Transport> {
+  #createTransport (binding: Binding, parametersOf: ParametersOf): Transport {
     const { headers = {} } = this.#config
     this.#streamable = undefined
-    if (binding === 'sse') {
-      const { HttpSseTransport } = await import('./http-sse-transport.js')
-      return new HttpSseTransport(this.#url, { requestInit: { headers }, fetch: this.#fetch })
-    }
+    if (binding === 'sse') return new HttpSseTransport(this.#url, { requestInit: { headers }, fetch: this.#fetch })
     const transport = new StreamableTransport({
       url: this.#url,
       agent: this.#agent,

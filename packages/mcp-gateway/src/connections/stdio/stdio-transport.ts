@@ -1,4 +1,4 @@
-import { idOfEdges, LineReader, memoryBudget } from '@polyvac/core/plugin'
+import { idOfEdges, LineReader, memoryBudget, takeTurn } from '@polyvac/core/plugin'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
@@ -155,12 +155,14 @@ export class StdioTransport implements Transport {
     const problem = parseProblem(line, this.#options.maxMessageBytes)
     if (problem !== undefined) return this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), refused(problem))
     if (line.length < LONG_CHARS) this.#deliver(line, parseJson(line))
-    else {
-      setImmediate(() => {
-        const message = parseJson(line)
-        setImmediate(() => this.#deliver(line, message))
-      })
-    }
+    else this.#readLong(line).catch((err: Error) => { this.#events?.trouble(err) })
+  }
+
+  async #readLong (line: string): Promise<void> {
+    await takeTurn()
+    const message = parseJson(line)
+    await takeTurn()
+    this.#deliver(line, message)
   }
 
   #deliver (line: string, message: unknown): void {
