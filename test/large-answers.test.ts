@@ -201,6 +201,34 @@ test('one large text in a session that replicas share does not keep the event lo
   }
 })
 
+test('an emit of 50 MB, and a repeated create of 4 MB, do not keep the event loop', async t => {
+  const url = await testDatabase(t)
+  const input = { files: SOURCES.slice(0, 12_000), text: TEXTS.odd?.slice(0, 2_500_000) }
+  for (const [name, store] of Object.entries({ SQLite: sqliteTaskStore({ path: ':memory:' }), PostgreSQL: postgresTaskStore({ url }) })) {
+    await store.open()
+    t.teardown(() => store.close())
+    // no `await` between them: the second waits for the first
+    store.work(async (_task, { emit }) => {
+      const contents = Array.from({ length: 8 }, (_, i) => i % 2 === 0 ? TEXTS.odd : SOURCES)
+      await Promise.all([
+        emit(contents.map((content, i) => ({ artifact: { name: `${i}`, content } }))),
+        emit([{ delta: 'the end' }, { state: 'completed' }])
+      ])
+    })
+    await watchLoop(t, async () => {
+      const { task: { id } } = await store.create('ann', { skill: 's', input: {} })
+      for await (const { state } of store.events('ann', id)) t.not(state, 'failed')
+    }, { what: `the emit of ${name}` })
+    const [task] = (await store.list('ann')).tasks
+    t.strictSame(task?.artifacts.map(({ name }) => name), ['0', '1', '2', '3', '4', '5', '6', '7'])
+    t.match(task?.messages, [{ parts: [{ text: 'the end' }] }], 'updates keep their order')
+    const create = () => store.create('ann', { skill: 's', input, idempotencyKey: 'k', queue: 'none' })
+    const { task: { id } } = await watchLoop(t, create, { what: `a create of ${name}` })
+    const again = await watchLoop(t, create, { what: `a repeated create of ${name}` })
+    t.match(again, { created: false, task: { id } })
+  }
+})
+
 test('a task of 50 MB is written, read and listed without keeping the event loop', async t => {
   const url = await testDatabase(t)
   for (const [name, store] of Object.entries({ SQLite: sqliteTaskStore({ path: ':memory:' }), PostgreSQL: postgresTaskStore({ url }) })) {

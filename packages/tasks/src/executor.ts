@@ -6,7 +6,7 @@ import type { TaskLogger } from './logger.js'
 import { TaskRun, type RunEnd } from './run-task.js'
 import type { TaskEvent, TaskState, TaskUpdate } from './task.js'
 import type { TaskHandler } from './task-store.js'
-import { prepareUpdates, type PreparedUpdates } from './task-updates.js'
+import { areLarge, prepareLargeUpdates, prepareUpdates, type PreparedUpdates } from './task-updates.js'
 import { takeTurn } from './turn-time.js'
 
 /** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
@@ -50,6 +50,8 @@ export interface Running<Fence> {
   size: number
   unsaved: number
   saveAt: number
+  /** The large updates that are being written, which later ones wait for. Does not reject. */
+  writing: Promise<unknown> | undefined
 }
 
 /** The tasks that one worker runs. */
@@ -81,7 +83,7 @@ export class Executor<Fence extends AttemptFence> {
     const run = new TaskRun(task, {
       timeoutMs: this.#timeoutMs, graceMs, settleMs, log, append: async updates => await this.#append(running, updates)
     })
-    const running: Running<Fence> = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS }
+    const running: Running<Fence> = { fence, run, fold, done: Promise.resolve(), end: undefined, size, unsaved: 0, saveAt: MIN_SNAPSHOT_CHARS, writing: undefined }
     this.#running.set(task.id, running)
     running.done = run.execute(this.#handler).then(end => {
       running.end = end
@@ -97,14 +99,35 @@ export class Executor<Fence extends AttemptFence> {
   }
 
   async #append (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
-    const { fence, fold, run: { task: { id, owner } } } = running
-    const prepared = prepareUpdates(updates, this.#store.now())
-    const { chars } = prepared
+    if (running.writing === undefined && !areLarge(updates)) return await this.#write(running, [prepareUpdates(updates, this.#store.now())])
+    const written = this.#appendInTurns(running, updates)
+    const writing = running.writing = written.catch(() => {}).finally(() => {
+      if (running.writing === writing) running.writing = undefined
+    })
+    return await written
+  }
+
+  async #appendInTurns (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
+    await running.writing
+    return await this.#write(running, await prepareLargeUpdates(updates, this.#store.now()))
+  }
+
+  async #write (running: Running<Fence>, parts: readonly PreparedUpdates[]): Promise<number> {
+    const { run: { task: { id, owner } } } = running
     // an end must always fit
-    if (prepared.state === undefined) {
+    if (parts.at(-1)?.state === undefined) {
+      const chars = parts.reduce((sum, { chars }) => sum + chars, 0)
       checkSize(id, running.size + chars, this.#settings.maxTaskChars)
       this.#store.checkSpace(owner)
     }
+    let seq = 0
+    for (const part of parts) seq = await this.#writePart(running, part)
+    return seq
+  }
+
+  async #writePart (running: Running<Fence>, prepared: PreparedUpdates): Promise<number> {
+    const { fence, fold, run: { task: { id, owner } } } = running
+    const { chars } = prepared
     running.size += chars
     const events = await this.#store.append(fence, id, prepared)
     for (const event of events) fold.apply(event)

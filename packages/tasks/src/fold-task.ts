@@ -1,3 +1,4 @@
+import { charsLeft } from './json-chars.js'
 import { isTerminal, type TaskArtifact, type TaskError, type TaskEvent, type TaskMessage, type TaskRecord, type TaskState } from './task.js'
 
 /**
@@ -8,8 +9,6 @@ export const MAX_PARTIAL_CHARS = 256 * 1024
 
 /** Characters of a snapshot. A larger fold is built from all events of its log, which is read in pieces. */
 const MAX_SNAPSHOT_CHARS = 4 * 1024 * 1024
-/** Counted for each value beside the characters of texts. */
-const CHARS_PER_VALUE = 8
 
 /** The fields of a task that are not in its events. */
 export type TaskOrigin = Pick<TaskRecord, 'id' | 'owner' | 'skill' | 'input' | 'contextId' | 'metadata'>
@@ -160,18 +159,6 @@ export function foldTask (origin: TaskOrigin, events: Iterable<TaskEvent>): Task
   const fold = new TaskFold(origin)
   for (const event of events) fold.apply(event)
   return fold.record()
-}
-
-/** `left` without about the characters of a value's JSON. It reads no more of the value than that. */
-function charsLeft (value: unknown, left: number): number {
-  left -= CHARS_PER_VALUE
-  if (typeof value === 'string') return left - value.length
-  if (typeof value !== 'object' || value === null) return left
-  for (const key in value) {
-    left = charsLeft((value as Record<string, unknown>)[key], left - key.length)
-    if (left < 0) break
-  }
-  return left
 }
 
 function agentMessage ({ text, timestamp }: { text: string, timestamp: number }): TaskMessage {

@@ -1,5 +1,4 @@
 import type { TaskEvent } from './task.js'
-import type { EventBody } from './task-updates.js'
 
 /** Events that a reader reads at a time, and the characters with which a page ends. */
 export const PAGE = 500
@@ -29,7 +28,7 @@ export function logPage (rows: Iterable<EventRow>, limit: number): LogPage {
   const events: TaskEvent[] = []
   let chars = 0
   for (const { seq, data } of rows) {
-    events.push(Object.assign({ seq }, JSON.parse(data) as EventBody))
+    events.push(Object.assign({ seq }, JSON.parse(data) as Omit<TaskEvent, 'seq'>))
     chars += data.length
     if (chars >= PAGE_CHARS) break
   }

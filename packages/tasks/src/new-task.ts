@@ -4,7 +4,9 @@ import { isName, MAX_NAME } from './names.js'
 import type { NewTask } from './task-store.js'
 import { MAX_EVENT_CHARS, messageAt, toJson, type EventBody } from './task-updates.js'
 import type { TaskOrigin } from './fold-task.js'
+import { PAGE_CHARS } from './log-page.js'
 import { preparePush, type PreparedPush } from './push-configs.js'
+import { takeTurn } from './turn-time.js'
 
 /** Bytes that the rows and index entries of a task take beside its texts, about. */
 export const TASK_BYTES = 1_000
@@ -25,8 +27,11 @@ export interface NewRow {
   readonly push: PreparedPush | undefined
 }
 
-/** Checks a new task and converts it to its rows. @throws TASK_INVALID, TASK_TOO_LARGE */
-export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
+/**
+ * Checks a new task and converts it to its rows, a large one in turns of the event loop.
+ * @throws TASK_INVALID, TASK_TOO_LARGE
+ */
+export async function prepareTask (owner: string, task: NewTask, at: number): Promise<NewRow> {
   const { skill, input, message, contextId, metadata = {}, id = randomUUID(), idempotencyKey, queue = '', push } = task
   checkName('owner', owner)
   checkName('skill', skill)
@@ -35,6 +40,8 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
   if (idempotencyKey !== undefined) checkName('idempotencyKey', idempotencyKey)
   if (task.queue !== undefined) checkName('queue', queue)
   const inputText = toJson('input', input, MAX_EVENT_CHARS)
+  const isLarge = inputText.length > PAGE_CHARS
+  if (isLarge) await takeTurn()
   const metadataText = toJson('metadata', metadata, MAX_EVENT_CHARS)
   // converted by JSON, so that the record is the same before and after it was stored
   const storedInput: unknown = JSON.parse(inputText)
@@ -43,7 +50,9 @@ export function prepareTask (owner: string, task: NewTask, at: number): NewRow {
     state: 'submitted' as const,
     ...(message === undefined ? {} : { message: messageAt(Object.assign({ role: 'user' as const }, message), at) })
   }
+  if (isLarge) await takeTurn()
   const firstText = toJson('message', first, MAX_EVENT_CHARS)
+  if (isLarge && idempotencyKey !== undefined) await takeTurn()
   return {
     owner,
     queue,

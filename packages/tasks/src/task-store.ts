@@ -161,7 +161,8 @@ export interface TaskContext {
   readonly turn: number
   /**
    * Appends events and resolves to the number of the last, once they are durable. Rejects with TASK_FENCED when the
-   * task has ended or belongs to another attempt: the handler should return then.
+   * task has ended or belongs to another attempt: the handler should return then. All updates of one call are checked
+   * before the first is written; more than 256 Ki characters are written in several transactions, in their order.
    */
   emit (updates: TaskUpdate | readonly TaskUpdate[]): Promise<number>
 }

@@ -1,5 +1,8 @@
 import { InvalidTaskError, TaskTooLargeError } from './errors.js'
+import { charsLeft } from './json-chars.js'
+import { PAGE_CHARS } from './log-page.js'
 import { executorStates, type TaskArtifact, type TaskEvent, type TaskMessage, type TaskState, type TaskUpdate } from './task.js'
+import { takeTurn } from './turn-time.js'
 
 /** Updates in one `emit`. A longer list would block the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
@@ -18,27 +21,68 @@ export interface PreparedUpdates {
   readonly state: Exclude<TaskUpdate['state'], undefined> | undefined
 }
 
+/** Whether writing the updates takes so long that they are written in several turns of the event loop. */
+export function areLarge (updates: readonly TaskUpdate[]): boolean {
+  return updates.length > 1 && charsLeft(updates, PAGE_CHARS) < 0
+}
+
 /** Checks the updates of an executor and adds times. @throws TASK_INVALID, TASK_TOO_LARGE */
 export function prepareUpdates (updates: readonly TaskUpdate[], at: number): PreparedUpdates {
+  const bodies = eventBodies(updates, at)
+  return partOf(bodies, bodies.map(eventText))
+}
+
+/**
+ * The same in turns of the event loop, in parts that are written one after the other.
+ * @throws TASK_INVALID, TASK_TOO_LARGE
+ */
+export async function prepareLargeUpdates (updates: readonly TaskUpdate[], at: number): Promise<PreparedUpdates[]> {
+  const parts: PreparedUpdates[] = []
+  let bodies: EventBody[] = []
+  let texts: string[] = []
+  let chars = 0
+  for (const body of eventBodies(updates, at)) {
+    const text = eventText(body)
+    bodies.push(body)
+    texts.push(text)
+    chars += text.length
+    if (chars < PAGE_CHARS) continue
+    parts.push(partOf(bodies, texts))
+    bodies = []
+    texts = []
+    chars = 0
+    await takeTurn()
+  }
+  if (texts.length > 0) parts.push(partOf(bodies, texts))
+  return parts
+}
+
+function partOf (bodies: EventBody[], texts: string[]): PreparedUpdates {
+  const state = bodies.at(-1)?.state
+  return {
+    bodies,
+    texts,
+    chars: texts.reduce((sum, { length }) => sum + length, 0),
+    state: state === 'working' ? undefined : state as PreparedUpdates['state']
+  }
+}
+
+function eventText (body: EventBody): string {
+  return toJson('an event', body, MAX_EVENT_CHARS)
+}
+
+function eventBodies (updates: readonly TaskUpdate[], at: number): EventBody[] {
   if (updates.length === 0) throw new InvalidTaskError('updates', 'the list is empty')
   if (updates.length > MAX_UPDATES) throw new InvalidTaskError('updates', `more than ${MAX_UPDATES} in one emit`)
   let state: TaskState = 'working'
-  const bodies: EventBody[] = []
-  const texts: string[] = []
-  let chars = 0
-  for (const update of updates) {
+  return updates.map(update => {
     if (state !== 'working') throw new InvalidTaskError('updates', `nothing may follow '${state}'`)
     if (update.state !== undefined) {
       if (!executorStates.includes(update.state)) throw new InvalidTaskError('state', `an executor may not set '${String(update.state)}'`)
       state = update.state
     }
-    const body = eventBody(update, at)
-    bodies.push(body)
-    const text = toJson('an event', body, MAX_EVENT_CHARS)
-    texts.push(text)
-    chars += text.length
-  }
-  return { bodies, texts, chars, state: state === 'working' ? undefined : state as PreparedUpdates['state'] }
+    return eventBody(update, at)
+  })
 }
 
 function eventBody (update: TaskUpdate, at: number): EventBody {

@@ -44,26 +44,26 @@ async function check ({ tasks }: Model, { log }: Real): Promise<void> {
 /** A command that always may come: it does the same to both and compares. */
 class Step implements fc.AsyncCommand<Model, Real> {
   readonly #name: string
-  readonly #run: (model: Model, real: Real) => void
-  constructor (name: string, run: (model: Model, real: Real) => void) { this.#name = name; this.#run = run }
+  readonly #run: (model: Model, real: Real) => void | Promise<void>
+  constructor (name: string, run: (model: Model, real: Real) => void | Promise<void>) { this.#name = name; this.#run = run }
   check (): boolean { return true }
   toString (): string { return this.#name }
   async run (model: Model, real: Real): Promise<void> {
-    this.#run(model, real)
+    await this.#run(model, real)
     await check(model, real)
   }
 }
 
 const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % list.length]
 
-const create = fc.constant(new Step('create', (model, { log }) => {
-  const made = prepareTask('o', { skill: 's', input: null }, model.now)
+const create = fc.constant(new Step('create', async (model, { log }) => {
+  const made = await prepareTask('o', { skill: 's', input: null }, model.now)
   log.insert(made, undefined)
   model.tasks.push({ id: made.origin.id, state: 'submitted', attempt: -1, turn: 0, losses: 0, seq: 1, worker: null, due: 0 })
 }))
 
-const createClaimed = fc.constantFrom('w1', 'w2').map(worker => new Step(`create for ${worker}`, (model, { log }) => {
-  const made = prepareTask('o', { skill: 's', input: null }, model.now)
+const createClaimed = fc.constantFrom('w1', 'w2').map(worker => new Step(`create for ${worker}`, async (model, { log }) => {
+  const made = await prepareTask('o', { skill: 's', input: null }, model.now)
   const due = model.now + LEASE
   log.insert(made, { worker, due })
   model.tasks.push({ id: made.origin.id, state: 'working', attempt: 0, turn: 0, losses: 0, seq: 2, worker, due })

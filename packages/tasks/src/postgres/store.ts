@@ -238,7 +238,7 @@ class PostgresTaskStore implements TaskStore {
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
     const { creates, tasks, connection, room } = this.#now
-    const row = prepareTask(owner, task, connection.now())
+    const row = await prepareTask(owner, task, connection.now())
     try {
       await room.take(owner, row.bytes)
     } catch (error) {

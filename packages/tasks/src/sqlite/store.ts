@@ -186,8 +186,8 @@ class SqliteTaskStore implements TaskStore {
   }
 
   async create (owner: string, task: NewTask): Promise<CreatedTask> {
+    const prepared = await prepareTask(owner, task, Date.now())
     const { commit, tasks, push, purge, usage } = this.#now
-    const prepared = prepareTask(owner, task, Date.now())
     const { idem, bytes, origin: { id } } = prepared
     const place = this.#reserve(prepared)
     let counted = false
