@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isBusy } from '@polyvac/sqlite'
 import { isTaskError, StoreClosedError, TaskConflictError, TaskNotFoundError } from '../errors.js'
 import { isTerminal, isWaiting, type TaskEvent, type TaskRecord } from '../task.js'
 import type { Backlog } from '../backlog.js'
@@ -10,16 +9,12 @@ import type {
 import { canceledBody, inputBody } from '../event-bodies.js'
 import { checkSize } from '../executor.js'
 import type { Health } from '../health.js'
-import { readNumbers } from '../number-options.js'
 import { GroupCommit } from './group-commit.js'
 import { endWaiting } from './end-waiting.js'
 import { fileHealth } from './health.js'
 import { KeyRanges } from './key-ranges.js'
-import { checkRepeated, prepareTask, type NewRow } from '../new-task.js'
-import { DELIVER_NUMBERS, WORK_NUMBERS } from '../store-options.js'
+import { checkRepeated, prepareTask } from '../new-task.js'
 import { sqliteSettings, type SqliteSettings, type SqliteTaskStoreOptions } from './options.js'
-import { isForWebhooks, Outbox } from '../outbox.js'
-import { OutboxRows } from './outbox-rows.js'
 import type { StoreContext } from './store-context.js'
 import { Purge } from './purge.js'
 import { signInRecords } from './sign-in-records.js'
@@ -33,15 +28,13 @@ import { cursorAfter, LIST_CHARS, prepareQuery } from '../task-query.js'
 import { TaskPages } from './task-pages.js'
 import type { TaskRow } from './task-statements.js'
 import { Usage } from '../usage.js'
-import { Worker, type Place } from './worker.js'
+import { guardRead, Workers } from './workers.js'
 
 /** Pages of 4 KiB in the log before a checkpoint: SQLite's 1,000 cost a busy store a fifth of its time. */
 const CHECKPOINT_PAGES = 4_000
 /** Bytes that the log keeps after a checkpoint; a longer one is cut. */
 const MAX_LOG_BYTES = 32 * 1024 * 1024
 const CLOSE_MS = 800
-/** A lease may end this much later than the clock allows: clocks are adjusted by small steps. */
-const CLOCK_SLACK_MS = 1_000
 /** Interval of checks whether the file still exists. */
 const FILE_MS = 1_000
 
@@ -70,20 +63,17 @@ export function sqliteTaskStore (options: SqliteTaskStoreOptions): TaskStore {
 class SqliteTaskStore implements TaskStore {
   readonly signIns = signInRecords(() => this.#now)
   readonly #settings: SqliteSettings
-  readonly #workers = new Set<Worker>()
-  readonly #outboxes = new Map<Outbox, OutboxRows>()
+  readonly #workers: Workers
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #opened: Opened | undefined
-  #nudged = false
-  #beatAt = Date.now()
-  /** Between the clock and the time of the process, and since when it has not jumped back. */
-  #clockOffset = Date.now() - performance.now()
-  #steadySince = performance.now()
   #fileGone = false
   #isPurging = false
 
-  constructor (settings: SqliteSettings) { this.#settings = settings }
+  constructor (settings: SqliteSettings) {
+    this.#settings = settings
+    this.#workers = new Workers(settings, () => this.#opened !== undefined)
+  }
 
   open (): Promise<void> {
     this.#opening ??= this.#open()
@@ -92,7 +82,7 @@ class SqliteTaskStore implements TaskStore {
 
   async #open (): Promise<void> {
     const settings = this.#settings
-    const { path, maxPages } = settings
+    const { path, maxPages, log } = settings
     const database = await openFile(path)
     try {
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
@@ -110,7 +100,7 @@ class SqliteTaskStore implements TaskStore {
         commit,
         tasks: new TaskLog(database),
         readers: new Readers(),
-        nudge: waiting => { if (waiting === true) this.#queued(); else this.#nudge() },
+        nudge: waiting => { if (waiting === true) this.#workers.queued(); else this.#workers.nudge() },
         pages: new TaskPages(database),
         push: new PushConfigs(database),
         purge,
@@ -125,9 +115,9 @@ class SqliteTaskStore implements TaskStore {
       let seen = version.column<number>()[0]
       // this timer keeps the process alive, as an open server does: a reader may wait for another process
       opened.timers.push(
-        setInterval(() => { this.#guard(() => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
-        setInterval(() => { this.#guard(() => { this.#lookForWork() }) }, settings.claimMs).unref(),
-        setInterval(() => { this.#beat() }, settings.heartbeatMs).unref(),
+        setInterval(() => { guardRead(log, () => { if (seen !== (seen = version.column<number>()[0])) this.#look() }) }, settings.pollMs),
+        setInterval(() => { guardRead(log, () => { this.#workers.lookForWork() }) }, settings.claimMs).unref(),
+        setInterval(() => { this.#workers.beat() }, settings.heartbeatMs).unref(),
         setInterval(() => { this.#checkFile(file).catch(() => {}) }, FILE_MS).unref(),
         setInterval(() => { this.#purgeOnTime() }, settings.purgeMs).unref())
       this.#opened = opened
@@ -149,7 +139,7 @@ class SqliteTaskStore implements TaskStore {
     // first, so that the rescue below is the last write
     opened.commit.refuse(`its ${what} was deleted or replaced while it was in use; the log of the service has its path`)
     // what the deleted log holds is written to the file, which is intact
-    if (lost === 'log') this.#guard(() => { opened.database.exec('PRAGMA wal_checkpoint(TRUNCATE)') })
+    if (lost === 'log') guardRead(log, () => { opened.database.exec('PRAGMA wal_checkpoint(TRUNCATE)') })
     log.error({ path: lost === 'file' ? path : `${path}-wal` }, `the ${what} of the tasks was deleted or replaced while it was in use; all writes are refused until the service starts again`)
   }
 
@@ -162,9 +152,8 @@ class SqliteTaskStore implements TaskStore {
     await this.#opening?.catch(() => {})
     const opened = this.#opened
     if (opened === undefined) return
-    const stopped = Promise.all([...this.#workers, ...this.#outboxes.keys()].map(async worker => { await worker.stop() }))
     // where another process holds the lock, leases cannot be released in time and expire
-    await Promise.race([stopped, delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
+    await Promise.race([this.#workers.stop(), delay(Math.min(CLOSE_MS, this.#settings.graceMs + 300), undefined, { ref: false })])
     for (const timer of opened.timers) clearInterval(timer)
     this.#opened = undefined
     opened.readers.ringAll()
@@ -189,7 +178,7 @@ class SqliteTaskStore implements TaskStore {
     const prepared = await prepareTask(owner, task, Date.now())
     const { commit, tasks, push, purge, usage } = this.#now
     const { idem, bytes, origin: { id } } = prepared
-    const place = this.#reserve(prepared)
+    const place = this.#workers.reserve(prepared)
     let counted = false
     const fold = newFold(prepared, place?.claim)
     const record = fold.record()
@@ -228,44 +217,9 @@ class SqliteTaskStore implements TaskStore {
       else place?.worker.abandon(id, error as Error)
       throw error
     }
-    if (place === undefined) this.#queued()
+    if (place === undefined) this.#workers.queued()
     else attempt ??= place.worker.begin(place, fold)
     return { task: record, created: true, ...(attempt === undefined ? {} : { attempt }) }
-  }
-
-  /** A task waits: no later one may be taken before it. */
-  #queued (): void {
-    for (const worker of this.#workers) worker.queued()
-    this.#nudge()
-  }
-
-  /**
-   * After the clock was set back, leases and retries would last as much longer. A process that lives renews its leases
-   * within one lease; then those that end too late are expired.
-   */
-  #repairTimes (): void {
-    const offset = Date.now() - performance.now()
-    if (offset < this.#clockOffset - CLOCK_SLACK_MS) this.#steadySince = performance.now()
-    this.#clockOffset = offset
-    if (performance.now() - this.#steadySince < this.#settings.leaseMs) return
-    for (const worker of this.#workers) worker.expireLate(CLOCK_SLACK_MS)
-  }
-
-  /** Other processes create tasks, and leases expire. */
-  #lookForWork (): void {
-    this.#repairTimes()
-    for (const worker of this.#workers) worker.queued()
-    this.#fill()
-  }
-
-  /** A free place of a worker of this process and of the task's queue. */
-  #reserve ({ queue, owner, bytes }: NewRow): Place | undefined {
-    for (const worker of this.#workers) {
-      if (worker.queue !== queue) continue
-      const place = worker.reserve(owner, bytes)
-      if (place !== undefined) return place
-    }
-    return undefined
   }
 
   async get (owner: string, id: string): Promise<TaskRecord | null> {
@@ -305,7 +259,7 @@ class SqliteTaskStore implements TaskStore {
     })
     if (done.row === undefined) return { outcome: 'not-found', task: null }
     if (done.event !== undefined) {
-      for (const worker of this.#workers) worker.canceled(id)
+      this.#workers.canceled(id)
       this.#written(done.row, done.event)
     }
     const task = await this.get(owner, id)
@@ -328,7 +282,7 @@ class SqliteTaskStore implements TaskStore {
     if (done.event !== undefined) {
       grew(owner, chars)
       this.#written(done.row, done.event)
-      this.#queued()
+      this.#workers.queued()
     }
     if (task === null) return { outcome: 'not-found', task }
     return { outcome: done.event === undefined ? 'not-waiting' : 'accepted', task }
@@ -344,11 +298,8 @@ class SqliteTaskStore implements TaskStore {
     return { [Symbol.asyncIterator]: () => readEvents(() => this.#opened, owner, id, options) }
   }
 
-  work (handler: TaskHandler, { queue = '', hold, ...limits }: WorkOptions = {}): TaskWorker {
-    const worker = new Worker(this.#now, handler, queue, { ...readNumbers(WORK_NUMBERS, limits), hold, ownerShare: this.#settings.ownerShare })
-    this.#workers.add(worker)
-    this.#nudge()
-    return { stop: async options => { await worker.stop(options).finally(() => { this.#workers.delete(worker) }) } }
+  work (handler: TaskHandler, options: WorkOptions = {}): TaskWorker {
+    return this.#workers.work(this.#now, handler, options)
   }
 
   async setPush (owner: string, taskId: string, config: NewPushConfig): Promise<PushConfig> {
@@ -383,14 +334,8 @@ class SqliteTaskStore implements TaskStore {
     })
   }
 
-  deliver (handler: DeliveryHandler, { wants = isForWebhooks, ...limits }: DeliverOptions = {}): TaskWorker {
-    const { log, deadAfterMs, ownerShare } = this.#settings
-    const numbers = readNumbers(DELIVER_NUMBERS, limits)
-    const rows = new OutboxRows(this.#now, numbers.timeoutMs)
-    const outbox = new Outbox(rows, handler, { ...numbers, deadAfterMs, ownerShare, wants }, log)
-    this.#outboxes.set(outbox, rows)
-    this.#nudge()
-    return { stop: async options => { await outbox.stop(options).finally(() => { this.#outboxes.delete(outbox) }) } }
+  deliver (handler: DeliveryHandler, options: DeliverOptions = {}): TaskWorker {
+    return this.#workers.deliver(this.#now, handler, options)
   }
 
   async purge (limits: PurgeLimits): Promise<number> {
@@ -411,8 +356,7 @@ class SqliteTaskStore implements TaskStore {
   async #purgeAll (): Promise<void> {
     const { ttlMs, inputTtlMs, maxTasks } = this.#settings
     const opened = this.#now
-    for (const [outbox, rows] of this.#outboxes) rows.expireLate(CLOCK_SLACK_MS).then(() => { outbox.fill() }, () => {})
-    for (const worker of this.#workers) await worker.endWaiting()
+    await this.#workers.endLate()
     const before = Date.now() - inputTtlMs
     for await (const range of opened.ranges) {
       await opened.purge.repairTimes(range)
@@ -426,39 +370,7 @@ class SqliteTaskStore implements TaskStore {
   /** Another process has written. */
   #look (): void {
     const { readers, tasks } = this.#now
-    for (const worker of this.#workers) worker.look()
     readers.lookAgain(key => tasks.findKey(key)?.seq)
-    this.#lookForWork()
-  }
-
-  #nudge (): void {
-    if (this.#nudged) return
-    this.#nudged = true
-    setImmediate(() => {
-      this.#nudged = false
-      this.#guard(() => { if (this.#opened !== undefined) this.#fill() })
-    })
-  }
-
-  #beat (): void {
-    this.#beatAt = Date.now()
-    for (const worker of this.#workers) worker.beat()
-  }
-
-  #fill (): void {
-    // a process that blocked its event loop, or slept, first renews its own leases: no other process may have taken
-    // them
-    if (Date.now() - this.#beatAt > this.#settings.leaseMs / 2) this.#beat()
-    for (const worker of this.#workers) worker.fill()
-    for (const outbox of this.#outboxes.keys()) outbox.fill()
-  }
-
-  /** A read that fails in a timer must not end the process; the next timer reads again. */
-  #guard (look: () => void): void {
-    try {
-      look()
-    } catch (error) {
-      if (!isBusy(error)) this.#settings.log.warn({ err: error }, 'the task store could not be read')
-    }
+    this.#workers.look()
   }
 }
