@@ -1,8 +1,13 @@
 import { test } from 'tap'
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import fs, { constants } from 'node:fs'
+import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { readBoundedFile } from '../src/bounded-file.js'
 import { parseConfig, readConfig, type ConfigError } from '../src/index.js'
 
 const KIND = 'kind: vacConfig\n'
@@ -81,3 +86,23 @@ test('what is not a file, or too large a one, is refused and never waited for', 
   await truncate(sparse, 2 ** 40)
   await t.rejects(readConfig(sparse), { code: 'CONFIG_INVALID', message: /larger than 4 MiB/ })
 })
+
+test('a file that a FIFO replaces between the check and the opening is refused, and keeps no thread', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'polyvac-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const fifo = join(folder, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  const { stat } = fs.promises
+  t.teardown(() => { setStat(stat) })
+  setStat((async () => await stat(fileURLToPath(import.meta.url))) as typeof stat)
+  const outcome = readBoundedFile(fifo, 2 ** 20).then(() => 'read', (err: { code: string }) => err.code)
+  t.equal(await Promise.race([outcome, delay(10_000, 'no answer', { ref: false })]), 'NOT_A_FILE')
+  // a thread that waits for a writer goes on
+  await (await open(fifo, constants.O_RDWR | constants.O_NONBLOCK)).close()
+})
+
+/** For modules that import it by name. */
+function setStat (stat: typeof fs.promises.stat): void {
+  fs.promises.stat = stat
+  syncBuiltinESMExports()
+}
