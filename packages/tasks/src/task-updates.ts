@@ -90,17 +90,16 @@ function eventBody (update: TaskUpdate, at: number): EventBody {
   if (progress !== undefined && !(progress >= 0 && progress <= 1)) throw new InvalidTaskError('progress', 'give a number from 0 to 1')
   if (progressMessage !== undefined && typeof progressMessage !== 'string') throw new InvalidTaskError('progressMessage', 'give a string')
   if (delta !== undefined && typeof delta !== 'string') throw new InvalidTaskError('delta', 'give a string')
-  return {
-    at,
-    ...(state === undefined ? {} : { state }),
-    ...(progress === undefined ? {} : { progress }),
-    ...(progressMessage === undefined ? {} : { progressMessage }),
-    ...(delta === undefined ? {} : { delta }),
-    ...(message === undefined ? {} : { message: messageAt(message, at) }),
-    ...(artifact === undefined ? {} : { artifact: artifactAt(artifact, at) }),
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, timestamp: at } }),
-    ...(usage === undefined ? {} : { usage })
-  }
+  const body: { -readonly [K in keyof EventBody]: EventBody[K] } = { at }
+  if (state !== undefined) body.state = state
+  if (progress !== undefined) body.progress = progress
+  if (progressMessage !== undefined) body.progressMessage = progressMessage
+  if (delta !== undefined) body.delta = delta
+  if (message !== undefined) body.message = messageAt(message, at)
+  if (artifact !== undefined) body.artifact = artifactAt(artifact, at)
+  if (error !== undefined) body.error = { code: error.code, message: error.message, timestamp: at }
+  if (usage !== undefined) body.usage = usage
+  return body
 }
 
 /** A message as events contain it, without undefined members. */
