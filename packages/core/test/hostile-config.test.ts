@@ -94,7 +94,7 @@ test('a file that a FIFO replaces between the check and the opening is refused, 
   execFileSync('mkfifo', [fifo])
   const { stat } = fs.promises
   t.teardown(() => { setStat(stat) })
-  setStat((async () => await stat(fileURLToPath(import.meta.url))) as typeof stat)
+  setStat((async () => await stat(fileURLToPath(import.meta.url))) as unknown as typeof stat)
   const outcome = readBoundedFile(fifo, 2 ** 20).then(() => 'read', (err: { code: string }) => err.code)
   t.equal(await Promise.race([outcome, delay(10_000, 'no answer', { ref: false })]), 'NOT_A_FILE')
   // a thread that waits for a writer goes on
