@@ -1,6 +1,7 @@
 import type { ChatTurn, Hit } from '@polyvac/core'
 import { Citations } from './citations.js'
 import { ModelFailedError } from './errors.js'
+import { checkGrounding } from './grounding.js'
 import type { ModelServer } from './model-server.js'
 import { streamModel, ModelStreamError, type ModelMessage } from './model-stream.js'
 
@@ -51,11 +52,15 @@ AsyncGenerator<string, ModelAnswer> {
         }
         if (next.done !== true) continue
         if (answer.trim() === '') return { reason: 'the model returned no text' }
+        const cited = citations.cited.map(index => hits[index] as Hit)
+        // an answer without citations means that the passages do not answer
+        const grounding = cited.length === 0 ? undefined : checkGrounding(answer, cited, question)
         return {
           answer,
-          cited: citations.cited.map(index => hits[index] as Hit),
+          cited,
           metadata: {
-            answered: citations.cited.length > 0,
+            answered: cited.length > 0,
+            ...(grounding === undefined ? {} : { grounding }),
             finish_reason: next.value.finishReason,
             ...(next.value.usage === undefined ? {} : { usage: next.value.usage }),
             ...(citations.removed > 0 ? { removed_citations: citations.removed } : {})
