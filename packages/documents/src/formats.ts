@@ -23,14 +23,23 @@ export async function splitBinary (source: string, bytes: Uint8Array): Promise<P
 }
 
 async function splitPdf (bytes: Uint8Array): Promise<Passage[]> {
-  const { extractText, getDocumentProxy } = await import('unpdf')
+  const { getDocumentProxy } = await import('unpdf')
   const document = await getDocumentProxy(bytes, { verbosity: 0 })
-  const { text } = await extractText(document, { mergePages: false })
-  return text.slice(0, MAX_PAGES).flatMap((page, index) => {
-    const builder = new PassageBuilder()
-    for (const line of page.split('\n')) builder.line(line, index + 1)
-    return builder.finish()
-  })
+  try {
+    const passages: Passage[] = []
+    for (let number = 1; number <= Math.min(document.numPages, MAX_PAGES); number++) {
+      const page = await document.getPage(number)
+      const { items } = await page.getTextContent()
+      const builder = new PassageBuilder()
+      const text = items.map((item: { readonly str?: string, readonly hasEOL?: boolean }) => item.str !== undefined ? `${item.str}${item.hasEOL ? '\n' : ''}` : '').join('')
+      for (const line of text.split('\n')) builder.line(line, number)
+      passages.push(...builder.finish())
+      page.cleanup()
+    }
+    return passages
+  } finally {
+    await document.destroy()
+  }
 }
 
 async function splitDocx (bytes: Uint8Array): Promise<Passage[]> {

@@ -23,7 +23,10 @@ parentPort?.on('message', async ({ source, text }: SplitJob) => {
     all = typeof text === 'string' ? splitDocument(source, text) : await splitBinary(source, text)
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException
-    const problem = code === 'ERR_MODULE_NOT_FOUND' ? `install ${PARSERS[extname(source).toLowerCase()]} to read it` : message
+    const parser = PARSERS[extname(source).toLowerCase()]
+    // a parser that is installed may itself lack a package
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${parser}'`)
+    const problem = isMissing ? `install ${parser} to read it` : message
     parentPort?.postMessage({ passages: [], end: true, leftOut: 0, problem } satisfies SplitPart)
     return
   }

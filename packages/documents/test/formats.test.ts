@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { test } from 'tap'
 import JSZip from 'jszip'
 import { openFolder } from '../src/index.js'
@@ -72,4 +77,32 @@ test('a damaged, encrypted or oversized file is reported once and left out', asy
   t.strictSame(warnings.map(({ source }) => source).sort(), ['damaged.docx', 'damaged.pdf', 'encrypted.pdf', 'long.pdf'])
   t.match(warnings.find(({ source }) => source === 'encrypted.pdf')?.reason, /password/i)
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
+})
+
+test('a parser that is not installed is named once for each file; one that lacks a package itself is not', async t => {
+  const own = dirname(fileURLToPath(import.meta.resolve('@polyvac/documents/package.json')))
+  const app = await folderOf(t, { 'docs/manual.pdf': pdf('Kettles.'), 'docs/letter.docx': await docx('Dear reader,'), 'docs/good.md': 'The heron waits.' })
+  const modules = join(app, 'node_modules')
+  await mkdir(join(modules, '@polyvac/documents'), { recursive: true })
+  await mkdir(join(modules, '@orama'))
+  for (const part of ['dist', 'package.json']) await cp(join(own, part), join(modules, '@polyvac/documents', part), { recursive: true })
+  const { dependencies } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8')) as { dependencies: object }
+  for (const name of Object.keys(dependencies)) await symlink(join(own, '../../node_modules', name), join(modules, name))
+  await mkdir(join(modules, 'mammoth'))
+  await writeFile(join(modules, 'mammoth/package.json'), '{ "name": "mammoth", "type": "module", "exports": "./index.js" }')
+  await writeFile(join(modules, 'mammoth/index.js'), 'import "a-part-of-it"')
+  await writeFile(join(app, 'read.mjs'), `
+    import { openFolder } from '@polyvac/documents'
+    const warnings = []
+    const log = { warn: ({ source, reason }) => { warnings.push(source + ': ' + reason) }, info () {}, error () {}, debug () {} }
+    const memory = await openFolder({ path: 'docs', indexFile: ':memory:', watch: false, log })
+    await memory.ready
+    await memory.refresh()
+    process.stdout.write(JSON.stringify({ warnings: warnings.sort(), names: (await memory.list()).map(({ name }) => name) }))
+    await memory.close()`)
+  const { stdout } = await promisify(execFile)(process.execPath, ['read.mjs'], { cwd: app })
+  t.match(JSON.parse(stdout), {
+    warnings: [/^letter\.docx: .*a-part-of-it/, /^manual\.pdf: install unpdf to read it$/], names: ['good.md']
+  })
+  t.equal((JSON.parse(stdout) as { warnings: string[] }).warnings.length, 2)
 })
