@@ -1,0 +1,113 @@
+import { test, type Test } from 'tap'
+import type { Interpreter } from '@polyvac/core'
+import type { FastifyInstance } from 'fastify'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createHost, type HostOptions } from '../src/index.js'
+import { testDatabase } from '../../../test/fixtures/postgres.js'
+import { linesOf, recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
+import { until } from '../../../test/fixtures/until.js'
+
+// what leaves the process: to webhooks, to language models, and to the replica that runs a task
+
+const traceIdOf = (n: number): string => n.toString(16).padStart(32, 'a')
+const PARENT = 'b7ad6b7169203331'
+
+recordSpans()
+
+async function host (t: Test, options: HostOptions): Promise<FastifyInstance> {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'answer', enable_a2a_agent: true, server: { logger: false }, ...options })
+  t.teardown(() => app.close())
+  await app.ready()
+  return app
+}
+
+async function receiver (t: Test, answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<{ origin: string, received: IncomingHttpHeaders[] }> {
+  const received: IncomingHttpHeaders[] = []
+  const server = createServer((request, response) => {
+    received.push(request.headers)
+    request.resume().on('end', () => { answer(request, response) })
+  })
+  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received }
+}
+
+/** Sends a task in the dialect of the description. */
+async function sendTask (app: FastifyInstance, params: object, headers: Record<string, string> = {}): Promise<{ taskId: string }> {
+  const { result } = (await app.inject({
+    method: 'POST', url: '/a2a/tasks/send', headers, payload: { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', ...params } }
+  })).json() as { result: { taskId: string } }
+  return result
+}
+
+test('a task of the description is linked to its request and to the trace of its metadata, and shows neither', async t => {
+  const app = await host(t, {})
+  const { taskId } = await sendTask(app, { input: { query: 'hello' }, clientMetadata: { traceparent: `00-${traceIdOf(1)}-${PARENT}-01` } })
+  const { payload } = await app.inject({ method: 'POST', url: '/a2a/tasks/get', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { taskId } } })
+  const spans = await takeSpans()
+  const request = spans.find(({ name }) => name === 'POST /a2a/tasks/send')!
+  const run = spans.find(({ name }) => name === 'run_task')!
+  t.equal(run.parentSpanContext, undefined, 'a root')
+  t.strictSame(run.links.map(({ context }) => context.spanId), [request.spanContext().spanId, PARENT])
+  t.ok(linesOf(spans).includes('INTERNAL invoke_agent demo < CONSUMER run_task'))
+  t.match(run.attributes, { 'polyvac.skill': 'vac_query_demo', 'polyvac.task.attempt': 0 })
+  t.notMatch(payload, request.spanContext().traceId)
+})
+
+test('a task that another replica continues is linked to its request', async t => {
+  const url = await testDatabase(t)
+  const ran: string[] = []
+  const wait: Interpreter = async (_question, _vac, _history, { signal }) => {
+    ran.push('first')
+    return await new Promise((resolve, reject) => { signal.addEventListener('abort', () => { reject(new Error('aborted')) }) })
+  }
+  const first = await host(t, { tasks: { url }, stream_interpreter: wait })
+  const sent = sendTask(first, { input: { query: 'hello' } })
+  await until(() => ran.length === 1, 'the first replica runs the task')
+  await host(t, { tasks: { url }, stream_interpreter: () => { ran.push('second'); return 'answer' } })
+  // a replica that closes releases its tasks
+  await first.close()
+  await sent.catch(() => {})
+  await until(() => ran.length === 2, 'the second replica runs the task')
+  const spans = await takeSpans()
+  t.strictSame(ran, ['first', 'second'])
+  const request = spans.find(({ name }) => name === 'POST /a2a/tasks/send')!.spanContext()
+  const runs = spans.filter(({ name }) => name === 'run_task')
+  t.strictSame(runs.map(({ links }) => links.map(({ context }) => context.spanId)), [[request.spanId], [request.spanId]])
+  t.equal(new Set([request, ...runs.map(span => span.spanContext())].map(({ traceId }) => traceId)).size, 3, 'each is a trace apart')
+})
+
+test('a webhook gets the traceparent of its delivery, which is linked to the request of the task', async t => {
+  const { origin, received } = await receiver(t, (_request, response) => { response.end() })
+  const app = await host(t, { push: { allow: [new URL(origin).host] } })
+  await sendTask(app, { input: { query: 'hello' }, pushNotificationConfig: { url: `${origin}/hook-canary` } }, { traceparent: `00-${traceIdOf(2)}-${PARENT}-01` })
+  await until(() => received.length === 3, 'each state is delivered')
+  const spans = await takeSpans()
+  const deliveries = spans.filter(({ name }) => name === 'POST')
+  const request = spans.find(({ name }) => name === 'POST /a2a/tasks/send')!.spanContext()
+  t.strictSame(received.map(({ traceparent }) => traceparent).sort(), deliveries.map(span => {
+    const { traceId, spanId } = span.spanContext()
+    t.not(traceId, request.traceId, 'a trace apart')
+    t.strictSame(span.links.map(({ context }) => context.spanId), [request.spanId])
+    t.match(span.attributes, { 'server.address': '127.0.0.1', 'http.response.status_code': 200 })
+    return `00-${traceId}-${spanId}-01`
+  }).sort())
+  t.notMatch(JSON.stringify(spans.map(({ name, attributes }) => [name, attributes])), /canary/)
+})
+
+test('a language model gets the traceparent of the call, and nothing else of the caller', async t => {
+  const delta = { id: 'c1', object: 'chat.completion.chunk', created: 0, model: 'parrot', choices: [{ index: 0, delta: { content: 'hello' }, finish_reason: 'stop' }] }
+  const { origin, received } = await receiver(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(delta)}\n\ndata: [DONE]\n\n`)
+  })
+  const app = await host(t, { vacs: { chat: { model: 'parrot', openai: { base_url: `${origin}/v1` } } }, stream_interpreter: 'openai' })
+  const { payload } = await app.inject({
+    method: 'POST', url: '/vac/chat', payload: { user_input: 'hi' }, headers: { traceparent: `00-${traceIdOf(3)}-${PARENT}-01`, baggage: 'a=canary', 'x-secret': 'canary' }
+  })
+  t.match(payload, 'hello')
+  const call = (await takeSpans()).find(({ name }) => name === 'invoke_agent chat')!.spanContext()
+  t.equal(call.traceId, traceIdOf(3))
+  t.strictSame(received.map(({ traceparent }) => traceparent), [`00-${call.traceId}-${call.spanId}-01`])
+  t.notMatch(JSON.stringify(received), /canary/)
+})
