@@ -1,11 +1,14 @@
 import { test } from 'tap'
 import { createHost } from '../src/index.js'
+import { recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
 import { until } from '../../../test/fixtures/until.js'
 
 /** What a caller or an operator keeps secret, by the place where it is put. Each has the word CANARY. */
 const secret = (place: string): string => `CANARY-${place}`
 
-test('no log line and no metric has a secret of a caller or of the configuration', async t => {
+recordSpans()
+
+test('no log line, no metric and no span has a secret of a caller or of the configuration', async t => {
   process.env.TEST_CANARY_KEY = secret('environment')
   t.teardown(() => { delete process.env.TEST_CANARY_KEY })
   const lines: string[] = []
@@ -64,6 +67,9 @@ test('no log line and no metric has a secret of a caller or of the configuration
   t.match(payload, 'http_server_request_duration')
   t.notMatch(payload, /CANARY/)
   t.ok(lines.some(line => line.includes('"task run"')))
+  const spans = (await takeSpans()).map(({ name, attributes, events, status, links }) => JSON.stringify({ name, attributes, events, status, links }))
+  for (const name of ['invoke_agent demo', 'run_task', 'execute_tool x', 'POST /mcp/call']) t.ok(spans.some(span => span.includes(name)), name)
+  t.strictSame(spans.filter(span => /CANARY-(?!path)/.test(span)), [])
   // the path of an unknown VAC is not a secret
   t.strictSame(lines.filter(line => /CANARY-(?!path)/.test(line)), [])
 })
