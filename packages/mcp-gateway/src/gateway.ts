@@ -2,6 +2,7 @@ import type { Log, ToolAccess, ToolCallResult } from '@polyvac/core'
 import { resolve } from 'node:path'
 import { childEnvironment } from './config/child-environment.js'
 import type { CallOptions } from './protocol/call-options.js'
+import { outcomeOfTool, recordCall } from './record-call.js'
 import { GatewayOptionsError, ServerNotFoundError, ServerNotReadyError } from './errors.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { listedTool } from './rest/bodies.js'
@@ -128,7 +129,8 @@ export class Gateway implements Servers {
   readonly call = async <Structured = Readonly<Record<string, unknown>>> (
     server: string, tool: string, args: Readonly<Record<string, unknown>>, options?: CallOptions
   ): Promise<ToolCallResult<Structured>> => {
-    const result = await this.get(server).call(tool, args, options)
+    const upstream = this.get(server)
+    const result = await recordCall({ server, tool, owner: options?.owner, protocol: 'code' }, this.log, async () => await upstream.call(tool, args, options), outcomeOfTool)
     return (Array.isArray(result.content) ? result : { ...result, content: [] }) as ToolCallResult<Structured>
   }
 

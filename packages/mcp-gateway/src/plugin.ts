@@ -13,9 +13,10 @@ import { createGateway, type Gateway } from './gateway.js'
 import { ListBodies } from './rest/list-body.js'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { GatewayOptionsError, RestartRefusedError } from './errors.js'
-import { InteractiveCalls } from './input/interactive-calls.js'
+import { InteractiveCalls, type CallListeners, type Outcome } from './input/interactive-calls.js'
 import { toolsDocument } from './rest/openapi.js'
 import { OpenCall } from './rest/open-calls.js'
+import { outcomeOfTool, recordCall } from './record-call.js'
 import { readPluginOptions, type McpGatewayOptions } from './plugin-options.js'
 import { signInRoutes } from './rest/sign-in-routes.js'
 import {
@@ -122,14 +123,18 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     try {
       const principal = principalOf(request)
       const owner = principal?.owner
-      await checkTool(gateway, principal, request.body.server, request.body.tool)
+      const { server, tool } = request.body
+      await checkTool(gateway, principal, server, tool)
+      const callTool = async (listeners?: CallListeners): Promise<Outcome> => await recordCall({ server, tool, owner, protocol: 'mcp-gateway' }, request.log,
+        async () => await interactive.call(request.body, owner, call, listeners),
+        outcome => 'status' in outcome ? 'input-required' : outcomeOfTool(outcome.result))
       if (!wantsEvents(request.headers.accept)) {
-        const outcome = await interactive.call(request.body, owner, call)
+        const outcome = await callTool()
         if ('status' in outcome) reply.code(202)
         return outcome as never
       }
       return await sendCallEvents(reply, async onProgress => {
-        const outcome = await interactive.call(request.body, owner, call, { onProgress })
+        const outcome = await callTool({ onProgress })
         return { event: 'status' in outcome ? outcome.status : 'result', data: outcome }
       }, err => ({ event: 'error', data: failures.of(err, request).body })) as never
     } finally {

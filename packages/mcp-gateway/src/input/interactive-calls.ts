@@ -15,7 +15,7 @@ const ANSWERS_ALL = { elicitation: {}, sampling: {} }
 export type Outcome = { readonly result: ToolResult } | { readonly status: 'input_required', readonly inputRequests: Readonly<Record<string, ServerRequest>>, readonly requestState: string }
 
 /** Notifications of one request of a call. */
-type Listeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
+export type CallListeners = Pick<CallOptions, 'onProgress' | 'onMessage' | 'logLevel'>
 
 interface Open { readonly question: ServerRequest, answer (response: Record<string, unknown>): void, decline (): void }
 
@@ -37,7 +37,7 @@ class Running implements CallOptions {
   /** @param signal that of its first request, for as long as the call lasts */
   constructor (
     readonly capabilities: CallBody['capabilities'], readonly owner: string | undefined, readonly signal: LightAbort,
-    { onProgress, onMessage, logLevel }: Listeners, private readonly hasRoom: (owner: string | undefined) => boolean
+    { onProgress, onMessage, logLevel }: CallListeners, private readonly hasRoom: (owner: string | undefined) => boolean
   ) {
     this.onProgress = onProgress
     this.onMessage = onMessage
@@ -88,7 +88,7 @@ export class InteractiveCalls {
    * @param signal of this request; that of a call's first request lives as long as the call
    * @throws the errors of a call, MCP_INVALID_STATE
    */
-  async call (body: CallBody, owner: string | undefined, signal: LightAbort, listeners: Listeners = {}): Promise<Outcome> {
+  async call (body: CallBody, owner: string | undefined, signal: LightAbort, listeners: CallListeners = {}): Promise<Outcome> {
     const { server, tool, arguments: args = {}, capabilities, requestState } = body
     if (requestState === undefined) {
       const running = new Running(capabilities, owner, signal, listeners, this.#hasRoom)
