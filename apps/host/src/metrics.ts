@@ -3,7 +3,7 @@ import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance } from 'fastify'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import { MetricsPackageError } from './errors.js'
 import { version } from './version.js'
 
@@ -27,15 +27,36 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   if (!isMetered()) return
   const stop = observe(measured)
   app.addHook('onClose', async () => { stop() })
-  app.addHook('onResponse', async (request, reply) => {
-    const { url: route = 'unmatched' } = request.routeOptions
-    record('http.server.request.duration', reply.elapsedTime / 1000, {
-      [names.HTTP_METHOD]: names.knownMethod(request.method),
-      [names.HTTP_ROUTE]: route,
-      [names.STATUS_CLASS]: `${Math.floor(reply.statusCode / 100)}xx`,
-      [names.PROTOCOL]: PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
-    })
+  const labels = new RequestLabels()
+  app.addHook('onResponse', (request, reply, done) => {
+    record('http.server.request.duration', reply.elapsedTime / 1000, labels.of(request.method, request.routeOptions.url, reply.statusCode))
+    done()
   })
+}
+
+/** The labels of requests by route pattern, method and status class. Objects made for each request are slow. */
+class RequestLabels {
+  readonly #routes = new Map<string, Map<string, Array<ReturnType<typeof requestLabels>>>>()
+
+  of (method: string, route = 'unmatched', status: number): ReturnType<typeof requestLabels> {
+    const known = names.knownMethod(method)
+    const statusClass = Math.floor(status / 100)
+    let methods = this.#routes.get(route)
+    if (methods === undefined) this.#routes.set(route, methods = new Map())
+    let classes = methods.get(known)
+    if (classes === undefined) methods.set(known, classes = [])
+    classes[statusClass] ??= requestLabels(known, route, statusClass)
+    return classes[statusClass]
+  }
+}
+
+function requestLabels (method: string, route: string, statusClass: number) {
+  return {
+    [names.HTTP_METHOD]: method,
+    [names.HTTP_ROUTE]: route,
+    [names.STATUS_CLASS]: `${statusClass}xx`,
+    [names.PROTOCOL]: PROTOCOLS[route.split('/')[1] ?? ''] ?? 'host'
+  }
 }
 
 /**
@@ -65,18 +86,17 @@ export async function serveMetrics (app: FastifyInstance): Promise<void> {
 
 /** Reports at each collection what the process knows anyway. Returns the function that stops it. */
 function observe ({ vacs, tasks, gateway }: Measured): () => void {
-  const delay = monitorEventLoopDelay()
-  delay.enable()
-  const stop = observeMetrics(async observe => {
+  const delays = new LoopDelays()
+  const stop = observeMetrics(async (observe, meter) => {
     observe('polyvac.calls.running', vacs.running)
     observe('polyvac.streams.open', OpenStreams.count)
     observe('polyvac.memory.budget.used', memoryBudget.used)
     observe('polyvac.memory.budget.limit', memoryBudget.limit)
     observe('polyvac.memory.budget.refused', memoryBudget.refusals)
-    observe('nodejs.eventloop.delay.p50', delay.percentile(50) / NS_PER_S)
-    observe('nodejs.eventloop.delay.p99', delay.percentile(99) / NS_PER_S)
-    observe('nodejs.eventloop.delay.max', delay.max / NS_PER_S)
-    delay.reset()
+    const { p50, p99, max } = delays.take(meter)
+    observe('nodejs.eventloop.delay.p50', p50)
+    observe('nodejs.eventloop.delay.p99', p99)
+    observe('nodejs.eventloop.delay.max', max)
     for (const { name, state, restarts } of gateway?.status() ?? []) {
       observe('polyvac.mcp.upstream.state', 1, { [names.MCP_SERVER]: name, [names.MCP_STATE]: state })
       observe('polyvac.mcp.upstream.restarts', restarts, { [names.MCP_SERVER]: name })
@@ -84,9 +104,36 @@ function observe ({ vacs, tasks, gateway }: Measured): () => void {
     await observeTasks(tasks(), observe)
   })
   return () => {
-    delay.disable()
+    delays.close()
     stop()
   }
+}
+
+/** The delay of the event loop since the last collection of each meter: collections of the others do not shorten it. */
+class LoopDelays {
+  /** Of meters without a collection so far. */
+  readonly #first = started()
+  readonly #windows = new Map<object, IntervalHistogram>()
+
+  /** In seconds. Begins a new window for this meter. */
+  take (meter: object): Readonly<Record<'p50' | 'p99' | 'max', number>> {
+    const window = this.#windows.get(meter)
+    const delay = window ?? this.#first
+    const taken = { p50: delay.percentile(50) / NS_PER_S, p99: delay.percentile(99) / NS_PER_S, max: delay.max / NS_PER_S }
+    if (window === undefined) this.#windows.set(meter, started())
+    else window.reset()
+    return taken
+  }
+
+  close (): void {
+    for (const delay of [this.#first, ...this.#windows.values()]) delay.disable()
+  }
+}
+
+function started (): IntervalHistogram {
+  const delay = monitorEventLoopDelay()
+  delay.enable()
+  return delay
 }
 
 async function observeTasks (store: TaskStore | undefined, observe: Observe): Promise<void> {

@@ -1,6 +1,11 @@
-import { METRICS } from '@polyvac/core/plugin'
+import { METRICS, useMeter } from '@polyvac/core/plugin'
+import { InMemoryMetricExporter, AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { test } from 'tap'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createHost } from '../src/index.js'
+
+/** For how long the test blocks the event loop; the metrics must show half of it. */
+const BLOCK_MS = 300
 
 /** The name of a metric in the text format of Prometheus. */
 const prometheusName = (name: string): string => name.replaceAll('.', '_')
@@ -46,4 +51,42 @@ test('without the switch there is no route', async t => {
   const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'x', server: { logger: false } })
   t.teardown(() => app.close())
   t.equal((await app.inject('/metrics')).statusCode, 404)
+})
+
+test('a meter provider of the application has the same metrics beside /metrics, each with a separate window', async t => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1e8 })
+  const provider = new MeterProvider({ readers: [reader] })
+  t.teardown(() => provider.shutdown())
+  t.teardown(useMeter(provider.getMeter('mine')))
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'x', telemetry: { prometheus: true }, server: { logger: false } })
+  t.teardown(() => app.close())
+  const blockLoop = async (): Promise<void> => {
+    // the histogram counts a turn of the loop when the next one begins
+    await delay(100)
+    const end = performance.now() + BLOCK_MS
+    while (performance.now() < end);
+    await delay(100)
+  }
+  const scrape = async (): Promise<string> => (await app.inject('/metrics')).payload
+  const collected = async (name: string): Promise<number> => {
+    await reader.forceFlush()
+    const metrics = exporter.getMetrics().at(-1)!.scopeMetrics.flatMap(({ metrics }) => metrics)
+    return metrics.find(({ descriptor }) => descriptor.name === name)!.dataPoints[0]!.value as number
+  }
+  const longest = 'nodejs.eventloop.delay.max'
+  const scraped = (payload: string): number => Number(/^nodejs_eventloop_delay_max[^ ]* (\S+)/m.exec(payload)?.[1])
+  await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'x' } })
+  t.ok(await collected('polyvac.memory.budget.limit') > 0)
+  for (const round of [1, 2]) {
+    await blockLoop()
+    t.ok(await collected(longest) >= BLOCK_MS / 2_000, `round ${round}: the application`)
+    const payload = await scrape()
+    t.ok(scraped(payload) >= BLOCK_MS / 2_000, `round ${round}: /metrics after it`)
+    t.match(payload, /http_server_request_duration[^{]*_count\{/)
+    // a text is shared for a second
+    await delay(1_100)
+  }
+  const durations = exporter.getMetrics().at(-1)!.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === 'http.server.request.duration')
+  t.match(durations?.dataPoints[0]?.attributes, { 'http.route': '/vac/:vector_name', 'polyvac.status_class': '2xx' })
 })

@@ -9,9 +9,10 @@ type Recorder = (value: number, labels?: Labels) => void
 
 /** One set of instruments for each meter: of `/metrics`, and of a provider of the application or of OTLP. */
 const meters = new Set<ReadonlyMap<MetricName, Recorder>>()
-const sources = new Set<(observe: Observe) => Promise<void> | void>()
-/** What the sources reported at this collection: all observable instruments of one collection share it. */
-let observed: Promise<Map<MetricName, Array<readonly [number, Labels | undefined]>>> | undefined
+/** Reports values to one meter: a source that keeps a window of time has one for each meter. */
+type Source = (observe: Observe, meter: object) => Promise<void> | void
+const sources = new Set<Source>()
+type Observed = Map<MetricName, Array<readonly [number, Labels | undefined]>>
 
 /** Whether a meter is in use: checked before labels are made. */
 export function isMetered (): boolean { return meters.size > 0 }
@@ -22,6 +23,14 @@ export function isMetered (): boolean { return meters.size > 0 }
  */
 export function useMeter (meter: Meter): () => void {
   const recorders = new Map<MetricName, Recorder>()
+  // all observable instruments of one collection share what the sources reported at it
+  let observed: Promise<Observed> | undefined
+  const observe = (): Promise<Observed> => {
+    if (observed !== undefined) return observed
+    observed = collect(meter)
+    observed.finally(() => { setImmediate(() => { observed = undefined }) })
+    return observed
+  }
   for (const [name, { kind, unit, description }] of Object.entries(METRICS) as Array<[MetricName, typeof METRICS[MetricName]]>) {
     if (kind === 'counter') {
       const counter = meter.createCounter(name, { unit, description })
@@ -32,7 +41,7 @@ export function useMeter (meter: Meter): () => void {
     } else {
       const instrument = kind === 'total' ? meter.createObservableCounter(name, { unit, description }) : meter.createObservableGauge(name, { unit, description })
       instrument.addCallback(async result => {
-        for (const [value, labels] of (await collect()).get(name) ?? []) result.observe(value, labels)
+        for (const [value, labels] of (await observe()).get(name) ?? []) result.observe(value, labels)
       })
     }
   }
@@ -48,22 +57,19 @@ export function record (name: MetricName, value: number, labels?: Labels): void 
 /**
  * Adds a source of values that are read at each collection, never per request. Returns the function that removes it.
  */
-export function observeMetrics (source: (observe: Observe) => Promise<void> | void): () => void {
+export function observeMetrics (source: Source): () => void {
   sources.add(source)
   return () => { sources.delete(source) }
 }
 
-/** Asks every source once for all instruments of a collection. One that fails has no values. */
-function collect (): NonNullable<typeof observed> {
-  if (observed !== undefined) return observed
-  const values = new Map<MetricName, Array<readonly [number, Labels | undefined]>>()
+/** Asks every source once for all instruments of a meter. One that fails has no values. */
+async function collect (meter: object): Promise<Observed> {
+  const values: Observed = new Map()
   const observe: Observe = (name, value, labels) => {
     const list = values.get(name)
     if (list === undefined) values.set(name, [[value, labels]])
     else list.push([value, labels])
   }
-  const asked = [...sources].map(async source => await source(observe))
-  observed = Promise.allSettled(asked).then(() => values)
-  observed.finally(() => { setImmediate(() => { observed = undefined }) })
-  return observed
+  await Promise.allSettled([...sources].map(async source => { await source(observe, meter) }))
+  return values
 }
