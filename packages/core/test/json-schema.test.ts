@@ -75,7 +75,8 @@ const attacks: Record<string, [schema: object, value: unknown]> = {
   'a schema of a megabyte': [{ properties: record(100_000, () => ({ type: 'string' })) }, { k1: 5 }],
   'a schema nested a hundred thousand deep': [deepSchema(100_000), nested(60, below, 'x')],
   'a quadratic format': [{ items: { format: 'url' } }, times(500, () => `http://${'1.'.repeat(900)} `)],
-  'a list of a million wrong items': [{ items: { type: 'string' } }, times(1_000_000, () => 1)]
+  'a list of a million wrong items': [{ items: { type: 'string' } }, times(1_000_000, () => 1)],
+  'names and patterns of a megabyte': [{ properties: { a: { pattern: `^${'b'.repeat(1_000_000)}$` } }, additionalProperties: false }, { a: 'a', ['c'.repeat(1_000_000)]: 1 }]
 }
 
 function deepSchema (levels: number): object {

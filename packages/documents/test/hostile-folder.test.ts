@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import fs, { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { until } from '../../../test/fixtures/until.js'
 import { openFolder, type FolderOptions } from '../src/index.js'
 import { folderOf } from './fixtures/folder.js'
 
@@ -33,6 +35,28 @@ test('indexed files that are replaced by pipes hang no read, and a device is not
   await memory.refresh()
   t.equal(memory.stats().files, 1)
   t.equal(lines.filter(({ source }) => source === 'sparse.md').length, 1, 'a file that is too long is logged once')
+})
+
+test('a read that its file system never answers ends, and the file is left out', async t => {
+  const path = await folderOf(t, { 'a.md': 'Text of a.' })
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  await memory.ready
+  const { open } = fs
+  t.teardown(() => {
+    fs.open = open
+    syncBuiltinESMExports()
+  })
+  fs.open = async () => await new Promise<never>(() => {})
+  syncBuiltinESMExports()
+  const { setTimeout } = globalThis
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, ms === 30_000 ? 1 : ms) })
+  let hasEnded = false
+  const reading = memory.read('a.md').finally(() => { hasEnded = true })
+  await until(() => hasEnded, 'the read ends')
+  t.equal(await reading, undefined)
+  t.match(lines, [{ message: /cannot be read/, source: 'a.md', reason: /does not arrive/ }])
 })
 
 test('names with control characters, which forge lines of citations, are left out', async t => {
