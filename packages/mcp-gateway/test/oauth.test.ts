@@ -55,6 +55,22 @@ for (const issuer of ['none', 'of the configuration'] as const) {
   })
 }
 
+test('a server whose own metadata document names another issuer gets no secret sent there', async t => {
+  const elsewhere = await greedyIssuer(t)
+  let reads = 0
+  const own = await listen(t, (req, res, base) => {
+    if (req.url?.startsWith('/.well-known/oauth-protected-resource') === true) {
+      reads++
+      return json(res, { resource: base, authorization_servers: [elsewhere.base] })
+    }
+    res.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource"` }).end()
+  })
+  const { gateway } = await started(t, [{ name: 'own', url: `${own.base}/mcp`, oauth: { client_id: 'me', client_secret: SECRET } }])
+  await until(() => gateway.get('own').status().attempt > 1)
+  t.ok(reads > 0, 'the document was read')
+  t.strictSame(elsewhere.seen, [], 'no request goes to the issuer that the server names')
+})
+
 test('a redirect of the issuer is not followed, and its answer is bounded in bytes', async t => {
   const elsewhere = await greedyIssuer(t)
   for (const answer of [
