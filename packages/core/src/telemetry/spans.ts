@@ -1,4 +1,4 @@
-import type { Attributes, Context, Span } from '@opentelemetry/api'
+import type { Attributes, Context, Link, Span } from '@opentelemetry/api'
 import { ERROR_TYPE } from './names.js'
 import { openTelemetry, openTracer, type OpenTelemetry } from './open-telemetry.js'
 import { readTraceParent, writeTraceParent } from './trace-context.js'
@@ -6,6 +6,8 @@ import type { TraceParent } from './trace-parent.js'
 
 /** An object whose declaration does not need the types of the optional peer. */
 export interface OpenSpan {
+  /** False where the sampler has decided against the trace: the span only carries its ids. */
+  readonly isRecorded: boolean
   /** Executes a step with this span as the parent of those that it starts. */
   run<T> (step: () => T): T
   /** Sets an attribute; undefined leaves it out. */
@@ -34,20 +36,24 @@ export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | 
   const api = openTelemetry()
   const tracer = openTracer(api)
   if (api === undefined || tracer === undefined) return undefined
-  const { kind = 'INTERNAL', attributes, remote, root = false, linked = [] } = options
+  const { kind = 'INTERNAL', attributes, remote, root = false, linked } = options
   const active = root ? api.ROOT_CONTEXT : api.context.active()
   // the sampler has decided against the trace of this process: its steps need no spans
   if (remote === undefined && !root && isDropped(api.trace.getSpan(active))) return undefined
   const parent = remote === undefined ? undefined : readTraceParent(api, remote)
-  const from = linked.map(fields => readTraceParent(api, fields))
-  if (parent !== undefined) from.push(active)
-  const links = from.flatMap(context => {
+  const links = linked === undefined && parent === undefined
+    ? undefined
+    : linksTo(api, [...(linked ?? []).map(fields => readTraceParent(api, fields)), parent === undefined ? undefined : active])
+  const context = parent ?? active
+  const span = tracer.startSpan(name, { kind: api.SpanKind[kind], attributes: attributes as Attributes, ...links !== undefined && { links }, root }, context)
+  return new TracedStep(api, span, api.trace.setSpan(context, span))
+}
+
+function linksTo (api: OpenTelemetry, contexts: ReadonlyArray<Context | undefined>): Link[] {
+  return contexts.flatMap(context => {
     const spanContext = context === undefined ? undefined : api.trace.getSpanContext(context)
     return spanContext === undefined ? [] : [{ context: spanContext }]
   })
-  const context = parent ?? active
-  const span = tracer.startSpan(name, { kind: api.SpanKind[kind], attributes: attributes as Attributes, links, root }, context)
-  return new TracedStep(api, span, api.trace.setSpan(context, span))
 }
 
 /** Executes an asynchronous step in a new span. */
@@ -99,6 +105,8 @@ class TracedStep implements OpenSpan {
     this.#span = span
     this.#context = context
   }
+
+  get isRecorded (): boolean { return this.#span.isRecording() }
 
   run<T> (step: () => T): T {
     return this.#api.context.with(this.#context, step)

@@ -1,39 +1,34 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loadOpenTelemetry } from './load-open-telemetry.js'
 import { HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, knownMethod, URL_PATH, URL_SCHEME } from './names.js'
-import { openTelemetry } from './open-telemetry.js'
 import { hasSpan, isTracing, startSpan, type OpenSpan } from './spans.js'
 
-const spans = new WeakMap<FastifyRequest, OpenSpan>()
+const SPAN = Symbol('polyvac.span')
+interface Traced { [SPAN]?: OpenSpan | undefined }
 
 /**
  * Makes a server span for each request of a scope, before the other hooks of the scope. A request that has a span
- * already, such as that of `@fastify/otel`, gets no second one: its context is the parent of what follows.
+ * already, such as that of `@fastify/otel`, gets no second one: its context is the parent of what follows. Without an SDK
+ * at this moment the scope gets no hooks, so that requests cost the same.
  */
 export async function traceRequests (scope: FastifyInstance): Promise<void> {
   await loadOpenTelemetry()
-  if (openTelemetry() === undefined) return
-  scope.addHook('onRequest', (request, reply, done) => {
-    if (!isTracing()) return done()
-    // of the scope around this one
-    const own = spans.get(request)
-    if (own !== undefined) return own.run(done)
+  // the hooks of the scope around this one make the spans of this one, too
+  if (!isTracing() || scope.hasRequestDecorator(SPAN)) return
+  scope.decorateRequest(SPAN, undefined)
+  scope.addHook('onRequest', (request: FastifyRequest & Traced, reply, done) => {
     const span = hasSpan() ? undefined : openSpan(request)
     if (span === undefined) return done()
-    spans.set(request, span)
+    request[SPAN] = span
     // a client that disconnects causes no onResponse
-    reply.raw.once('close', () => { endSpan(request, reply) })
+    if (span.isRecorded) reply.raw.once('close', () => { endSpan(span, reply) })
     span.run(done)
   })
   // the body was read in the context of the connection
-  scope.addHook('preValidation', (request, _reply, done) => {
-    const span = spans.get(request)
+  scope.addHook('preValidation', (request: FastifyRequest & Traced, _reply, done) => {
+    const span = request.body === undefined ? undefined : request[SPAN]
     if (span === undefined) done()
     else span.run(done)
-  })
-  scope.addHook('onResponse', (request, reply, done) => {
-    endSpan(request, reply)
-    done()
   })
 }
 
@@ -51,10 +46,7 @@ function openSpan (request: FastifyRequest): OpenSpan | undefined {
   return startSpan(name, { kind: 'SERVER', attributes, remote: headers.traceparent === undefined ? undefined : headers })
 }
 
-function endSpan (request: FastifyRequest, { raw }: FastifyReply): void {
-  const span = spans.get(request)
-  if (span === undefined) return
-  spans.delete(request)
+function endSpan (span: OpenSpan, { raw }: FastifyReply): void {
   if (raw.headersSent) span.set(HTTP_STATUS, raw.statusCode)
   span.end(!raw.writableEnded ? 'CLIENT_DISCONNECTED' : raw.statusCode >= 500 ? raw.statusCode : undefined)
 }
