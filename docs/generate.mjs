@@ -66,6 +66,7 @@ const parts = {
   'packages: arrows': packagesPicture,
   metrics: () => table(['Metric', 'Kind', 'Unit', 'Meaning'], Object.entries(METRICS).map(([name, { kind, unit, description }]) =>
     [`\`${name}\``, kind === 'total' ? 'counter' : kind, `\`${unit}\``, `${description}.`])),
+  attributes: attributesTable,
   'tasks: transitions': transitionsTable,
   'mcp features': featuresTable,
   'template: interpreter.mjs': () => fileBlock('js file=interpreter.mjs', 'apps/host/templates/model/interpreter.mjs'),
@@ -100,6 +101,16 @@ function typeName (schema) {
   if (schema.type === 'object') return 'map'
   const bounds = [schema.minimum !== undefined && `from ${schema.minimum}`, schema.maximum !== undefined && `to ${schema.maximum}`].filter(Boolean).join(' ')
   return [schema.type, bounds].filter(Boolean).join(' ')
+}
+
+/** The attributes of spans and labels of metrics as a table, from their doc comments. */
+function attributesTable () {
+  const file = 'packages/core/src/telemetry/names.ts'
+  const rows = [...read(file).matchAll(/(?:^\/\*\* (.*) \*\/\n)?^export const (\w+) = '(\w+[.][\w.]+)'$/gm)].map(([, meaning, constant, name]) => {
+    if (meaning === undefined) throw new Error(`${constant} of ${file} has no doc comment`)
+    return [`\`${name}\``, meaning]
+  })
+  return table(['Name', 'Meaning'], rows)
 }
 
 /** The options of an interface as a table, from its doc comments. */

@@ -1,3 +1,4 @@
+import { telemetryNames } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { createHost } from '../src/index.js'
 import { recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
@@ -67,7 +68,10 @@ test('no log line, no metric and no span has a secret of a caller or of the conf
   t.match(payload, 'http_server_request_duration')
   t.notMatch(payload, /CANARY/)
   t.ok(lines.some(line => line.includes('"task run"')))
-  const spans = (await takeSpans()).map(({ name, attributes, events, status, links }) => JSON.stringify({ name, attributes, events, status, links }))
+  const taken = await takeSpans()
+  const documented = new Set<unknown>(Object.values(telemetryNames))
+  t.strictSame(taken.flatMap(({ attributes }) => Object.keys(attributes)).filter(name => !documented.has(name)), [], 'all names are in the table of the documentation')
+  const spans = taken.map(({ name, attributes, events, status, links }) => JSON.stringify({ name, attributes, events, status, links }))
   for (const name of ['invoke_agent demo', 'run_task', 'execute_tool x', 'POST /mcp/call']) t.ok(spans.some(span => span.includes(name)), name)
   t.strictSame(spans.filter(span => /CANARY-(?!path)/.test(span)), [])
   // the path of an unknown VAC is not a secret

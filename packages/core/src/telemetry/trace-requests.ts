@@ -8,8 +8,8 @@ interface Traced { [SPAN]?: OpenSpan | undefined }
 
 /**
  * Makes a server span for each request of a scope, before the other hooks of the scope. A request that has a span
- * already, such as that of `@fastify/otel`, gets no second one: its context is the parent of what follows. Without an SDK
- * at this moment the scope gets no hooks, so that requests cost the same.
+ * already, such as that of `@fastify/otel`, gets no second one: its context is the parent of what follows. Where no SDK
+ * is registered by then, the scope gets no hooks.
  */
 export async function traceRequests (scope: FastifyInstance): Promise<void> {
   await loadOpenTelemetry()
