@@ -51,6 +51,18 @@ test('waiting owners get free slots in turn, and none more than its share', asyn
   t.equal(slots.waiting, 3)
 })
 
+test('one slot goes to the waiting owners in turn, however many calls each has', async t => {
+  const slots = new OwnerSlots({ part: 'calls', total: 1, share: 1, maxWaiting: 100 })
+  const order: string[] = []
+  slots.tryTake('carol')
+  for (const owner of ['bob', 'bob', 'bob', 'alice', 'alice']) slots.take(owner).then(() => order.push(owner), t.fail)
+  for (let i = 0; i < 5; i++) {
+    slots.release(order.at(-1) ?? 'carol')
+    await new Promise(setImmediate)
+  }
+  t.strictSame(order, ['bob', 'alice', 'bob', 'alice', 'bob'])
+})
+
 test('a wait ends with its signal; too many waits are refused; callers without an owner share all', async t => {
   const slots = new OwnerSlots({ part: 'calls', total: 1, share: 1, maxWaiting: 4 })
   t.ok(slots.tryTake('bob'))

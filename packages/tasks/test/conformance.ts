@@ -590,7 +590,9 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
       await store.cancel(owner, id)
       return id
     }
-    const hers = [await make('alice'), await make('alice')]
+    // as many as he may have: another rule would take hers
+    const hers: string[] = []
+    for (let i = 0; i < 5; i++) hers.push(await make('alice'))
     const his: string[] = []
     for (let i = 0; i < 60; i++) his.push(await make('bob'))
     for (const id of hers) t.ok(await store.get('alice', id))
@@ -651,14 +653,15 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
   test('owners with waiting tasks are served in turn: after 10,000 tasks of one, the task of another starts next', async t => {
     const store = await open(t)
     await Promise.all(Array.from({ length: 10_000 }, async () => await store.create('bob', { skill: 'his', input: null })))
-    const { task } = await store.create('alice', { skill: 'hers', input: null })
+    // before and after his name: owners are served in the order of their names, from the last one on
+    const hers = [await store.create('alice', { skill: 'hers', input: null }), await store.create('carol', { skill: 'hers', input: null })]
     const order: string[] = []
     const worker = store.work(async ({ skill }) => {
       order.push(skill)
       await delay(1)
     }, { concurrency: 1 })
-    await collect(store.events('alice', task.id))
-    t.ok(order.indexOf('hers') <= 1, `after ${order.indexOf('hers')} others`)
+    for (const { task: { owner, id } } of hers) await collect(store.events(owner, id))
+    t.ok(order.lastIndexOf('hers') <= 2, `after ${order.lastIndexOf('hers')} others`)
     await worker.stop()
   })
 
@@ -866,6 +869,21 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await store.cancel('alice', (await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://receiver-0.example' } })).task.id)
     await until(() => begun.includes('alice'), 'hers is delivered')
     t.equal(begun.filter(owner => owner === 'bob').length, 16)
+    await worker.stop()
+  })
+
+  test('push: one place for all deliveries is given to owners in turn', async t => {
+    const store = await open(t)
+    for (const owner of [...Array.from({ length: 20 }, () => 'bob'), 'alice', 'carol']) {
+      await store.cancel(owner, (await store.create(owner, { ...ASK, push: { url: `https://${owner}.example` } })).task.id)
+    }
+    const begun: string[] = []
+    const worker = store.deliver(async ({ owner }) => {
+      begun.push(owner)
+      return 'delivered'
+    }, { concurrency: 1 })
+    await until(() => ['alice', 'carol'].every(owner => begun.includes(owner)), 'theirs are delivered')
+    t.strictSame(begun.slice(0, 3).sort(), ['alice', 'bob', 'carol'])
     await worker.stop()
   })
 
