@@ -82,7 +82,7 @@ test('a change of any part of a tool that a model reads is held back by the pin'
   ]) {
     const changes = new ToolChanges('own', true, log)
     t.strictSame(changes.review([tool], []), [])
-    t.match(changes.review([{ ...tool, ...changed }], []), [{ tool: 'add', problem: /it changed after it was accepted/ }], Object.keys(changed)[0])
+    t.match(changes.review([{ ...tool, ...changed }], []), [{ tool: 'add', problem: /it changed after it was accepted/ }], Object.keys(changed).join())
     t.match(changes.changes, [{ tool: 'add', change: 'changed' }])
   }
   t.end()
