@@ -1,20 +1,33 @@
 import { randomUUID } from 'node:crypto'
 import { DUE_ROW, MAX_OWNERS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
+import type { Connection, Session } from './connection.js'
 import type { StoreContext } from './store-context.js'
 
 /** The lease is longer than the delivery by the time for writing its outcome. */
 const SETTLE_MS = 5_000
 
+/** Digits at the end of a holder's id. */
+const REPLICA_DIGITS = 12
+const digitsOf = (replica: number): string => replica.toString(16).padStart(REPLICA_DIGITS, '0')
+
+/** Ends the leases of replicas that have died; otherwise their deliveries wait for the end of the leases. */
+export async function releaseLeases (session: Session, connection: Connection, replicas: readonly number[]): Promise<void> {
+  await session.run(`UPDATE ${connection.table('push')} SET worker = NULL, due = 0
+    WHERE due IS NOT NULL AND right(worker::text, ${REPLICA_DIGITS}) = ANY($1)`, [replicas.map(digitsOf)])
+}
+
 /** The rows of push configs, as one outbox leases them. */
 export class OutboxRows implements OutboxStore {
   readonly #context: StoreContext
   readonly #timeoutMs: number
-  readonly #id = randomUUID()
+  readonly #id: string
   readonly #sql: ReturnType<typeof statements>
 
   constructor (context: StoreContext, timeoutMs: number) {
     this.#context = context
     this.#timeoutMs = timeoutMs
+    // the end of a lease's holder names its replica
+    this.#id = `${randomUUID().slice(0, -REPLICA_DIGITS)}${digitsOf(context.replica)}`
     this.#sql = statements(context)
   }
 

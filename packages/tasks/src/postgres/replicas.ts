@@ -1,3 +1,4 @@
+import { releaseLeases } from './outbox-rows.js'
 import { WORK, type StoreContext } from './store-context.js'
 
 /** How long the lock of a replica is free before its tasks are taken: a lost connection is back by then. */
@@ -6,7 +7,7 @@ const GRACE_MS = 1_500
 const BATCH = 500
 
 /**
- * Gives the tasks of dead replicas back to the queue. A replica lives while its session holds its advisory lock, which
+ * Gives the tasks and deliveries of dead replicas back to the queue. A replica lives while its session holds its advisory lock, which
  * the server releases at once when the process dies. One that is frozen keeps it: the heartbeats of its jobs end.
  */
 export class Replicas {
@@ -44,7 +45,10 @@ export class Replicas {
           transaction.notify(WORK, name)
         }
         last = rows.length
-        if (last < BATCH) await transaction.run(`DELETE FROM ${connection.table('replica')} WHERE id = ANY($1)`, [lost])
+        if (last < BATCH) {
+          await releaseLeases(transaction, connection, lost)
+          await transaction.run(`DELETE FROM ${connection.table('replica')} WHERE id = ANY($1)`, [lost])
+        }
         if (last > 0) settings.log.warn({ replicas: lost, tasks: last }, 'tasks of replicas that have died are taken over')
         return [...jobs.keys()]
       })
