@@ -7,8 +7,9 @@ const GRACE_MS = 1_500
 const BATCH = 500
 
 /**
- * Gives the tasks and deliveries of dead replicas back to the queue. A replica lives while its session holds its advisory lock, which
- * the server releases at once when the process dies. One that is frozen keeps it: the heartbeats of its jobs end.
+ * Gives the tasks and deliveries of dead replicas back to the queue. A replica lives while its session holds its
+ * advisory lock, which the server releases at once when the process dies. One that is frozen keeps it: the heartbeats
+ * of its jobs end.
  */
 export class Replicas {
   readonly #context: StoreContext
