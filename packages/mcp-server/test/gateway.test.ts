@@ -21,6 +21,7 @@ async function serveThrough (t: Test, source: ToolSource, { isLegacy = false, op
   const upstream = await serve(t, { sources: [source], tasks })
   t.teardown(() => tasks.close())
   const gateway = createGateway({ servers: { up: { url: `${await behind(upstream, isLegacy)}/mcp` } } })
+  await gateway.load()
   gateway.start()
   t.teardown(() => gateway.close())
   const app = await serve(t, { sources: [gateway.toolSource()], authenticate, ...options })
