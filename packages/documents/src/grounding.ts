@@ -1,4 +1,5 @@
 import type { Hit } from '@polyvac/core'
+import { takeTurn } from '@polyvac/core/plugin'
 import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
 import { plainText, sentencesOf } from './prose.js'
 import { partsOf, rawWords } from './terms.js'
@@ -11,11 +12,13 @@ const MAX_NAMED = 20
 const MIN_SHARE = 0.5
 /** A sentence with fewer words, and without a fact, states nothing: "Yes." */
 const MIN_WORDS = 3
+/** Characters of sentences that one turn of the event loop compares, in a few ms with a hundred passages. */
+const TURN_CHARS = 2_000
 
 const BLOCK = /^\s*(?:`{3,}|~{3,})/
 const CITATION = /\[(\d+)\]/g
-/** Citations behind the mark that ends a sentence. */
-const LATE_CITATIONS = /([.!?…。！？]+)((?:\s*\[\d+\])+)/g
+/** Citations behind the mark that ends a sentence. A run of marks is tried from its beginning alone, not from each mark. */
+const LATE_CITATIONS = /(?<![.!?…。！？])([.!?…。！？]+)((?:\s*\[\d+\])+)/g
 const MARKUP = /^\s*(?:>\s*|[-*+]\s+|\d{1,3}[.)]\s+|\|)*/
 const CODE = /`([^`\n]{1,100})`/g
 const NUMBER = /\p{N}+(?:[.:]\p{N}+)*/gu
@@ -49,37 +52,51 @@ export interface Grounding {
  * not whether it combines the words of a passage wrongly. Undefined where the answer states nothing.
  * @param cited the passages; `[n]` is the n-th
  */
-export function checkGrounding (answer: string, cited: readonly Hit[], question: string): Grounding | undefined {
-  const passages = cited.map(hit => new Passage(hit))
-  const asked = new Passage({ content: question, metadata: {} })
+export async function checkGrounding (answer: string, cited: readonly Hit[], question: string): Promise<Grounding | undefined> {
+  const passages = cited.map(hit => new SearchedText(hit))
+  const asked = new SearchedText({ content: question, metadata: {} })
   const unsupported: Unsupported[] = []
   let sentences = 0
   let supported = 0
-  for (const { sentence, citations } of statementsOf(answer)) {
+  let turnChars = 0
+  for (const { sentence, citations } of sentencesIn(answer)) {
+    turnChars += sentence.length
+    if (turnChars > TURN_CHARS) {
+      await takeTurn()
+      turnChars = 0
+    }
+    const statement = readStatement(sentence)
+    if (statement === undefined) continue
     sentences++
     const from = citations.flatMap(number => passages[number - 1] ?? [])
-    const missing = missingFacts(sentence, [...from, asked])
-    if (from.length > 0 && missing.length === 0 && shareOf(sentence, from) >= MIN_SHARE) supported++
+    const missing = missingFacts(statement, [...from, asked])
+    if (from.length > 0 && missing.length === 0 && shareOf(statement, from) >= MIN_SHARE) supported++
     else if (unsupported.length < MAX_NAMED) unsupported.push({ sentence, citations, missing })
   }
   return sentences === 0 ? undefined : { sentences, supported, share: supported / sentences, unsupported }
 }
 
-/** A text, and the stems of its words in a language. */
-class Passage {
+/** What a sentence states. */
+interface Statement {
+  readonly language: Language
+  readonly code: readonly string[]
+  readonly numbers: readonly string[]
+  readonly names: readonly string[]
+  /** All its words that are no stop words. */
+  readonly words: readonly string[]
+}
+
+/** Looks up code, numbers and words in a passage, or in the question. */
+class SearchedText {
   readonly text: string
-  readonly #numbers: ReadonlySet<string>
+  readonly numbers: ReadonlySet<string>
   readonly language: Language | undefined
   readonly #stems = new Map<Language, ReadonlySet<string>>()
 
   constructor ({ content, metadata: { heading, source } }: Pick<Hit, 'content' | 'metadata'>) {
     this.text = [heading, source, content].filter(Boolean).join('\n').toLowerCase()
-    this.#numbers = new Set(numbersOf(this.text))
+    this.numbers = new Set(numbersOf(this.text))
     this.language = languageOf(content)
-  }
-
-  hasNumber (number: string): boolean {
-    return this.#numbers.has(number)
   }
 
   hasWord (word: string, language: Language): boolean {
@@ -92,15 +109,10 @@ class Passage {
   }
 }
 
-function missingFacts (sentence: string, texts: readonly Passage[]): string[] {
-  const language = languageOf(sentence) ?? 'en'
-  const code = Array.from(sentence.matchAll(CODE), ([, text]) => text as string)
-  const prose = sentence.replace(CODE, ' ')
-  // German has capital letters in all nouns
-  const names = language === 'de' ? [] : prose.match(NAME) ?? []
+function missingFacts ({ language, code, numbers, names }: Statement, texts: readonly SearchedText[]): string[] {
   return [...new Set([
     ...code.filter(one => !texts.some(({ text }) => text.includes(one.toLowerCase()))),
-    ...numbersOf(prose).filter(one => !texts.some(text => text.hasNumber(one))),
+    ...numbers.filter(one => !texts.some(text => text.numbers.has(one))),
     ...names.filter(one => !texts.some(text => text.text.includes(one.toLowerCase()) || text.hasWord(one, language)))
   ])]
 }
@@ -111,38 +123,49 @@ function numbersOf (text: string): string[] {
 }
 
 /** The share of the words that the passages have; 1 where none of them is of the sentence's language. */
-function shareOf (sentence: string, passages: readonly Passage[]): number {
-  const language = languageOf(sentence) ?? 'en'
+function shareOf ({ language, words }: Statement, passages: readonly SearchedText[]): number {
   if (!passages.some(passage => (passage.language ?? language) === language)) return 1
-  const words = contentWords(sentence)
   const found = words.filter(word => passages.some(passage => [word, ...partsOf(word)].some(one => passage.hasWord(one, language))))
   return words.length === 0 ? 1 : found.length / words.length
 }
 
-function contentWords (sentence: string): string[] {
-  const stops = stopWordsOf(languageOf(sentence) ?? 'en')
-  return [...new Set(rawWords(sentence))].filter(word => !stops.has(word.toLowerCase()))
-}
-
-/** The sentences that state something, each with its citations: its own, or those of the next or last in its line. */
-function * statementsOf (answer: string): Generator<{ sentence: string, citations: readonly number[] }> {
+/** The sentences outside of code, each with its citations: its own, or those of the next or last in its line. */
+function * sentencesIn (answer: string): Generator<{ sentence: string, citations: readonly number[] }> {
   let isCode = false
   for (const line of answer.slice(0, MAX_CHECKED).split('\n')) {
     if (BLOCK.test(line)) isCode = !isCode
-    else if (!isCode && !/^\s*#/.test(line)) yield * statementsOfLine(line)
+    else if (!isCode && !/^\s*#/.test(line)) yield * sentencesOfLine(line)
   }
 }
 
-function * statementsOfLine (line: string): Generator<{ sentence: string, citations: readonly number[] }> {
-  const text = line.replace(MARKUP, '').replace(LATE_CITATIONS, '$2$1')
-  const all = sentencesOf(text).map(raw => ({
-    sentence: plainText(raw.replace(CITATION, '')).replace(/\s+(?=[.,;:!?]|$)/g, ''),
-    citations: [...new Set(Array.from(raw.matchAll(CITATION), ([, number]) => Number(number)))]
-  }))
-  for (const [i, { sentence, citations }] of all.entries()) {
-    const hasFact = missingFacts(sentence, []).length > 0
-    if (/[:?]$/.test(sentence) || (!hasFact && contentWords(sentence).length < MIN_WORDS)) continue
-    const near = [...all.slice(i), ...all.slice(0, i).reverse()].find(other => other.citations.length > 0)
-    yield { sentence, citations: citations.length > 0 ? citations : near?.citations ?? [] }
+function * sentencesOfLine (line: string): Generator<{ sentence: string, citations: readonly number[] }> {
+  const all = sentencesOf(line.replace(MARKUP, '').replace(LATE_CITATIONS, '$2$1'))
+  const next: Array<readonly number[] | undefined> = []
+  for (const [i, raw] of [...all.entries()].reverse()) {
+    const own = [...new Set(Array.from(raw.matchAll(CITATION), ([, number]) => Number(number)))]
+    next[i] = own.length > 0 ? own : next[i + 1]
   }
+  let citations: readonly number[] = []
+  for (const [i, raw] of all.entries()) {
+    citations = next[i] ?? citations
+    yield { sentence: plainText(raw.replace(CITATION, '')).replace(/ (?=[.,;:!?]|$)/g, ''), citations }
+  }
+}
+
+/** Undefined for a sentence that states nothing: a question, an introduction, or a few words without a fact. */
+function readStatement (sentence: string): Statement | undefined {
+  if (/[:?]$/.test(sentence)) return undefined
+  const language = languageOf(sentence) ?? 'en'
+  const prose = sentence.replace(CODE, ' ')
+  const stops = stopWordsOf(language)
+  const statement = {
+    language,
+    code: Array.from(sentence.matchAll(CODE), ([, text]) => text as string),
+    numbers: numbersOf(prose),
+    // German has capital letters in all nouns
+    names: language === 'de' ? [] : prose.match(NAME) ?? [],
+    words: [...new Set(rawWords(sentence))].filter(word => !stops.has(word.toLowerCase()))
+  }
+  const { code, numbers, names, words } = statement
+  return code.length + numbers.length + names.length > 0 || words.length >= MIN_WORDS ? statement : undefined
 }

@@ -54,7 +54,7 @@ AsyncGenerator<string, ModelAnswer> {
         if (answer.trim() === '') return { reason: 'the model returned no text' }
         const cited = citations.cited.map(index => hits[index] as Hit)
         // an answer without citations means that the passages do not answer
-        const grounding = cited.length === 0 ? undefined : checkGrounding(answer, cited, question)
+        const grounding = cited.length === 0 ? undefined : await checkGrounding(answer, cited, question)
         return {
           answer,
           cited,

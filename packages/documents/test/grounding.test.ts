@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { checkGrounding } from '../src/grounding.js'
 import { documentsInterpreter } from '../src/index.js'
 import { ask } from './fixtures/ask.js'
@@ -22,7 +23,7 @@ for (const [what, answer] of Object.entries({
   'takes a name from the question': 'In Polyvac a task may run for 1,000 seconds [1].'
 })) {
   test(`an answer that ${what} is supported`, async t => {
-    const { share, unsupported } = check(answer, 'How long may a task of Polyvac run?') ?? {}
+    const { share, unsupported } = await check(answer, 'How long may a task of Polyvac run?') ?? {}
     t.strictSame({ share, unsupported }, { share: 1, unsupported: [] })
   })
 }
@@ -36,7 +37,7 @@ for (const [what, [answer, missing]] of Object.entries({
   'no passage': ['A task may run for 1,000 seconds.\n\nThe keeper counts ships [2].', ['1000']]
 } satisfies Record<string, [string, string[]]>)) {
   test(`a sentence with ${what} is named as unsupported`, async t => {
-    const { unsupported = [], share = 1 } = check(answer) ?? {}
+    const { unsupported = [], share = 1 } = await check(answer) ?? {}
     t.equal(unsupported.length, 1)
     t.strictSame(unsupported[0]?.missing, missing)
     t.ok(share < 1)
@@ -44,24 +45,33 @@ for (const [what, [answer, missing]] of Object.entries({
 }
 
 test('what states nothing is not counted', async t => {
-  t.equal(check('Yes. Of course! What else?'), undefined)
-  t.equal(check('# A heading\n\nHere is how:'), undefined)
-  t.match(check('Yes. A task may run for 1,000 seconds [1].'), { sentences: 1, supported: 1 })
+  t.equal(await check('Yes. Of course! What else?'), undefined)
+  t.equal(await check('# A heading\n\nHere is how:'), undefined)
+  t.match(await check('Yes. A task may run for 1,000 seconds [1].'), { sentences: 1, supported: 1 })
 })
 
 test('in another language than the passages facts are compared, words are not', async t => {
-  t.match(check('Eine Aufgabe darf 1.000 Sekunden laufen, und dann wird sie von dem Server beendet [1].'), { share: 1 })
-  t.match(check('Eine Aufgabe darf 3.000 Sekunden laufen, und dann wird sie von dem Server beendet [1].'), { share: 0, unsupported: [{ missing: ['3000'] }] })
+  t.match(await check('Eine Aufgabe darf 1.000 Sekunden laufen, und dann wird sie von dem Server beendet [1].'), { share: 1 })
+  t.match(await check('Eine Aufgabe darf 3.000 Sekunden laufen, und dann wird sie von dem Server beendet [1].'), { share: 0, unsupported: [{ missing: ['3000'] }] })
 })
 
 test('any text is checked, and at most twenty sentences are named', async t => {
-  fc.assert(fc.property(fc.array(fc.oneof(fc.string(), fc.constantFrom('[1]', '. ', '\n', '`', '```', '- ', 'Ä', '日本語。', '1,0', '?'))), parts => {
-    const found = check(parts.join(''))
+  await fc.assert(fc.asyncProperty(fc.array(fc.oneof(fc.string(), fc.constantFrom('[1]', '. ', '\n', '`', '```', '- ', 'Ä', '日本語。', '1,0', '?'))), async parts => {
+    const found = await check(parts.join(''))
     return found === undefined || (found.supported <= found.sentences && found.unsupported.length <= Math.min(20, found.sentences - found.supported))
   }))
-  const many = check('Every operator should configure monitoring dashboards beforehand [1].\n'.repeat(30))
+  const many = await check('Every operator should configure monitoring dashboards beforehand [1].\n'.repeat(30))
   t.match(many, { sentences: 30, supported: 0 })
   t.equal(many?.unsupported.length, 20)
+})
+
+test('no answer keeps the event loop for a long step, however it is written and whatever it cites', async t => {
+  const passages = Array.from({ length: 100 }, () => hit(LIMITS.content.repeat(30)))
+  const all = passages.map((_, i) => `[${i + 1}]`).join('')
+  for (const piece of ['.', '.!?', '. ', '. [1', '. [1]', ' ', '1,', '1.', '`', '`a', '[', '[a](', '*a ', '_a ', '> ', '- ', '|', 'a B', '日本語。', 'No task runs here. ', `Zebras count unknown boats daily ${all}. `]) {
+    const answer = piece.repeat(32_000 / piece.length)
+    await watchLoop(t, () => checkGrounding(answer, passages as never, 'How long may a task run?'), { what: JSON.stringify(piece.slice(0, 40)) })
+  }
 })
 
 test('an answer of a model reports how much of it rests on its passages', async t => {
