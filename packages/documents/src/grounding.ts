@@ -17,7 +17,7 @@ const TURN_CHARS = 2_000
 
 const BLOCK = /^\s*(?:`{3,}|~{3,})/
 const CITATION = /\[(\d+)\]/g
-/** Citations behind the mark that ends a sentence. A run of marks is tried from its beginning alone, not from each mark. */
+/** Citations behind the marks that end a sentence. Each run of marks is tried once, not from each of its marks. */
 const LATE_CITATIONS = /(?<![.!?…。！？])([.!?…。！？]+)((?:\s*\[\d+\])+)/g
 const MARKUP = /^\s*(?:>\s*|[-*+]\s+|\d{1,3}[.)]\s+|\|)*/
 const CODE = /`([^`\n]{1,100})`/g
@@ -82,7 +82,7 @@ interface Statement {
   readonly code: readonly string[]
   readonly numbers: readonly string[]
   readonly names: readonly string[]
-  /** All its words that are no stop words. */
+  /** Its words without the stop words of the language. */
   readonly words: readonly string[]
 }
 
