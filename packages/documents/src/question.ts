@@ -28,14 +28,14 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
   const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
   const isReply = last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))
-  if (isReply && contentWords(asked) < MIN_CONTENT_WORDS) {
+  if (isReply && countContentWords(asked) < MIN_CONTENT_WORDS) {
     const borrowed = shorten(last.content.trim())
     return { text, own: asked, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
   }
   return { text, own: asked, query: asked, smallTalk }
 }
 
-function contentWords (text: string): number {
+function countContentWords (text: string): number {
   const stopWords = stopWordsOf(languageOf(text) ?? 'en')
   return queryWords(text).filter(word => !stopWords.has(word.text)).length
 }

@@ -1,7 +1,7 @@
 import { TaskInputTimeoutError, TaskNotStartedError } from './errors.js'
-import type { TaskState } from './task.js'
+import type { EventBody, TaskState } from './task.js'
 import type { UserMessage } from './task-store.js'
-import { MAX_EVENT_CHARS, messageAt, toJson, type EventBody } from './task-updates.js'
+import { MAX_EVENT_CHARS, messageAt, toJson } from './task-updates.js'
 
 /** The events that a store appends itself; `at` is their time. */
 type StateBody<State extends TaskState> = EventBody & { readonly state: State }

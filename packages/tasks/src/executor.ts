@@ -6,7 +6,7 @@ import type { TaskLogger } from './logger.js'
 import { TaskRun, type RunEnd } from './run-task.js'
 import type { TaskEvent, TaskState, TaskUpdate } from './task.js'
 import type { TaskHandler } from './task-store.js'
-import { areLarge, prepareLargeUpdates, prepareUpdates, type PreparedUpdates } from './task-updates.js'
+import { areLargeUpdates, prepareLargeUpdatesUpdates, prepareUpdates, type PreparedUpdates } from './task-updates.js'
 import { takeTurn } from './turn-time.js'
 
 /** A snapshot is written when the later events are as large as the last one: snapshots cost at most twice the log. */
@@ -99,7 +99,7 @@ export class Executor<Fence extends AttemptFence> {
   }
 
   async #append (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
-    if (running.writing === undefined && !areLarge(updates)) return await this.#write(running, [prepareUpdates(updates, this.#store.now())])
+    if (running.writing === undefined && !areLargeUpdates(updates)) return await this.#write(running, [prepareUpdates(updates, this.#store.now())])
     const written = this.#appendInTurns(running, updates)
     const writing = running.writing = written.catch(() => {}).finally(() => {
       if (running.writing === writing) running.writing = undefined
@@ -109,7 +109,7 @@ export class Executor<Fence extends AttemptFence> {
 
   async #appendInTurns (running: Running<Fence>, updates: readonly TaskUpdate[]): Promise<number> {
     await running.writing
-    return await this.#write(running, await prepareLargeUpdates(updates, this.#store.now()))
+    return await this.#write(running, await prepareLargeUpdatesUpdates(updates, this.#store.now()))
   }
 
   async #write (running: Running<Fence>, parts: readonly PreparedUpdates[]): Promise<number> {

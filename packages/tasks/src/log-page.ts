@@ -1,4 +1,4 @@
-import type { TaskEvent } from './task.js'
+import type { EventBody, TaskEvent } from './task.js'
 
 /** Events that a reader reads at a time, and the characters with which a page ends. */
 export const PAGE = 500
@@ -28,7 +28,7 @@ export function logPage (rows: Iterable<EventRow>, limit: number): LogPage {
   const events: TaskEvent[] = []
   let chars = 0
   for (const { seq, data } of rows) {
-    events.push(Object.assign({ seq }, JSON.parse(data) as Omit<TaskEvent, 'seq'>))
+    events.push(Object.assign({ seq }, JSON.parse(data) as EventBody))
     chars += data.length
     if (chars >= PAGE_CHARS) break
   }

@@ -1,15 +1,13 @@
 import { InvalidTaskError, TaskTooLargeError } from './errors.js'
 import { charsLeft } from './json-chars.js'
 import { PAGE_CHARS } from './log-page.js'
-import { executorStates, type TaskArtifact, type TaskEvent, type TaskMessage, type TaskState, type TaskUpdate } from './task.js'
+import { executorStates, type EventBody, type TaskArtifact, type TaskMessage, type TaskState, type TaskUpdate } from './task.js'
 import { takeTurn } from './turn-time.js'
 
 /** Updates in one `emit`. A longer list would block the event loop for too long in one transaction. */
 export const MAX_UPDATES = 1_000
 /** Characters of JSON of one event, 8 Mi. Most clients would not accept a longer one. */
 export const MAX_EVENT_CHARS = 8 * 1024 * 1024
-
-export type EventBody = Omit<TaskEvent, 'seq'>
 
 export interface PreparedUpdates {
   readonly bodies: EventBody[]
@@ -22,7 +20,7 @@ export interface PreparedUpdates {
 }
 
 /** Whether writing the updates takes so long that they are written in several turns of the event loop. */
-export function areLarge (updates: readonly TaskUpdate[]): boolean {
+export function areLargeUpdates (updates: readonly TaskUpdate[]): boolean {
   return updates.length > 1 && charsLeft(updates, PAGE_CHARS) < 0
 }
 
@@ -36,7 +34,7 @@ export function prepareUpdates (updates: readonly TaskUpdate[], at: number): Pre
  * The same in turns of the event loop, in parts that are written one after the other.
  * @throws TASK_INVALID, TASK_TOO_LARGE
  */
-export async function prepareLargeUpdates (updates: readonly TaskUpdate[], at: number): Promise<PreparedUpdates[]> {
+export async function prepareLargeUpdatesUpdates (updates: readonly TaskUpdate[], at: number): Promise<PreparedUpdates[]> {
   const parts: PreparedUpdates[] = []
   let bodies: EventBody[] = []
   let texts: string[] = []

@@ -142,6 +142,9 @@ export interface TaskEvent {
   readonly retry?: number
 }
 
+/** An event as the log keeps it; its number is that of its row. */
+export type EventBody = Omit<TaskEvent, 'seq'>
+
 /** An update by an executor; the store adds its number and time. */
 export interface TaskUpdate {
   readonly state?: 'input-required' | 'auth-required' | 'completed' | 'failed' | 'rejected' | undefined

@@ -4,6 +4,7 @@ import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/c
 import { contextOf, shownTo, withRpcError, ToolNotFoundError } from '../errors.js'
 import type { InteractiveCalls } from '../input/interactive-calls.js'
 import { Declined } from '../session/server-requests.js'
+import { outcomeOfTool } from '../record-call.js'
 import type { CallBody } from '../schemas.js'
 import type { Servers } from '../servers.js'
 import { forServer, withSignIn } from './sign-in.js'
@@ -40,7 +41,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
     const result = await withSignIn(servers, context, ask, async () => context.era === 'legacy'
       ? await callOnce(upstream, call, ask)
       : context.relay !== undefined && await upstream.isModern(optionsOf(context)) ? await callThrough(upstream, call, context.relay) : await callAgain(call, ask))
-    record.outcome = result.isError === true ? 'failed' : 'completed'
+    record.outcome = outcomeOfTool(result)
     return Array.isArray(result.content) ? result as SourceResult : { ...result, content: [] }
   } catch (err) {
     record.failed(err)

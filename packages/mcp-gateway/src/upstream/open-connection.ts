@@ -6,8 +6,8 @@ import { StdioConnection, type StdioContext } from '../connections/stdio/stdio-c
  * Loads the HTTP client with its authorization if one of these servers needs it: at a first request it would keep the
  * event loop for 100 ms. A start without such a server is quicker.
  */
-export async function loadClients (configs: Iterable<NamedServer>): Promise<void> {
-  for (const { url } of configs) if (url !== undefined) await import('../connections/http/http-connection.js')
+export async function loadClients (configs: readonly NamedServer[]): Promise<void> {
+  if (configs.some(({ url }) => url !== undefined)) await import('../connections/http/http-connection.js')
 }
 
 /** Creates a connection without opening it. */
