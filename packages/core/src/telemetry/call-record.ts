@@ -105,10 +105,13 @@ export class CallRecord {
       skill,
       attempt,
       ms: Math.round(ms),
-      firstByteMs: first === undefined ? null : Math.round(first),
-      chunks: this.#chunks,
-      answerChars: this.#characters,
-      sources: this.#sources,
+      // A tool of a server answers in one piece and without sources.
+      ...vac !== undefined && {
+        firstByteMs: first === undefined ? null : Math.round(first),
+        chunks: this.#chunks,
+        answerChars: this.#characters,
+        sources: this.#sources
+      },
       outcome: this.outcome,
       traceId: activeTraceId()
     }, message)
