@@ -1,15 +1,19 @@
 // How well questions are answered: from documentation that npm packages ship, and from own folders of short notes. The
 // weights of the score were fitted to every second question, and the figures are those of the others. These others are
 // not unseen: the strength of the fit and the bounds of the spelling correction were chosen with a look at both halves.
+// With OPENAI_BASE_URL and EMBED, the name of a model on that server, passages and questions are embedded as well.
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setTimeout as delay } from 'node:timers/promises'
 import { documentsInterpreter, PassageIndex, splitDocument } from '@polyvac/documents'
+import { FolderEmbedding } from '../packages/documents/dist/folder-embedding.js'
 import { figure } from './parts/figure.mjs'
 import { PEERS } from './answers/peers.mjs'
 
 const MODULES = fileURLToPath(new URL('../node_modules/', import.meta.url))
 const RANKS = 10
+const { EMBED, OPENAI_BASE_URL, OPENAI_API_KEY: apiKey } = process.env
 
 export const title = 'Answers from documents'
 
@@ -47,28 +51,28 @@ export async function measure (wanted) {
     const strange = [...corpus.questions.filter(({ gold }) => gold === undefined), ...foreign].filter(wanted)
     const index = await PassageIndex.open(':memory:')
     await index.upsert(corpus.documents)
+    const search = EMBED === undefined ? query => index.search(query) : await embedded(index, corpus.name)
     const passages = corpus.documents.flatMap(({ source, passages }) => passages.map(passage => ({ source, ...passage })))
     const figures = { name: corpus.name, group: corpus.group, passages: passages.length, questions: answerable.length, unanswerable: strange.length }
-    Object.assign(figures, ranks(answerable, question => index.search({ query: question, threshold: 0, limit: RANKS }).map(({ content }) => content)))
-    figures.typo = ranks(answerable, question => index.search({ query: misspell(question), threshold: 0, limit: RANKS }).map(({ content }) => content)).hit1
+    const texts = async query => (await search({ query, threshold: 0, limit: RANKS })).map(({ content }) => content)
+    Object.assign(figures, await ranks(answerable, texts))
+    figures.typo = (await ranks(answerable, question => texts(misspell(question)))).hit1
     figures.peers = {}
     for (const [name, open] of Object.entries(PEERS)) {
-      const search = await open(passages)
-      const found = new Map()
-      for (const { text } of answerable) found.set(text, await search(text, RANKS))
-      figures.peers[name] = ranks(answerable, question => found.get(question))
+      const peer = await open(passages)
+      figures.peers[name] = await ranks(answerable, question => peer(question, RANKS))
     }
     let answered = 0
     let correct = 0
     let wrong = 0
     for (const question of answerable) {
-      const { text, isAnswered, score } = await answerOf(index, question.text)
+      const { text, isAnswered, score } = await answerOf(index, search, question.text)
       if (isAnswered) answered++
       if (isAnswered && question.gold.test(text)) correct++
       calibration.push({ score, isAnswerable: true, question: question.text, corpus: corpus.name, text })
     }
     for (const question of strange) {
-      const { text, isAnswered, score } = await answerOf(index, question.text)
+      const { text, isAnswered, score } = await answerOf(index, search, question.text)
       if (isAnswered) wrong++
       calibration.push({ score, isAnswerable: false, question: question.text, corpus: corpus.name, text })
     }
@@ -124,9 +128,22 @@ function markdownOf (path) {
   return files.map(file => ({ source: file || path.split('/').at(-1), passages: splitDocument('a.md', readFileSync(join(root, file), 'utf8')) }))
 }
 
-async function answerOf (index, question) {
+/** A search that compares meanings as well. */
+async function embedded (index, folder) {
+  const log = { info () {}, warn: ({ reason }) => process.stderr.write(`${reason}\n`), error: ({ err }) => process.stderr.write(`${err.stack}\n`) }
+  const server = { baseUrl: OPENAI_BASE_URL, model: EMBED, apiKey }
+  const embedding = new FolderEmbedding({ vectors: () => index.vectors, findServer: async () => server, isNamed: true, folder, log, onProgress () {} })
+  embedding.start()
+  const { passages } = index.stats()
+  while (index.vectors.count() < passages) await delay(50)
+  return async query => index.search({ ...query, ...await embedding.meaningOf(query.query, passages, new AbortController().signal) })
+}
+
+async function answerOf (index, search, question) {
   const memory = {
-    search: async query => index.search(query).map(({ content, score, source, heading }) => ({ content, score, metadata: { source, heading } })),
+    search: async query => (await search(query)).map(({ content, score, likeness, source, heading }) => ({
+      content, score, metadata: { source, heading, ...likeness !== undefined && { likeness } }
+    })),
     terms: async (query, context) => index.terms(query, context)
   }
   const extra = { signal: new AbortController().signal, log: console, vac: {} }
@@ -136,8 +153,9 @@ async function answerOf (index, question) {
   return { text: last.answer, isAnswered, score: isAnswered ? last.metadata.score : last.metadata?.nearest?.score ?? 0 }
 }
 
-function ranks (questions, search) {
-  const places = questions.map(({ text, gold }) => search(text).findIndex(content => gold.test(content)))
+async function ranks (questions, search) {
+  const places = []
+  for (const { text, gold } of questions) places.push((await search(text)).findIndex(content => gold.test(content)))
   const share = test => places.filter(test).length
   return { hit1: share(place => place === 0), hit5: share(place => place >= 0 && place < 5), mrr: places.reduce((sum, place) => sum + (place < 0 ? 0 : 1 / (place + 1)), 0) }
 }

@@ -60,18 +60,19 @@ export async function assemble (settings: Settings, options: Options, previous?:
     return await loadInterpreters(name, settings.folder, { timeoutMs: loadMs })
   }
 
-  async function memoryOf (vac: string, entry: MemoryEntry): Promise<Memory> {
+  async function memoryOf (vac: string, entry: MemoryEntry, { openai, embed: model }: VacConfig): Promise<Memory> {
     const { log } = options
     if (entry.vectorstore !== 'folder') {
       return await once(`memory ${JSON.stringify(entry)}`, () => loadMemory(entry, settings.folder, log, loadMs))
     }
-    const { path = '.', k, extensions, ignore } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
+    const { path = '.', k, extensions, ignore, embed = model } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
     const folder = resolve(settings.folder, path)
-    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore])}`, async () => await openFolder({
+    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore, embed, embed === undefined ? undefined : openai])}`, async () => await openFolder({
       path: folder,
       k,
       extensions,
       ignore,
+      embed: embed === undefined ? undefined : { model: embed, openai, ownPort },
       watch: options.watchDocuments,
       log,
       onProgress: progress => { options.onIndexing?.({ vac, ...progress }) }
@@ -83,7 +84,7 @@ export async function assemble (settings: Settings, options: Options, previous?:
   async function partsOf (name: string, config: VacConfig): Promise<VacParts> {
     const entries = (config.memory ?? []).flatMap(entry => Object.values(entry))
     const memories: Memory[] = []
-    for (const entry of entries) memories.push(await memoryOf(name, entry))
+    for (const entry of entries) memories.push(await memoryOf(name, entry, config))
     const memory = memories.length > 1 ? combineMemories(memories) : memories[0]
     const chosen = config.interpreter ?? settings.streamInterpreter
     if (typeof chosen === 'function') {

@@ -10,6 +10,8 @@ export interface IndexingProgress {
   readonly files: number
   readonly done: number
   readonly passages: number
+  /** Passages with a vector so far; set while a model embeds them. */
+  readonly embedded?: number | undefined
 }
 
 /**

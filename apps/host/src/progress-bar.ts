@@ -14,15 +14,18 @@ export class ProgressBar {
 
   constructor (readonly out: NodeJS.WriteStream) {}
 
-  show ({ vac, files, done, passages }: IndexingProgress): void {
+  show ({ vac, files, done, passages, embedded }: IndexingProgress): void {
     const now = Date.now()
-    if (!this.out.isTTY || now - this.#start < PATIENCE_MS || (now - this.#drawnAt < REDRAW_MS && done < files)) return
+    const [part, whole, text] = embedded === undefined
+      ? [done, files, `${done} of ${files} files, ${passages} passages`]
+      : [embedded, passages, `${embedded} of ${passages} passages embedded`]
+    if (!this.out.isTTY || now - this.#start < PATIENCE_MS || (now - this.#drawnAt < REDRAW_MS && part < whole)) return
     this.#drawnAt = now
     this.#drawn = true
-    const share = files === 0 ? 1 : done / files
+    const share = whole === 0 ? 1 : part / whole
     const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░')
-    this.out.write(`\r  ${vac}: ${bar} ${done} of ${files} files, ${passages} passages\x1b[K`)
-    if (done >= files) this.clear()
+    this.out.write(`\r  ${vac}: ${bar} ${text}\x1b[K`)
+    if (part >= whole) this.clear()
   }
 
   clear (): void {

@@ -14,6 +14,7 @@ import { createHost, openApiOf, type HostOptions } from '../src/index.js'
 import { missingProtocols, registerProtocols, type LoadPlugin } from '../src/protocols.js'
 import { registerReadiness } from '../src/readiness.js'
 import { toSettings } from '../src/host-options.js'
+import { embeddingServer } from '../../../test/fixtures/embedding-server.js'
 import { until } from '../../../test/fixtures/until.js'
 
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
@@ -53,6 +54,29 @@ test('async_stream: false runs interpreter modules in threads', async t => {
   t.match(await ask(app, 'own'), { answer: 'static hello', main: false })
   t.match(await ask(app, 'tides', 'When does a spring tide occur?'), { answer: /twice/ }, 'built-in interpreters stay')
   await t.rejects(createHost({ vacs: ['a'], stream_interpreter: () => 'x', async_stream: false }), { code: 'WORKER_FUNCTION', message: /module path/ })
+})
+
+test('embed of a VAC, or of one of its folders, finds documents by their meaning; results report when it fails', async t => {
+  const server = await embeddingServer(t)
+  const openai = `openai: { base_url: '${server.url}' }`
+  const seen: number[] = []
+  const { app } = await host(t, folder => ({
+    config: parseConfig(`kind: vacConfig\nvac:\n  all:\n    embed: test-embed\n    ${openai}\n    memory: [{ a: { vectorstore: folder, path: ./docs } }]\n` +
+      `  one:\n    ${openai}\n    memory: [{ a: { vectorstore: folder, path: ./docs, embed: auto } }]\n  none:\n    ${openai}\n    memory: [{ a: { vectorstore: folder, path: ./docs } }]\n`,
+    join(folder, 'vac_config.yaml')),
+    onIndexing: ({ embedded }) => { if (embedded !== undefined) seen.push(embedded) }
+  }))
+  const folders = app.polyvac.assembly.folders
+  t.notOk(folders.get('none')?.[0]?.stats().embedded)
+  const isDone = (name: string): boolean => { const [folder] = folders.get(name) ?? []; return folder?.stats().ready === true && folder.stats().embedded === folder.stats().passages }
+  await until(() => isDone('all') && isDone('one'), 'the passages of both VACs are embedded')
+  t.ok(seen.length > 0, 'a terminal can show the progress')
+  const search = async (vac: string) => (await app.inject(`/vac/${vac}/search?q=When+does+a+spring+tide+occur&similarity_threshold=0`)).json()
+  for (const vac of ['all', 'one']) t.match(await search(vac), { results: [{ metadata: { source: 'tides.md', likeness: Number } }], degraded: undefined }, vac)
+  server.state = 'down'
+  t.match((await app.inject('/vac/all/search?q=neap+tide&similarity_threshold=0')).json(), { results: [{ metadata: { source: 'tides.md' } }], degraded: /^embeddings: / })
+  t.match(await ask(app, 'all', 'When does a neap tide occur?'), { metadata: { degraded: /^embeddings: / } })
+  t.match(await search('none'), { degraded: undefined, results: [{ metadata: { likeness: undefined } }] })
 })
 
 test('a memory may be a module of the application, and several stores are searched together', async t => {

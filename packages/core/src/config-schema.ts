@@ -4,7 +4,8 @@ import { Type, type Static, type TNumber } from '@sinclair/typebox'
 export const MemoryEntry = Type.Object({
   vectorstore: Type.String({ description: '`folder`, or the path of a module that exports a memory' }),
   path: Type.Optional(Type.String({ description: 'folder of documents, relative to this file' })),
-  k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' }))
+  k: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'passages taken for an answer' })),
+  embed: Type.Optional(Type.String({ minLength: 1, description: 'model for this store alone; default: that of the VAC' }))
 }, { additionalProperties: true })
 export type MemoryEntry = Static<typeof MemoryEntry>
 
@@ -19,11 +20,14 @@ export const VacConfig = Type.Object({
   memory: Type.Optional(Type.Array(Type.Record(Type.String(), MemoryEntry, { minProperties: 1, maxProperties: 1 }), {
     description: 'knowledge stores, each a one-key entry `label: { vectorstore, ... }`'
   })),
+  embed: Type.Optional(Type.String({
+    minLength: 1, description: 'model that embeds the documents of folders, or `auto`; absent: searches compare words alone'
+  })),
   openai: Type.Optional(Type.Object({
     base_url: Type.Optional(Type.String({ description: 'OpenAI-compatible server, e.g. http://127.0.0.1:11434/v1' })),
     api_key: Type.Optional(Type.String({ description: 'sent to that server as a bearer token' })),
     model: Type.Optional(Type.String({ description: 'model name on that server; default: the VAC\'s `model`' }))
-  }, { additionalProperties: false, description: 'where `model` runs' }))
+  }, { additionalProperties: false, description: 'where `model` and `embed` run' }))
 }, { additionalProperties: true })
 export type VacConfig = Static<typeof VacConfig> & { readonly [key: string]: unknown }
 

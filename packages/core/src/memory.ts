@@ -13,6 +13,8 @@ export interface MemoryQuery {
   /** Minimum score, 0 to 1. Default 0.7. */
   readonly threshold?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** Gets the reason where a part of the memory does not work, and the hits are found without it. */
+  readonly onDegraded?: ((reason: string) => void) | undefined
 }
 
 /** One readable document of a knowledge base. */

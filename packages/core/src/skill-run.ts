@@ -51,8 +51,10 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
   const abort = (): void => { stop.abort(signal.reason) }
   const timer = setTimeout(() => { stop.abort(new VacTimeoutError(JSON.stringify(vac.name), timeoutMs / 1000)) }, timeoutMs)
   signal.addEventListener('abort', abort)
+  let degraded: string | undefined
+  const onDegraded = (reason: string): void => { degraded = reason }
   const search = async (most: number, least: number): Promise<Hit[]> => {
-    const searching = vac.memory?.search({ query, limit: most, threshold: least, signal: stop.signal }) ?? Promise.resolve([])
+    const searching = vac.memory?.search({ query, limit: most, threshold: least, signal: stop.signal, onDegraded }) ?? Promise.resolve([])
     return (await unlessAborted(searching, stop.signal)).filter(({ score }) => score >= least).slice(0, most)
   }
   let hits: Hit[]
@@ -70,6 +72,7 @@ export async function searchMemory (vac: Vac, input: MemorySearchInput,
     results,
     total_results: results.length,
     ...below !== undefined && { best_score: below.score },
+    ...degraded !== undefined && { degraded },
     query,
     limit,
     similarity_threshold: threshold

@@ -74,6 +74,7 @@ export const MemorySearchResult = Type.Object({
   results: Type.Array(Type.Object({ content: Type.String(), score: Type.Number({ minimum: 0, maximum: 1 }), metadata: Metadata })),
   total_results: Type.Integer({ minimum: 0 }),
   best_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'without results: the best score below the threshold' })),
+  degraded: Type.Optional(Type.String({ description: 'why a part of the memory, such as its embeddings, did not help' })),
   query: Type.String(),
   limit: Type.Integer(),
   similarity_threshold: Type.Number()

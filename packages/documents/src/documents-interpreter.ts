@@ -85,7 +85,7 @@ export function documentsInterpreter (memory: Memory, options: DocumentsInterpre
       yield {
         answer: outcome.answer,
         source_documents: outcome.cited.map(sourceDocument),
-        metadata: { mode: 'model' satisfies AnswerMode, model: server.model, ...outcome.metadata }
+        metadata: { mode: 'model' satisfies AnswerMode, model: server.model, ...degradedOf(found), ...outcome.metadata }
       }
       return undefined
     }
@@ -106,12 +106,12 @@ async function passagesFor (memory: Memory, found: Retrieval, question: Question
   return [...found.hits, ...more.filter(hit => !texts.has(hit.content))].slice(0, k)
 }
 
-function * extractive (question: Question, { hits, nearest, asked }: Retrieval, max: number,
-  fallback: { reason: string } | undefined): Generator<InterpreterChunk> {
+function * extractive (question: Question, found: Retrieval, max: number, fallback: { reason: string } | undefined): Generator<InterpreterChunk> {
+  const { hits, nearest, asked } = found
   const mode: AnswerMode = fallback === undefined ? 'extractive' : 'extractive-fallback'
   const extracts = extract(question.text, hits, asked, max)
   if (extracts.length === 0) {
-    yield * yieldWhole(noAnswer(nearest, { mode, ...fallback }))
+    yield * yieldWhole(noAnswer(nearest, { mode, ...degradedOf(found), ...fallback }))
     return
   }
   const cited = [...new Set(extracts.map(({ hit }) => hit))]
@@ -125,9 +125,13 @@ function * extractive (question: Question, { hits, nearest, asked }: Retrieval, 
     answer,
     source_documents: cited.map(sourceDocument),
     metadata: {
-      mode, answered: true, score: cited[0]?.score, ...fallback, ...question.borrowed !== undefined && { follow_up: true }
+      mode, answered: true, score: cited[0]?.score, ...degradedOf(found), ...fallback, ...question.borrowed !== undefined && { follow_up: true }
     }
   }
+}
+
+function degradedOf ({ degraded }: Retrieval): { degraded?: string } {
+  return degraded === undefined ? {} : { degraded }
 }
 
 /** The text between two extracts: a space between sentences of one passage, otherwise a new line or paragraph. */

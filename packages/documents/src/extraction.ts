@@ -29,6 +29,8 @@ const KIND_BONUS = 0.15
 /** The topic of a sentence is at its beginning: words of the question among its first ones count more. */
 const OPENING_WORDS = 6
 const OPENING_BONUS = 1.2
+/** Sentences of a passage that is found by its meaning alone. */
+const OPENING_SENTENCES = 2
 /** Code blocks in one answer. */
 const MAX_CODE_BLOCKS = 2
 /** The weight of each further passage, as a share of the one before. */
@@ -65,7 +67,7 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     .map(candidate => ({ ...candidate, weight: candidate.weight * NEXT_HIT_SHARE ** index })))
   candidates.sort((a, b) => b.weight - a.weight || a.order - b.order)
   const best = candidates[0]
-  if (best === undefined || best.weight <= 0) return []
+  if (best === undefined || best.weight <= 0) return openingOf(candidates, hits[0], max)
   const chosen: Candidate[] = []
   for (const candidate of candidates) {
     if (chosen.length >= max || candidate.weight < best.weight * WEAKEST_SHARE) break
@@ -80,6 +82,13 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
   const rank = new Map<Hit, number>()
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
   return chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
+}
+
+/** The beginning of a passage that is found by its meaning, since its sentences have none of the words. */
+function openingOf (candidates: readonly Candidate[], hit: Hit | undefined, max: number): Extract[] {
+  if (hit?.metadata['likeness'] === undefined) return []
+  return candidates.filter(candidate => candidate.hit === hit && candidate.unit.kind !== 'code').sort((a, b) => a.order - b.order)
+    .slice(0, Math.min(max, OPENING_SENTENCES))
 }
 
 /** What the question asks for. */

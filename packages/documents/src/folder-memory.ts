@@ -7,16 +7,21 @@ import { mimeTypeOf } from './split-document.js'
 import { placeName, PARSERS } from './formats.js'
 import { leadsInside, readDocument } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
+import { FolderEmbedding } from './folder-embedding.js'
 import { refreshIndex } from './folder-refresh.js'
 import { watchFolder } from './folder-watch.js'
 import { moveAside, openIndex } from './index-file.js'
+import { findModel } from './model-server.js'
 import type { PassageIndex } from './passage-index.js'
-import { searchArguments } from './search-arguments.js'
+import { searchArguments, shorten } from './search-arguments.js'
 import type { QueryTerms, WeightedMemory } from './query-terms.js'
+import type { Meaning } from './vectors.js'
 
 export interface IndexStats {
   readonly files: number
   readonly passages: number
+  /** Passages with a vector, where a model embeds them. */
+  readonly embedded?: number | undefined
   /** Duration of the last index or refresh in ms. */
   readonly indexedInMs: number
 }
@@ -46,6 +51,7 @@ export class FolderMemory implements Memory, WeightedMemory {
   readonly #onProgress: FolderOptions['onProgress']
   readonly #listeners = new Set<(stats: IndexStats) => void>()
   readonly #closing = new AbortController()
+  readonly #embedding: FolderEmbedding | undefined
   #index: PassageIndex
   #refreshing: Promise<IndexStats> | undefined
   #again: Promise<IndexStats> | undefined
@@ -62,6 +68,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     this.#index = index
     this.#onProgress = onProgress
     this.k = settings.k
+    this.#embedding = this.#createEmbedding()
     this.ready = this.#first(signal)
     // a failure that no caller awaits must not be an unhandled rejection
     this.ready.catch(() => undefined)
@@ -72,11 +79,22 @@ export class FolderMemory implements Memory, WeightedMemory {
     searchArguments(query)
     this.#assertOpen()
     await this.#whenReady(query.signal)
-    const found = await this.#repairing(() => this.#index.search(query))
-    return found.map(({ content, score, source, heading, first, last }) => {
+    const found = await this.#repairing(async () => this.#index.search({ ...query, meaning: await this.#meaningOf(query) }))
+    return found.map(({ content, score, likeness, source, heading, first, last }) => {
       const lines = first === last ? `${first}` : `${first}-${last}`
-      return { content, score, metadata: { source, heading: heading === '' ? source : heading, [placeName(source)]: lines } }
+      const place = { source, heading: heading === '' ? source : heading, [placeName(source)]: lines }
+      return { content, score, metadata: { ...place, ...likeness !== undefined && { likeness } } }
     })
+  }
+
+  async #meaningOf ({ query, context, signal, onDegraded }: MemoryQuery & { readonly context?: string | undefined }): Promise<Meaning | undefined> {
+    if (this.#embedding === undefined || query.trim() === '') return undefined
+    const text = shorten(context === undefined ? query : `${context}\n${query}`)
+    const { passages } = this.#index.stats()
+    const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+    const { meaning, degraded } = await this.#embedding.meaningOf(text, passages, either)
+    if (degraded !== undefined) onDegraded?.(degraded)
+    return meaning
   }
 
   async terms (query: string, context?: string, signal?: AbortSignal): Promise<QueryTerms> {
@@ -104,7 +122,7 @@ export class FolderMemory implements Memory, WeightedMemory {
 
   stats (): IndexStats & { readonly ready: boolean } {
     this.#assertOpen()
-    return { ...this.#index.stats(), indexedInMs: this.#indexedInMs, ready: this.#isReady }
+    return { ...this.#counts(), indexedInMs: this.#indexedInMs, ready: this.#isReady }
   }
 
   /** Updates the index from the files. Calls during a refresh share the next one. */
@@ -139,6 +157,7 @@ export class FolderMemory implements Memory, WeightedMemory {
     this.#listeners.clear()
     await this.ready.catch(() => undefined)
     await this.#refreshing?.catch(() => undefined)
+    await this.#embedding?.close()
     await this.#index.close()
   }
 
@@ -181,18 +200,41 @@ export class FolderMemory implements Memory, WeightedMemory {
     const { changed, fingerprint } = await refreshIndex(this.#index, this.#settings, signal, this.#fingerprint,
       progress => { this.#onProgress?.(progress) })
     this.#fingerprint = fingerprint
-    const stats = { ...this.#index.stats(), indexedInMs: Math.round(performance.now() - started) }
+    const stats = { ...this.#counts(), indexedInMs: Math.round(performance.now() - started) }
     this.#indexedInMs = stats.indexedInMs
+    if (changed > 0 || !this.#isReady) this.#embedding?.start()
     this.#isReady = true
     if (changed > 0) for (const listener of this.#listeners) listener(stats)
     return stats
   }
 
+  #counts (): { files: number, passages: number, embedded?: number } {
+    const counts = this.#index.stats()
+    return this.#embedding === undefined ? counts : { ...counts, embedded: this.#index.vectors.count() }
+  }
+
+  #createEmbedding (): FolderEmbedding | undefined {
+    const { embed, root, log } = this.#settings
+    if (embed === undefined) return undefined
+    const { model, openai = {}, ownPort } = embed
+    return new FolderEmbedding({
+      vectors: () => this.#index.vectors,
+      findServer: async signal => await findModel({ model, openai }, { ownPort, signal, kind: 'embedding' }),
+      isNamed: model !== 'auto',
+      folder: root,
+      log,
+      onProgress: embedded => {
+        const { files, passages } = this.#index.stats()
+        this.#onProgress?.({ files, done: files, passages, embedded })
+      }
+    })
+  }
+
   /** Runs a read of the index; a damaged file is rebuilt from the documents, and the read is repeated. */
-  async #repairing<T> (read: () => T): Promise<T> {
+  async #repairing<T> (read: () => T | Promise<T>): Promise<T> {
     const index = this.#index
     try {
-      return read()
+      return await read()
     } catch (error) {
       if (!isCorrupt(error)) throw error
       await this.#replaceIndex(index, error as Error)

@@ -2,18 +2,31 @@ import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import type { Log } from '@polyvac/core'
+import type { Log, VacConfig } from '@polyvac/core'
 import {
   callback, flag, integer, milliseconds, optional, readOptions, required, silentLog, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
 import { PARSERS } from './formats.js'
 import { FolderNotFoundError, InvalidOptionError } from './errors.js'
+import { PORT } from './model-server.js'
 
 /** Progress of the first index or a refresh. `files` and `passages` are totals so far. */
 export interface IndexProgress {
   readonly files: number
   readonly done: number
   readonly passages: number
+  /** Passages with a vector so far; set while a model embeds them. */
+  readonly embedded?: number | undefined
+}
+
+/** The model that embeds passages and questions, and its OpenAI-compatible server. */
+export interface EmbedOptions {
+  /** Its name, or `auto` for the first embedding model of the server. */
+  readonly model: string
+  /** As in the entry of a VAC. Default: OPENAI_BASE_URL and OPENAI_API_KEY; for `auto` also a local server. */
+  readonly openai?: Pick<NonNullable<VacConfig['openai']>, 'base_url' | 'api_key'> | undefined
+  /** The port of this service, which `auto` skips. Default: the environment's PORT. */
+  readonly ownPort?: number | (() => number | undefined) | undefined
 }
 
 export interface FolderOptions {
@@ -38,6 +51,11 @@ export interface FolderOptions {
   readonly indexFile?: string | undefined
   /** Passages for an answer, 1 to 100. Default 6. */
   readonly k?: number | undefined
+  /**
+   * Compare meanings as well as words: `auto`, a model, or a model with its server. The passages are embedded in the
+   * background; the index stores their vectors. Needs the packages `ai` and `@ai-sdk/openai-compatible`.
+   */
+  readonly embed?: string | EmbedOptions | undefined
   /** Follow changes of the files. Default true. */
   readonly watch?: boolean | undefined
   /** Interval of checks for changes where the system does not report them, in ms, 100 or more. Default 3,000. */
@@ -61,6 +79,7 @@ export interface FolderSettings {
   /** A hash of the options that the index depends on. */
   readonly key: string
   readonly k: number
+  readonly embed: EmbedOptions | undefined
   readonly watch: boolean
   readonly pollMs: number
   readonly maxFileBytes: number
@@ -82,6 +101,7 @@ export const FOLDER_OPTIONS = {
   ignore: texts([]),
   indexFile: text(),
   k: integer(6, { max: 100 }),
+  embed: optional('`auto`, the name of a model, or { model, openai, ownPort }', isEmbed),
   watch: flag(true),
   pollMs: milliseconds(3_000, { min: 100, max: 3_600_000 }),
   maxFileBytes: integer(4 * 1024 * 1024, { max: 64 * 1024 * 1024 }),
@@ -95,9 +115,15 @@ function isExtensions (value: unknown): boolean {
   return Array.isArray(value) && value.every(extension => typeof extension === 'string' && /^\.[^./\\]+$/.test(extension))
 }
 
+function isEmbed (value: unknown): boolean {
+  if (typeof value === 'string') return value !== ''
+  const { model, openai = {}, ownPort } = (value ?? {}) as Record<keyof EmbedOptions, unknown>
+  return typeof model === 'string' && model !== '' && typeof openai === 'object' && (ownPort === undefined || PORT.accepts(ownPort))
+}
+
 /** Checks the options and the folder. @throws DOCUMENTS_INVALID_OPTION, DOCUMENTS_FOLDER_NOT_FOUND */
 export async function folderSettings (options: FolderOptions): Promise<FolderSettings> {
-  const { path, extensions, ignore, indexFile, k, watch, pollMs, maxFileBytes, maxFiles, log = silentLog } =
+  const { path, extensions, ignore, indexFile, k, embed, watch, pollMs, maxFileBytes, maxFiles, log = silentLog } =
     readOptions(FOLDER_OPTIONS, options, InvalidOptionError, 'openFolder')
   const root = await realFolder(path)
   const lower = [...new Set(extensions.map(extension => extension.toLowerCase()))].sort()
@@ -112,6 +138,7 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     isIndexFileSet: indexFile !== undefined,
     key,
     k,
+    embed: typeof embed === 'string' ? { model: embed } : embed,
     watch,
     pollMs,
     maxFileBytes,

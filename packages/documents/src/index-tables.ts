@@ -8,7 +8,7 @@ export type IndexKey = string
 /** "PVDC": it distinguishes an index from databases of other programs. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables. */
-const TABLES_VERSION = 3
+const TABLES_VERSION = 4
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,8 +19,12 @@ const TABLES = `
   CREATE VIRTUAL TABLE term USING fts5 (head, body, content='', contentless_delete=1, 
     tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '_'");
   CREATE VIRTUAL TABLE vocabulary USING fts5vocab (term, row);
+  CREATE TABLE vector (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, value BLOB NOT NULL);
+  CREATE TABLE embedded (passage INTEGER PRIMARY KEY, vector INTEGER NOT NULL);
+  CREATE INDEX embedded_vector ON embedded (vector);
+  CREATE TRIGGER passage_deleted AFTER DELETE ON passage BEGIN DELETE FROM embedded WHERE passage = old.id; END;
 `
-const DROP = ['vocabulary', 'meta', 'passage', 'file', 'term'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
+const DROP = ['vocabulary', 'meta', 'passage', 'file', 'term', 'vector', 'embedded'].map(table => `DROP TABLE IF EXISTS ${table};`).join('\n')
 
 /** Creates the tables, or empties those of another version or key. */
 export function migrateIndex (database: SqliteDatabase, key: IndexKey): void {

@@ -1,7 +1,7 @@
 // The public API of @polyvac/documents: every export here is public and follows semantic versioning.
 export { openFolder } from './folder-memory.js'
 export type { FolderMemory, IndexStats } from './folder-memory.js'
-export type { FolderOptions, IndexProgress } from './folder-options.js'
+export type { EmbedOptions, FolderOptions, IndexProgress } from './folder-options.js'
 export { documentsInterpreter } from './documents-interpreter.js'
 export type { AnswerMode, DocumentsInterpreterOptions } from './documents-interpreter.js'
 export { openaiInterpreter } from './openai-interpreter.js'

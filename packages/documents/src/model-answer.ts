@@ -3,7 +3,8 @@ import { Citations } from './citations.js'
 import { ModelFailedError } from './errors.js'
 import { checkGrounding } from './grounding.js'
 import type { ModelServer } from './model-server.js'
-import { streamModel, ModelStreamError, type ModelMessage } from './model-stream.js'
+import { ModelError } from './model-client.js'
+import { streamModel, type ModelMessage } from './model-stream.js'
 
 /** Longest passage for a model, and all of them together, in characters: local models have small context windows. */
 const MAX_PASSAGE = 4_000
@@ -71,7 +72,7 @@ AsyncGenerator<string, ModelAnswer> {
       await stream.return({ finishReason: 'stop' })
     }
   } catch (error) {
-    if (!(error instanceof ModelStreamError)) throw error
+    if (!(error instanceof ModelError)) throw error
     if (answer === '') return { reason: error.reason }
     throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
   }

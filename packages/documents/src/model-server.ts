@@ -9,7 +9,12 @@ export interface ModelServer {
   readonly apiKey?: string | undefined
 }
 
+/** What a model does: it writes text, or embeds it. */
+export type ModelKind = 'text' | 'embedding'
+
 export interface FindOptions {
+  /** Default `text`. */
+  readonly kind?: ModelKind | undefined
   readonly ownPort?: number | (() => number | undefined) | undefined
   readonly signal: AbortSignal
 }
@@ -34,6 +39,9 @@ const NOT_FOUND_MS = 10_000
 /** Longest list of models, in bytes. */
 const MAX_LIST_BYTES = 1024 * 1024
 
+/** Names of models that embed texts, as their servers list them. */
+const EMBEDS = /embed|minilm|(?:^|[/-])(?:bge|gte|e5)-/i
+
 const OPENAI = 'https://api.openai.com/v1'
 
 /** Whether a VAC's entry names a model other than `extractive`. */
@@ -46,8 +54,9 @@ export function wantsModel (vac: VacConfig): boolean {
  * OPENAI_API_KEY; with `model: auto`, the first local server that lists a model. Returns the reason where there is
  * none.
  */
-export async function findModel (vac: VacConfig, options: FindOptions): Promise<ModelServer | { reason: string }> {
+export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, options: FindOptions): Promise<ModelServer | { reason: string }> {
   const { env } = process
+  const { kind = 'text' } = options
   const named = vac.openai?.model ?? (vac.model === 'auto' || vac.model === 'extractive' ? undefined : vac.model)
   const configured = vac.openai?.base_url ?? nonEmpty(env['OPENAI_BASE_URL'])
   const apiKey = vac.openai?.api_key ?? nonEmpty(env['OPENAI_API_KEY'])
@@ -55,7 +64,7 @@ export async function findModel (vac: VacConfig, options: FindOptions): Promise<
   if (baseUrl !== undefined) {
     if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }
     const trimmed = baseUrl.replace(/\/+$/, '')
-    const model = named ?? await cached(trimmed, () => firstModel(trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
+    const model = named ?? await cached(kind, trimmed, () => firstModel(kind, trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
     return model === undefined ? { reason: 'no model is named, and the server lists none' } : { baseUrl: trimmed, model, apiKey }
   }
   if (vac.model !== 'auto') return { reason: 'no server is configured for the model' }
@@ -64,26 +73,27 @@ export async function findModel (vac: VacConfig, options: FindOptions): Promise<
     if (port === ownPort) continue
     const local = `http://127.0.0.1:${port}/v1`
     // without the key: any local program may listen on this port
-    const model = await cached(local, () => firstModel(local, undefined, PROBE_TIMEOUT_MS, options.signal))
+    const model = await cached(kind, local, () => firstModel(kind, local, undefined, PROBE_TIMEOUT_MS, options.signal))
     if (model !== undefined) return { baseUrl: local, model: named ?? model }
   }
   return { reason: 'no server was found on this machine' }
 }
 
-/** By base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
+/** By kind and base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
 const cache = new Map<string, { model: string | undefined, until: number }>()
 const MAX_CACHED = 1_000
 
-async function cached (baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
-  const entry = cache.get(baseUrl)
+async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
+  const key = `${kind} ${baseUrl}`
+  const entry = cache.get(key)
   if (entry !== undefined && entry.until > Date.now()) return entry.model
   const model = await look()
   if (cache.size >= MAX_CACHED) cache.clear()
-  cache.set(baseUrl, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
+  cache.set(key, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
   return model
 }
 
-async function firstModel (baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
+async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
@@ -96,7 +106,7 @@ async function firstModel (baseUrl: string, apiKey: string | undefined, timeoutM
     }
     const { data } = await response.json() as { data?: unknown }
     const ids = (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string')
-    return ids.find(id => !/embed|rerank|whisper|tts/i.test(id))
+    return ids.find(id => kind === 'embedding' ? EMBEDS.test(id) : !EMBEDS.test(id) && !/rerank|whisper|tts/i.test(id))
   } catch {
     // no server, or not a model server. After an abort by the caller, throw its reason
     signal.throwIfAborted()

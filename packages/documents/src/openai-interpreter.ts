@@ -1,8 +1,9 @@
 import type { ChatTurn, Interpreter, InterpreterChunk, InterpreterExtra } from '@polyvac/core'
 import { integer, milliseconds, readOptions, type OptionRules } from '@polyvac/core/plugin'
 import { InvalidOptionError, ModelFailedError, ModelNotFoundError, ModelSdkMissingError } from './errors.js'
+import { ModelError } from './model-client.js'
 import { findModel, PORT } from './model-server.js'
-import { ModelStreamError, streamModel } from './model-stream.js'
+import { streamModel } from './model-stream.js'
 
 export interface OpenaiInterpreterOptions {
   /** Longest wait for each piece of text, in ms. Default 60,000. */
@@ -50,7 +51,7 @@ export function openaiInterpreter (options: OpenaiInterpreterOptions = {}): Inte
         await stream.return({ finishReason: 'stop' })
       }
     } catch (error) {
-      if (!(error instanceof ModelStreamError)) throw error
+      if (!(error instanceof ModelError)) throw error
       if (error.cause instanceof ModelSdkMissingError) throw error.cause
       throw Object.assign(new ModelFailedError(server.baseUrl, error.reason), { cause: error })
     }

@@ -6,6 +6,7 @@ import type { QueryTerms } from './query-terms.js'
 import { searchArguments, shorten } from './search-arguments.js'
 import { inSlices } from './time-slices.js'
 import { indexText } from './terms.js'
+import { Vectors, type Meaning } from './vectors.js'
 import type { Passage } from './passages.js'
 import type { MemoryQuery } from '@polyvac/core'
 
@@ -24,6 +25,8 @@ export interface FoundPassage extends Passage {
   readonly source: string
   /** The probability that the passage answers the query, 0 to 1. */
   readonly score: number
+  /** How near its meaning is to that of the query, 0 to 1; absent where vectors were not compared. */
+  readonly likeness?: number | undefined
 }
 
 /**
@@ -42,6 +45,8 @@ const SLICES_PER_CHECKPOINT = 8
  * const [best] = index.search({ query: 'cancel a task' })
  */
 export class PassageIndex {
+  /** @internal the vectors of the passages, where a model embeds them */
+  readonly vectors: Vectors
   readonly #database: SqliteDatabase
   readonly #statements: ReturnType<typeof prepareStatements>
   readonly #weights: TermWeights
@@ -55,6 +60,7 @@ export class PassageIndex {
     this.#statements = prepareStatements(database)
     this.#weights = weighTerms(database)
     this.#rank = rankPassages(database, this.#weights)
+    this.vectors = new Vectors(database)
   }
 
   /**
@@ -88,12 +94,11 @@ export class PassageIndex {
 
   /**
    * Best passages first.
-   * @param query `context` is the turn before, whose words weigh half
+   * @param query `context` is the turn before, whose words weigh half; `meaning` compares vectors as well
    * @throws DOCUMENTS_INVALID_SEARCH for an argument out of range
    */
-  search (query: Omit<MemoryQuery, 'signal'> & { readonly context?: string | undefined }): FoundPassage[] {
-    const { query: text, limit, threshold } = searchArguments(query)
-    return this.#rank(text, limit, threshold, query.context)
+  search (query: Omit<MemoryQuery, 'signal'> & { readonly context?: string | undefined, readonly meaning?: Meaning | undefined }): FoundPassage[] {
+    return this.#rank({ ...searchArguments(query), context: query.context, meaning: query.meaning })
   }
 
   /** The terms of a query with their weights, to weigh parts of a passage. */

@@ -18,6 +18,8 @@ export interface PassageFit {
   readonly heading: number
   /** Sum of the weights of the terms found, 0 and more. */
   readonly matched: number
+  /** How near the passage is in meaning; undefined where that is not known. */
+  readonly likeness: number | undefined
 }
 
 const BM25_K1 = 1.2
@@ -38,16 +40,22 @@ const NAME_SHARE = 0.15
 const SENTENCE_END = /[.!?…]["'”’»)\]]*\s|[。！？।॥؟۔]|\n\s*(?:\n|[-*+|>]|\d+[.)]\s)/
 
 /** Weights of the fit for the order of passages. */
-const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4 } as const
+const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 1 } as const
+/** Likeness of a passage without a vector beside others with one. */
+const UNKNOWN_LIKENESS = 0.15
 
 /** Logistic regression on questions with and without an answer: `npm run bench -- answers` measures it. */
 const LOGISTIC = {
   coverage: 3.76, sentence: 3.27, proximity: 0.59, bm25: 3.3, heading: 6.21, size: -0.53, matched: 0.19, constant: -4.98
 } as const
+/** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
+const MEANING = { words: 0.35, likeness: 8.2, constant: -1.78 } as const
+const MIN_WORDS = -8
 
 /** The value that passages for one query are ordered by. */
 export function orderOf (fit: PassageFit): number {
-  return ORDER.bm25 * fit.bm25 + ORDER.coverage * fit.coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading
+  return ORDER.bm25 * fit.bm25 + ORDER.coverage * fit.coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
+    ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
 /** The probability that a passage answers the query, where it is the best of an index with so many passages. */
@@ -55,7 +63,9 @@ export function probabilityOf (fit: PassageFit, passages: number): number {
   const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.sentence * fit.sentence + LOGISTIC.proximity * fit.proximity +
     LOGISTIC.bm25 * fit.bm25 + LOGISTIC.heading * fit.heading + LOGISTIC.size * Math.log(Math.max(1, passages)) +
     LOGISTIC.matched * fit.matched + LOGISTIC.constant
-  return 1 / (1 + Math.exp(-sum))
+  if (fit.likeness === undefined) return 1 / (1 + Math.exp(-sum))
+  const fused = MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
+  return 1 / (1 + Math.exp(-fused))
 }
 
 /** Compares passages with one query. */
@@ -76,7 +86,7 @@ export class PassageScorer {
     this.#general = query.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight * GENERAL_SHARE : weight)
   }
 
-  fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }): PassageFit {
+  fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
     const { positions, words, sentence } = this.#read(content)
     const headings = heading.split(' > ')
     const last = this.#matcher.termsIn(headings.at(-1) as string)
@@ -100,7 +110,8 @@ export class PassageScorer {
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
-      matched: coverage
+      matched: coverage,
+      likeness
     }
   }
 

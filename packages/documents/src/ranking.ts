@@ -6,6 +6,7 @@ import type { QueryTerm, QueryTerms } from './query-terms.js'
 import { similarWords, type Similar } from './spelling.js'
 import { queryWords, type Word } from './terms.js'
 import type { Passage } from './passages.js'
+import type { Meaning } from './vectors.js'
 
 /** Cached document counts; the cache is emptied when full, and after every change. */
 const MAX_COUNTS = 10_000
@@ -31,6 +32,8 @@ export interface RankedPassage extends Passage {
   readonly source: string
   /** The probability that the passage answers the query. */
   readonly score: number
+  /** How near its meaning is, where vectors were compared. */
+  readonly likeness?: number | undefined
 }
 
 /** What an index knows about the terms of a query. */
@@ -127,35 +130,55 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   }
 }
 
+export interface RankedQuery {
+  readonly query: string
+  readonly limit: number
+  readonly threshold: number
+  /** The turn before, whose words weigh half. */
+  readonly context?: string | undefined
+  readonly meaning?: Meaning | undefined
+}
+
+type FoundRow = Passage & { id: number, source: string }
+
 /**
- * Makes the search for the best passages. FTS5 finds the first ones by BM25; they are then ordered by BM25 over their
- * fields, coverage, proximity and headings. The score does not rise from one passage to the next.
+ * Makes the search for the best passages. FTS5 finds the first ones by BM25, and the vectors those of a near meaning;
+ * they are then ordered by BM25 over their fields, coverage, proximity, headings and meaning. The score does not rise
+ * from one passage to the next.
  */
-export function rankPassages (database: SqliteDatabase, weights: TermWeights):
-(query: string, limit: number, threshold: number, context?: string) => RankedPassage[] {
-  const find = database.prepare(`SELECT f.source, p.heading, p.first, p.last, p.content FROM
+export function rankPassages (database: SqliteDatabase, weights: TermWeights): (query: RankedQuery) => RankedPassage[] {
+  const columns = 'p.id, f.source, p.heading, p.first, p.last, p.content'
+  const find = database.prepare(`SELECT ${columns} FROM
     (SELECT rowid, rank FROM term WHERE term MATCH ? AND rank MATCH 'bm25(3.0, 1.0)' ORDER BY rank LIMIT ?) t
     JOIN passage p ON p.id = t.rowid JOIN file f ON f.id = p.file ORDER BY t.rank, p.id`)
-  return (query, limit, threshold, context) => {
+  const read = database.prepare(`SELECT ${columns} FROM passage p JOIN file f ON f.id = p.file WHERE p.id = ?`)
+  return ({ query, limit, threshold, context, meaning }) => {
     const asked = weights.of(query, context)
     const match = matchOf(asked.terms)
-    if (match === undefined) return []
+    const found = match === undefined ? [] : find.all<FoundRow>(match, Math.max(MAX_COMPARED, limit))
+    if (meaning !== undefined) found.push(...nearestOf(meaning, found, Math.max(MAX_COMPARED, limit)).flatMap(id => read.all<FoundRow>(id)))
     const scorer = new PassageScorer(asked)
-    const compared = find.all<Passage & { source: string }>(match, Math.max(MAX_COMPARED, limit))
-      .map(({ source, heading, first, last, content }) => {
-        const fit = scorer.fit({ source, heading, content })
-        return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
-      }).sort((a, b) => b.order - a.order)
+    const compared = found.map(({ id, source, heading, first, last, content }) => {
+      const fit = scorer.fit({ source, heading, content }, meaning?.likeness(id))
+      return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
+    }).sort((a, b) => b.order - a.order)
     const ranked: RankedPassage[] = []
     let score = 1
     for (const { passage, fit } of compared.slice(0, limit)) {
       // more digits mean nothing
       score = Math.min(score, Math.round(probabilityOf(fit, weights.count()) * 1e4) / 1e4)
       if (score < threshold) break
-      ranked.push({ ...passage, score })
+      ranked.push({ ...passage, score, ...fit.likeness !== undefined && { likeness: Math.round(fit.likeness * 1e4) / 1e4 } })
     }
     return ranked
   }
+}
+
+/** The nearest passages in meaning that the words have not found. */
+function nearestOf ({ nearest, likeness }: Meaning, found: readonly FoundRow[], most: number): number[] {
+  const known = new Set(found.map(({ id }) => id))
+  return nearest.filter(id => !known.has(id)).map(id => ({ id, near: likeness(id) ?? 0 }))
+    .sort((a, b) => b.near - a.near).slice(0, most).map(({ id }) => id)
 }
 
 /** Any of the terms, in a passage that has an essential one: only the lists of the rarest are read in full. */

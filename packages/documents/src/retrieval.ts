@@ -13,6 +13,8 @@ export interface Retrieval {
   readonly nearest: Hit | undefined
   /** The words of the question with their weights. */
   readonly asked: QueryTerms
+  /** Why a part of the memory did not help. */
+  readonly degraded: string | undefined
 }
 
 /** Searches for a question. In a follow-up, its own words weigh more than those of the turn before. */
@@ -20,13 +22,15 @@ export async function retrieve (memory: Memory, question: Question, k: number, t
   signal: AbortSignal): Promise<Retrieval> {
   const { own, borrowed } = question
   const weighs = hasTerms(memory)
+  let degraded: string | undefined
+  const options = { limit: k, threshold: 0, signal, onDegraded (reason: string) { degraded = reason } }
   const query: MemoryQuery & { context?: string | undefined } = weighs
-    ? { query: own, context: borrowed, limit: k, threshold: 0, signal }
-    : { query: question.query, limit: k, threshold: 0, signal }
+    ? { ...options, query: own, context: borrowed }
+    : { ...options, query: question.query }
   const [found, asked] = await Promise.all([
     memory.search(query), weighs ? memory.terms(own, borrowed, signal) : unweighted(question.query)
   ])
-  return { hits: found.filter(hit => hit.score >= threshold), nearest: found[0], asked }
+  return { hits: found.filter(hit => hit.score >= threshold), nearest: found[0], asked, degraded }
 }
 
 function unweighted (query: string): QueryTerms {

@@ -1,0 +1,53 @@
+import { traceParent } from '@polyvac/core/plugin'
+import { loadSdk, ModelError, reasonOf } from './model-client.js'
+import type { ModelServer } from './model-server.js'
+
+export interface EmbedRequest {
+  readonly server: ModelServer
+  readonly texts: readonly string[]
+  readonly signal: AbortSignal
+  /** Longest wait for the vectors, in ms. */
+  readonly timeoutMs: number
+}
+
+/** What a model was trained to have before a question and before a passage, as its card states. */
+const PREFIXES: ReadonlyArray<{ readonly model: RegExp, readonly question: string, readonly passage: string }> = [
+  { model: /nomic-embed/i, question: 'search_query: ', passage: 'search_document: ' },
+  { model: /(?:^|[/-])e5-/i, question: 'query: ', passage: 'passage: ' },
+  { model: /mxbai-embed|bge-(?:small|base|large)-en|arctic-embed-[xsml]/i, question: 'Represent this sentence for searching relevant passages: ', passage: '' }
+]
+const NO_PREFIX = { question: '', passage: '' }
+
+export function prefixesOf (model: string): { readonly question: string, readonly passage: string } {
+  return PREFIXES.find(one => one.model.test(model)) ?? NO_PREFIX
+}
+
+/**
+ * The vectors of some texts, in their order and of one length. Fails with ModelError where the server fails or sends
+ * something else, and with the signal's reason after an abort.
+ */
+export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedRequest): Promise<number[][]> {
+  signal.throwIfAborted()
+  const [{ embedMany }, { createOpenAICompatible }] = await loadSdk()
+  const provider = createOpenAICompatible({
+    name: 'openai-compatible',
+    baseURL: server.baseUrl,
+    ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
+    headers: { ...traceParent() }
+  })
+  const late = AbortSignal.timeout(timeoutMs)
+  let embeddings: number[][]
+  try {
+    ({ embeddings } = await embedMany({
+      model: provider.embeddingModel(server.model), values: [...texts], abortSignal: AbortSignal.any([signal, late]), maxRetries: 0
+    }))
+  } catch (error) {
+    signal.throwIfAborted()
+    throw late.aborted ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : new ModelError(reasonOf(error), { cause: error })
+  }
+  const length = embeddings[0]?.length ?? 0
+  const isUsable = length > 0 && embeddings.length === texts.length &&
+    embeddings.every(vector => vector.length === length && vector.every(Number.isFinite) && vector.some(value => value !== 0))
+  if (!isUsable) throw new ModelError('the server sent an unreadable response')
+  return embeddings
+}

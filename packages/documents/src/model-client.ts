@@ -1,0 +1,43 @@
+// The optional packages that call models, and the reasons for their failures.
+import { ModelSdkMissingError } from './errors.js'
+
+/** Codes of connections that could not be opened. */
+const UNREACHED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'])
+const UNREACHABLE = 'the server cannot be reached'
+
+/** Why a model returned no complete answer, or no vectors. The text contains nothing from the server. */
+export class ModelError extends Error {
+  constructor (readonly reason: string, options?: ErrorOptions) {
+    super(reason, options)
+  }
+}
+
+/** Loads optional packages of 27 MB at first use: most installations have no model. Fails with ModelError. */
+export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@ai-sdk/openai-compatible')]> {
+  try {
+    return await Promise.all([import('ai'), import('@ai-sdk/openai-compatible')])
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const cause = Object.assign(new ModelSdkMissingError(), { cause: error })
+    throw new ModelError(cause.message, { cause })
+  }
+}
+
+/** The kind of failure, without the server's text, which may contain keys or prompts. */
+export function reasonOf (error: unknown): string {
+  const { statusCode, lastError, name, message, cause, code } = error as
+    { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
+  if (lastError !== undefined) return reasonOf(lastError)
+  if (typeof statusCode === 'number' && statusCode >= 400) return `HTTP ${statusCode}`
+  if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return `${UNREACHED.has(code) ? UNREACHABLE : 'connection failed'} (${code})`
+  // Node refuses some ports, and host names with several addresses fail, without a code
+  if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
+  if (cause !== undefined && cause !== null) return reasonOf(cause)
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return 'the server sent an unreadable response'
+  if (error instanceof TypeError) return 'the connection broke'
+  return 'the server reported an error'
+}
+
+function hasCode (error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
+}
