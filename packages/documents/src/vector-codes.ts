@@ -38,7 +38,10 @@ export class VectorCodes {
   add (vectors: readonly StoredVector[]): void {
     const same = vectors.filter(({ value }) => value.length === this.#mean.length)
     const codes = new Uint32Array(same.length * this.#words)
-    for (const [row, { value }] of same.entries()) this.#encode(unitOf(value), codes, row * this.#words)
+    for (const [row, { value }] of same.entries()) {
+      const bytes = signed(value)
+      this.#encode(bytes, 1 / lengthOf(bytes), codes, row * this.#words)
+    }
     this.#chunks.push({ ids: Uint32Array.from(same, ({ passage }) => passage), codes })
     this.#count += same.length
   }
@@ -48,7 +51,7 @@ export class VectorCodes {
     if (question.length !== this.#mean.length) return []
     if (this.#count <= most) return this.#chunks.flatMap(({ ids }) => [...ids])
     const asked = new Uint32Array(this.#words)
-    this.#encode(question, asked, 0)
+    this.#encode(question, 1, asked, 0)
     const distances = new Uint16Array(this.#count)
     const histogram = new Uint32Array(this.#words * 32 + 1)
     let row = 0
@@ -69,9 +72,10 @@ export class VectorCodes {
     return found
   }
 
-  #encode (vector: Float32Array, codes: Uint32Array, offset: number): void {
-    for (const [at, number] of vector.entries()) {
-      if (number > (this.#mean[at] as number)) codes[offset + (at >> 5)] = (codes[offset + (at >> 5)] as number) | 1 << (at & 31)
+  #encode (vector: Float32Array | Int8Array, scale: number, codes: Uint32Array, offset: number): void {
+    // for each passage: iterators take ten times as long
+    for (let at = 0; at < vector.length; at++) {
+      if ((vector[at] as number) * scale > (this.#mean[at] as number)) codes[offset + (at >> 5)] = (codes[offset + (at >> 5)] as number) | 1 << (at & 31)
     }
   }
 }
@@ -85,11 +89,27 @@ export function bytesOf (vector: readonly number[]): Uint8Array {
 
 /** A vector of length 1, of the bytes that `bytesOf` makes. */
 export function unitOf (value: Uint8Array): Float32Array {
-  const bytes = new Int8Array(value.buffer, value.byteOffset, value.length)
-  let square = 0
-  for (const number of bytes) square += number * number
-  const scale = 1 / Math.sqrt(square)
+  const bytes = signed(value)
+  const scale = 1 / lengthOf(bytes)
   return Float32Array.from(bytes, number => number * scale)
+}
+
+/** The cosine of two vectors, the first one of length 1. */
+export function cosineOf (unit: Float32Array, value: Uint8Array): number {
+  const bytes = signed(value)
+  let product = 0
+  for (let at = 0; at < bytes.length; at++) product += (bytes[at] as number) * (unit[at] as number)
+  return product / lengthOf(bytes)
+}
+
+function signed (value: Uint8Array): Int8Array {
+  return new Int8Array(value.buffer, value.byteOffset, value.length)
+}
+
+function lengthOf (bytes: Int8Array): number {
+  let square = 0
+  for (let at = 0; at < bytes.length; at++) square += (bytes[at] as number) ** 2
+  return Math.sqrt(square)
 }
 
 /** The number of bits of a word that are set. */

@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '@polyvac/sqlite'
 import type { Language } from './languages.js'
 import { nextTurn } from './time-slices.js'
 import { unrelatedCosine, type UnrelatedCosines } from './unrelated-texts.js'
-import { bytesOf, unitOf, VectorCodes, type StoredVector } from './vector-codes.js'
+import { bytesOf, cosineOf, VectorCodes, type StoredVector } from './vector-codes.js'
 
 /** A passage without a vector. */
 export interface BarePassage {
@@ -35,7 +35,7 @@ export interface VectorModel {
 }
 
 /** Ids that are looked at in one turn. */
-const WINDOW = 1_000
+const WINDOW = 250
 /** Passages whose vectors are compared in full, the nearest ones by their codes. */
 const MAX_COMPARED = 200
 /** Vectors whose mean the codes are relative to. */
@@ -137,9 +137,7 @@ export class Vectors {
       likeness: passage => {
         const [value] = this.#statements.valueOf.column<Uint8Array>(passage)
         if (value === undefined || value.length !== asked.length) return undefined
-        let cosine = 0
-        for (const [at, number] of unitOf(value).entries()) cosine += number * (asked[at] as number)
-        return Math.max(0, (cosine - unrelated) / (1 - unrelated))
+        return Math.max(0, (cosineOf(asked, value) - unrelated) / (1 - unrelated))
       }
     }
   }
