@@ -55,6 +55,40 @@ test('a task of the description is linked to its request and to the trace of its
   t.notMatch(payload, request.spanContext().traceId)
 })
 
+for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
+  test(`a message of A2A 1.0 over ${binding}: the traceparent of its metadata is linked, its webhook gets that of the delivery`, async t => {
+    const { origin, received } = await receiver(t, (_request, response) => { response.end() })
+    const app = await host(t, { push: { allow: [new URL(origin).host] } })
+    const metadata = { traceparent: `00-${traceIdOf(4)}-${PARENT}-01`, tracestate: 'vendor=1' }
+    const params = {
+      message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata },
+      configuration: { taskPushNotificationConfig: { url: `${origin}/hook` } }
+    }
+    const send = async (method: string, params: object) => await app.inject({
+      method: 'POST', url: '/a2a', headers: { 'a2a-version': '1.0' }, payload: { jsonrpc: '2.0', id: 1, method, params }
+    })
+    const sent = binding === 'JSON-RPC'
+      ? (await send('SendMessage', params)).json().result
+      : (await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: params })).json()
+    const { id } = sent.task as { id: string }
+    await until(() => received.length > 0, 'a state is delivered')
+    await until(async () => (await send('GetTask', { id })).json().result.status.state === 'TASK_STATE_COMPLETED', 'the task has run')
+    const task = await send('GetTask', { id })
+    const spans = await takeSpans()
+    const request = spans.find(({ name }) => name === (binding === 'JSON-RPC' ? 'POST /a2a' : 'POST /a2a/v1/message::send'))!.spanContext()
+    const { links } = spans.find(({ name }) => name === 'run_task')!
+    t.strictSame(links.map(({ context: { traceId, spanId, traceState } }) => [traceId, spanId, traceState?.serialize()]), [
+      [request.traceId, request.spanId, undefined], [traceIdOf(4), PARENT, 'vendor=1']
+    ])
+    const deliveries = spans.filter(({ name }) => name === 'POST')
+    for (const { links } of deliveries) t.equal(links[0]?.context.spanId, request.spanId)
+    const ids = deliveries.map(span => span.spanContext())
+    t.ok(ids.some(({ traceId, spanId }) => received[0]!.traceparent === `00-${traceId}-${spanId}-01`), 'the header of the delivery')
+    t.strictSame(task.json().result.history[0].metadata, metadata, 'the message is shown as it was sent')
+    t.notMatch(task.payload, request.traceId)
+  })
+}
+
 test('a task that another replica continues is linked to its request', async t => {
   const url = await testDatabase(t)
   const ran: string[] = []
