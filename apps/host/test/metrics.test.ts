@@ -1,11 +1,37 @@
 import { METRICS, useMeter } from '@polyvac/core/plugin'
 import { InMemoryMetricExporter, AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
-import { test } from 'tap'
+import { test, type Test } from 'tap'
+import type { InterpreterExtra } from '@polyvac/core'
+import type { FastifyInstance } from 'fastify'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createHost } from '../src/index.js'
+import { createHost, type HostOptions } from '../src/index.js'
+import { until } from '../../../test/fixtures/until.js'
+import { root } from './command.js'
 
 /** For how long the test blocks the event loop; the metrics must show half of it. */
 const BLOCK_MS = 300
+
+/** A meter as an application has it. The function returned collects the values of a metric, by a label. */
+function meter (t: Test): (name: string, label?: string) => Promise<Record<string, number>> {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1e8 })
+  const provider = new MeterProvider({ readers: [reader] })
+  t.teardown(() => provider.shutdown())
+  t.teardown(useMeter(provider.getMeter('mine')))
+  return async (name, label) => {
+    const { resourceMetrics } = await reader.collect()
+    const metric = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === name)
+    return Object.fromEntries((metric?.dataPoints ?? []).map(({ attributes, value }) => [label === undefined ? 'value' : attributes[label], value]))
+  }
+}
+
+async function host (t: Test, options: HostOptions): Promise<FastifyInstance> {
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'x', server: { logger: false }, ...options })
+  t.teardown(() => app.close())
+  return app
+}
 
 /** The name of a metric in the text format of Prometheus. */
 const prometheusName = (name: string): string => name.replaceAll('.', '_')
@@ -48,19 +74,13 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
 })
 
 test('without the switch there is no route', async t => {
-  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'x', server: { logger: false } })
-  t.teardown(() => app.close())
+  const app = await host(t, {})
   t.equal((await app.inject('/metrics')).statusCode, 404)
 })
 
 test('a meter provider of the application has the same metrics beside /metrics, each with a separate window', async t => {
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1e8 })
-  const provider = new MeterProvider({ readers: [reader] })
-  t.teardown(() => provider.shutdown())
-  t.teardown(useMeter(provider.getMeter('mine')))
-  const app = await createHost({ vacs: ['demo'], stream_interpreter: () => 'x', telemetry: { prometheus: true }, server: { logger: false } })
-  t.teardown(() => app.close())
+  const collect = meter(t)
+  const app = await host(t, { telemetry: { prometheus: true } })
   const blockLoop = async (): Promise<void> => {
     // the histogram counts a turn of the loop when the next one begins
     await delay(100)
@@ -69,24 +89,128 @@ test('a meter provider of the application has the same metrics beside /metrics, 
     await delay(100)
   }
   const scrape = async (): Promise<string> => (await app.inject('/metrics')).payload
-  const collected = async (name: string): Promise<number> => {
-    await reader.forceFlush()
-    const metrics = exporter.getMetrics().at(-1)!.scopeMetrics.flatMap(({ metrics }) => metrics)
-    return metrics.find(({ descriptor }) => descriptor.name === name)!.dataPoints[0]!.value as number
-  }
   const longest = 'nodejs.eventloop.delay.max'
   const scraped = (payload: string): number => Number(/^nodejs_eventloop_delay_max[^ ]* (\S+)/m.exec(payload)?.[1])
   await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'x' } })
-  t.ok(await collected('polyvac.memory.budget.limit') > 0)
+  t.ok((await collect('polyvac.memory.budget.limit'))['value']! > 0)
   for (const round of [1, 2]) {
     await blockLoop()
-    t.ok(await collected(longest) >= BLOCK_MS / 2_000, `round ${round}: the application`)
+    t.ok((await collect(longest))['value']! >= BLOCK_MS / 2_000, `round ${round}: the application`)
     const payload = await scrape()
     t.ok(scraped(payload) >= BLOCK_MS / 2_000, `round ${round}: /metrics after it`)
     t.match(payload, /http_server_request_duration[^{]*_count\{/)
     // a text is shared for a second
     await delay(1_100)
   }
-  const durations = exporter.getMetrics().at(-1)!.scopeMetrics.flatMap(({ metrics }) => metrics).find(({ descriptor }) => descriptor.name === 'http.server.request.duration')
-  t.match(durations?.dataPoints[0]?.attributes, { 'http.route': '/vac/:vector_name', 'polyvac.status_class': '2xx' })
+  for (const [label, value] of [['http.route', '/vac/:vector_name'], ['polyvac.status_class', '2xx']] as const) {
+    t.ok(value in await collect('http.server.request.duration', label), value)
+  }
+})
+
+test('requests to webhooks are counted by their outcome, also those without an answer', async t => {
+  const received: Record<string, number> = { '/ok': 0, '/busy': 0, '/gone': 0, '/cut': 0 }
+  const statuses: Record<string, number> = { '/ok': 200, '/busy': 500, '/gone': 410 }
+  const server = createServer((request, response) => {
+    const { url = '' } = request
+    received[url]!++
+    if (url === '/cut') request.socket.destroy()
+    else request.resume().on('end', () => { response.writeHead(statuses[url]!).end() })
+  })
+  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const { port } = server.address() as AddressInfo
+  const collect = meter(t)
+  const app = await host(t, { enable_a2a_agent: true, push: { allow: [`127.0.0.1:${port}`] } })
+  const deliveries = (): Promise<Record<string, number>> => collect('polyvac.push.deliveries', 'polyvac.outcome')
+  t.strictSame(await deliveries(), {})
+  for (const path of Object.keys(received)) {
+    const params = { skillName: 'vac_query_demo', input: { query: 'hello' }, pushNotificationConfig: { url: `http://127.0.0.1:${port}${path}` } }
+    await app.inject({ method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/send', params } })
+  }
+  await until(() => Object.values(received).every(requests => requests > 0), 'each receiver has a request')
+  // a failed delivery is tried again
+  await until(async () => {
+    const { delivered, retry, disable } = await deliveries()
+    return delivered === received['/ok'] && disable === received['/gone'] && retry === received['/busy']! + received['/cut']!
+  }, 'each request is counted')
+  t.equal(received['/gone'], 1)
+})
+
+test('restarts of an external MCP server are counted by its name', async t => {
+  const collect = meter(t)
+  const command = { command: process.execPath, args: [`${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`] }
+  const app = await host(t, { mcp_servers: { bad: command, calm: command } })
+  await app.ready()
+  await app.polyvac.gateway!.settled()
+  const restarts = (): Promise<Record<string, number>> => collect('polyvac.mcp.upstream.restarts', 'polyvac.mcp.server')
+  t.strictSame(await restarts(), { bad: 0, calm: 0 })
+  for (const count of [1, 2]) {
+    const { statusCode } = await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'bad', tool: 'exit', arguments: {} } })
+    t.equal(statusCode, 500)
+    await until(async () => (await restarts())['bad'] === count, `${count} restarts`)
+  }
+  t.equal((await restarts())['calm'], 0)
+})
+
+test('an open stream of any protocol is counted, until it ends or its client leaves', async t => {
+  const collect = meter(t)
+  const open = async (): Promise<number | undefined> => (await collect('polyvac.streams.open'))['value']
+  const running = new Set<() => void>()
+  const app = await host(t, {
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    async * stream_interpreter (_question: string, _vac: string, _history: unknown, { signal }: InterpreterExtra) {
+      yield 'first '
+      await new Promise<void>(resolve => {
+        running.add(resolve)
+        signal.addEventListener('abort', () => { resolve() })
+      })
+      yield 'last'
+    }
+  })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const input = { query: 'hello' }
+  const message = () => ({ messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] })
+  const calls: Record<string, [path: string, body: () => object, headers?: Record<string, string>]> = {
+    'text of the direct protocol': ['/vac/streaming/demo', () => ({ user_input: 'hello' })],
+    'events of the direct protocol': ['/vac/streaming/demo/sse', () => ({ user_input: 'hello' })],
+    OpenAI: ['/openai/v1/chat/completions', () => ({ model: 'demo', stream: true, messages: [{ role: 'user', content: 'hello' }] })],
+    'A2A of the description': ['/a2a/tasks/sendSubscribe', () => rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input })],
+    'A2A 1.0': ['/a2a', () => rpc('SendStreamingMessage', { message: message() }), { 'a2a-version': '1.0' }],
+    MCP: ['/mcp', () => rpc('tools/call', {
+      name: 'vac_stream_demo',
+      arguments: input,
+      _meta: {
+        progressToken: 1,
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+        'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }
+      }
+    }), {
+      accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_stream_demo'
+    }]
+  }
+  for (const [protocol, [path, body, headers]] of Object.entries(calls)) {
+    const begin = async (signal: AbortSignal): Promise<Response> => await fetch(`${url}${path}`, {
+      method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body()), signal
+    })
+    t.equal(await open(), 0, `${protocol}: none`)
+    const ended = await begin(new AbortController().signal)
+    t.equal(ended.status, 200)
+    await until(async () => running.size > 0 && await open() === 1, `${protocol}: one is open`)
+    for (const end of running) end()
+    running.clear()
+    t.match(await ended.text(), /last/, protocol)
+    await until(async () => await open() === 0, `${protocol}: it has ended`)
+    const abort = new AbortController()
+    const left = await begin(abort.signal)
+    await until(async () => running.size > 0 && await open() === 1, `${protocol}: the next one is open`)
+    abort.abort()
+    await left.text().catch(() => {})
+    await until(async () => await open() === 0, `${protocol}: its client has left`)
+    // a task goes on without readers
+    for (const end of running) end()
+    running.clear()
+  }
 })
