@@ -46,3 +46,14 @@ export async function json (url: string, body?: unknown): Promise<any> {
   const headers = { connection: 'close', 'content-type': 'application/json' }
   return await (await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) })).json()
 }
+
+/** NODE_OPTIONS of a process that cannot import a package, as if it were not installed. */
+export function withoutPackage (name: string): string {
+  const hooks = `export async function resolve (name, context, next) {
+    if (name !== "${name}") return await next(name, context)
+    throw Object.assign(new Error("Cannot find package ${name}"), { code: "ERR_MODULE_NOT_FOUND" })
+  }`
+  // the text stands in single quotes, which encodeURIComponent keeps
+  const register = `import { register } from 'node:module'; register('data:text/javascript,${encodeURIComponent(hooks)}')`
+  return `--import=data:text/javascript,${encodeURIComponent(register)}`
+}

@@ -7,7 +7,7 @@ import { test, type Test } from 'tap'
 import { postgresServer, query, testDatabase } from '../../../test/fixtures/postgres.js'
 import { until } from '../../../test/fixtures/until.js'
 import { createHost } from '../src/index.js'
-import { emptyFolder, json, polyvac } from './command.js'
+import { emptyFolder, json, polyvac, withoutPackage } from './command.js'
 
 // its characters need percent-encoding; the canary is the same in both forms
 const CANARY = 'c4n4ry'
@@ -153,10 +153,7 @@ test('after polyvac migrate a role without the right to create serves tasks', as
 })
 
 test('without the packages of PostgreSQL the start ends with the command that installs them', async t => {
-  const hooks = 'export async function resolve (name, context, next) { if (name === "pg") throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" }); return await next(name, context) }'
-  const register = `import { register } from 'node:module'; register('data:text/javascript,${encodeURIComponent(hooks)}')`
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(register)}`
-  const { out, ended } = polyvac(t, ['start'], await workspace(t), { DATABASE_URL: `postgres://ann:${CANARY}@127.0.0.1:1/tasks`, NODE_OPTIONS })
+  const { out, ended } = polyvac(t, ['start'], await workspace(t), { DATABASE_URL: `postgres://ann:${CANARY}@127.0.0.1:1/tasks`, NODE_OPTIONS: withoutPackage('pg') })
   t.equal(await ended, 1)
   t.match(out.stderr, /npm install pg pg-boss@12\.35\.0/)
   t.notMatch(out.stderr, CANARY)

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../../test/fixtures/until.js'
+import { MetricsPackageError, TelemetrySdkMissingError } from '../src/errors.js'
+import { emptyFolder, polyvac, withoutPackage } from './command.js'
 
 const cli = fileURLToPath(new URL('../bin/polyvac.js', import.meta.url))
 
@@ -67,3 +69,23 @@ test('OTEL_SDK_DISABLED=true sends nothing, and a collector that is not there do
   await ask(lost.url)
   t.equal(await lost.stop(), 0)
 })
+
+for (const [name, missing, service, env] of [
+  ['@opentelemetry/sdk-node', new TelemetrySdkMissingError(), '', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }],
+  ['@opentelemetry/exporter-prometheus', new MetricsPackageError(), 'telemetry: { prometheus: true }', {}],
+  ['@opentelemetry/sdk-metrics', new MetricsPackageError(), 'telemetry: { prometheus: true }', {}]
+] as const) {
+  test(`without ${name} a service that needs it ends with ${missing.code}, and others start`, async t => {
+    const folder = await emptyFolder(t)
+    const write = (service: string): Promise<void> => writeFile(join(folder, 'vac_config.yaml'),
+      `kind: vacConfig\nvac: { demo: {} }\nservice:\n  stream_interpreter: echo\n  ${service}\n`)
+    const NODE_OPTIONS = withoutPackage(name)
+    await write('')
+    await polyvac(t, ['start'], folder, { NODE_OPTIONS }).url()
+    await write(service)
+    const { out, ended } = polyvac(t, ['start'], folder, { NODE_OPTIONS, ...env })
+    t.equal(await ended, 1)
+    t.equal(out.stderr, `polyvac: ${missing.message}\n`)
+    t.match(out.stderr, new RegExp(`install .*${name}@`), 'the message names the package')
+  })
+}
