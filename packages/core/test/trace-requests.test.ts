@@ -41,18 +41,23 @@ test('without an SDK a scope gets no hooks; with one, a scope has the hooks of t
   }
 })
 
-test('the span of a stream that its reader cuts ends with an error', async t => {
-  const app = Fastify()
+test('the span of a stream that its reader cuts ends with an error, that of one that is read to its end does not', async t => {
+  const app = Fastify({ forceCloseConnections: true })
   t.teardown(() => app.close())
   await traceRequests(app)
+  let end = (): void => {}
   app.get('/stream', async (_request, reply) => await reply.send(Readable.from((async function * () {
     yield 'first'
-    await new Promise(() => {})
+    await new Promise<void>(resolve => { end = resolve })
   })())))
-  const response = await app.inject({ method: 'GET', url: '/stream', payloadAsStream: true })
-  const body = response.stream()
-  await new Promise(resolve => { body.once('data', resolve) })
-  body.destroy()
-  response.raw.res.destroy()
-  t.strictSame(linesOf(await takeSpans()), ['SERVER GET /stream !CLIENT_DISCONNECTED'])
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/stream`
+  for (const [leaves, error] of [[false, ''], [true, ' !CLIENT_DISCONNECTED']] as const) {
+    const abort = new AbortController()
+    const reader = (await fetch(url, { signal: abort.signal })).body!.getReader()
+    await reader.read()
+    if (leaves) abort.abort()
+    else end()
+    await reader.read().catch(() => {})
+    t.strictSame(linesOf(await takeSpans()), [`SERVER GET /stream${error}`])
+  }
 })
