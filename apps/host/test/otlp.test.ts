@@ -1,5 +1,6 @@
 import { test, type Test } from 'tap'
 import { spawn } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,10 +13,18 @@ import { emptyFolder, polyvac, withoutPackage } from './command.js'
 
 const cli = fileURLToPath(new URL('../bin/polyvac.js', import.meta.url))
 
+/** An interpreter that asks, or does not end before its task is aborted. */
+const WAITS = `export async function * stream_interpreter (question, vac, history, { signal }) {
+  if (question === 'ask') return { input_required: 'canary-question' }
+  await new Promise(resolve => { signal.addEventListener('abort', resolve) })
+  yield 'canary-answer'
+}`
+
 /** Runs the command with these variables until it serves; `stop` resolves to its exit code. */
-async function start (t: Test, env: Record<string, string>) {
+async function start (t: Test, env: Record<string, string>, service: object = { stream_interpreter: 'echo' }) {
   const folder = await mkdtemp(join(tmpdir(), 'polyvac-otlp-'))
-  await writeFile(join(folder, 'vac_config.yaml'), 'kind: vacConfig\nvac:\n  demo: {}\nservice:\n  stream_interpreter: echo\n')
+  await writeFile(join(folder, 'vac_config.yaml'), JSON.stringify({ kind: 'vacConfig', vac: { demo: {} }, service }))
+  await writeFile(join(folder, 'waits.mjs'), WAITS)
   const child = spawn(process.execPath, [cli, 'start', '--port', '0', '--grace', '5'], { cwd: folder, env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   for (const pipe of [child.stdout, child.stderr]) pipe.on('data', chunk => { out += String(chunk) })
@@ -44,6 +53,12 @@ async function collector (t: Test): Promise<{ received: string[], endpoint: stri
   return { received, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
+/** What is used of a request to `/v1/metrics` in JSON. */
+interface Exported {
+  readonly resourceMetrics: Array<{ scopeMetrics: Array<{ metrics: Array<{ name: string, gauge?: { dataPoints: DataPoint[] } }> }> }>
+}
+interface DataPoint { readonly attributes: Array<{ value: { stringValue: string } }>, readonly asInt?: number, readonly asDouble?: number }
+
 async function ask (url: string): Promise<void> {
   const body = JSON.stringify({ user_input: 'canary-question' })
   await (await fetch(`${url}/vac/demo`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text()
@@ -68,6 +83,59 @@ test('OTEL_SDK_DISABLED=true sends nothing, and a collector that is not there do
   const lost = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
   await ask(lost.url)
   t.equal(await lost.stop(), 0)
+})
+
+test('the gauges of a service arrive at a collector', async t => {
+  const { received, endpoint } = await collector(t)
+  const token = 'canary-token'
+  const tokens = [{ owner: 'canary-owner', sha256: createHash('sha256').update(token).digest('hex') }]
+  const { url, stop } = await start(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRIC_EXPORT_INTERVAL: '100',
+    OTEL_METRIC_EXPORT_TIMEOUT: '100'
+  }, {
+    stream_interpreter: './waits.mjs',
+    enable_a2a_agent: true,
+    tasks: { store: 'memory' },
+    auth: { tokens },
+    // three of 1,024 executors
+    limits: { owner_share: 0.002 },
+    memory_budget: 200
+  })
+  const send = async (text: string): Promise<void> => {
+    const params = { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }, configuration: { returnImmediately: true } }
+    const { status } = await fetch(`${url}/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+    })
+    t.equal(status, 200)
+  }
+  /** The gauges of the last export. */
+  const gauges = (): Map<string, number> => {
+    const last = received.findLast(text => text.startsWith('/v1/metrics '))
+    const { resourceMetrics } = JSON.parse(last?.slice('/v1/metrics '.length) ?? '{"resourceMetrics":[]}') as Exported
+    const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics).flatMap(({ metrics }) => metrics)
+    return new Map(metrics.flatMap(({ name, gauge }) => (gauge?.dataPoints ?? []).map(({ attributes, asInt, asDouble }) =>
+      [[name, ...attributes.map(({ value }) => value.stringValue)].join(' '), Number(asInt ?? asDouble)])))
+  }
+  await send('ask')
+  await until(() => gauges().get('polyvac.tasks input-required') === 1, 'a task has asked')
+  for (let i = 0; i < 5; i++) await send('wait')
+  await until(() => gauges().get('polyvac.tasks working') === 3, 'three tasks run')
+  await until(() => gauges().get('polyvac.tasks submitted') === 2, 'two tasks wait')
+  const age = await until(() => gauges().get('polyvac.tasks.queue.age'), 'the queue has an age')
+  await until(() => gauges().get('polyvac.tasks.queue.age')! > age, 'the oldest task grows older')
+  t.equal(gauges().get('polyvac.calls.running'), 3)
+  t.equal(gauges().get('polyvac.memory.budget.limit'), 200 * 2 ** 20)
+  await until(() => gauges().get('polyvac.memory.budget.used')! > 0, 'tasks hold memory')
+  await until(() => {
+    const [p50, p99, max] = ['p50', 'p99', 'max'].map(name => gauges().get(`nodejs.eventloop.delay.${name}`)!)
+    return p50! > 0 && p50! <= p99! && p99! <= max!
+  }, 'the delays of the event loop')
+  await stop()
+  t.notMatch(received.join(), /canary/)
 })
 
 for (const [name, missing, service, env] of [
