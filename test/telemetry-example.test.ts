@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { parse } from 'yaml'
+import { isTelemetryWanted } from '../apps/host/src/open-telemetry.js'
 import { root } from './fixtures/pages.js'
 import { until } from './fixtures/until.js'
 
@@ -53,6 +54,24 @@ test('the files of the example are mounted by the compose file, and images are p
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/)
   }
   t.match(parseConfig(read('vac_config.yaml'), '/etc/polyvac/vac_config.yaml'), { service: { telemetry: { prometheus: true } } })
-  for (const name of ['prometheus', 'grafana']) t.match(services[name].image, /:v?\d+\.\d+\.\d+$/)
+  for (const name of ['collector', 'prometheus', 'grafana']) t.match(services[name].image, /:v?\d+\.\d+\.\d+$/)
+  t.end()
+})
+
+test('the collector of the example takes the traces and metrics that the host sends to it', t => {
+  const { services: { polyvac: { build, environment, depends_on: [name] } } } = parse(read('compose.yaml'))
+  const { receivers, exporters, service: { pipelines } } = parse(read('collector.yaml'))
+  const { hostname, port } = new URL(environment.OTEL_EXPORTER_OTLP_ENDPOINT)
+  t.equal(hostname, name, 'the host starts after the collector')
+  t.equal(receivers.otlp.protocols.http.endpoint, `0.0.0.0:${port}`)
+  t.strictSame(Object.keys(pipelines), ['traces', 'metrics'])
+  for (const pipeline of Object.values<{ receivers: string[], exporters: string[] }>(pipelines)) {
+    t.strictSame([pipeline.receivers, pipeline.exporters], [Object.keys(receivers), Object.keys(exporters)])
+  }
+  t.ok(isTelemetryWanted(environment))
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const name of ['api', 'exporter-prometheus', 'sdk-node'].map(name => `@opentelemetry/${name}`)) {
+    t.ok(build.dockerfile_inline.includes(` ${name}@${devDependencies[name]}`), `${name} has the version of the tests`)
+  }
   t.end()
 })
