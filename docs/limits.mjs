@@ -31,6 +31,7 @@ export const limits = {
     ['Passages whose vectors are compared in full, the nearest ones by one bit for each number', `${documents}/vectors.ts`, 'MAX_COMPARED', '', 'Farther ones are found by their words.'],
     ['Text of a passage that a model embeds', `${documents}/folder-embedding.ts`, 'MAX_TEXT', 'characters', 'The rest is left out of the vector.'],
     ['Wait for the vector of a question', `${documents}/folder-embedding.ts`, 'QUESTION_TIMEOUT_MS', 'ms', 'The words decide alone, and the result has `degraded`.'],
+    ['Response with vectors', `${documents}/embedding-model.ts`, 'MAX_RESPONSE_BYTES', 'bytes', 'The request fails, as with a server that is down.'],
     ['Questions whose vectors are kept', `${documents}/folder-embedding.ts`, 'MAX_QUESTIONS', '', 'The oldest ones are dropped.'],
     ['Pages of a PDF', `${documents}/formats.ts`, 'MAX_PAGES', 'pages', 'Later pages are left out.'],
     ['Columns of a CSV file', `${documents}/formats.ts`, 'MAX_COLUMNS', 'columns', 'Later columns are left out.']

@@ -10,6 +10,10 @@ export interface EmbedRequest {
   readonly timeoutMs: number
 }
 
+/** Longest vector, and longest response with vectors, in bytes: 16 vectors of 4,096 numbers need 1.5 MB. */
+const MAX_NUMBERS = 16_384
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+
 /** What a model was trained to have before a question and before a passage, as its card states. */
 const PREFIXES: ReadonlyArray<{ readonly model: RegExp, readonly question: string, readonly passage: string }> = [
   { model: /nomic-embed/i, question: 'search_query: ', passage: 'search_document: ' },
@@ -33,7 +37,8 @@ export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedReq
     name: 'openai-compatible',
     baseURL: server.baseUrl,
     ...(server.apiKey === undefined ? {} : { apiKey: server.apiKey }),
-    headers: { ...traceParent() }
+    headers: { ...traceParent() },
+    fetch: fetchBounded
   })
   const late = AbortSignal.timeout(timeoutMs)
   let embeddings: number[][]
@@ -46,8 +51,21 @@ export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedReq
     throw late.aborted ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : new ModelError(reasonOf(error), { cause: error })
   }
   const length = embeddings[0]?.length ?? 0
-  const isUsable = length > 0 && embeddings.length === texts.length &&
+  const isUsable = length > 0 && length <= MAX_NUMBERS && embeddings.length === texts.length &&
     embeddings.every(vector => vector.length === length && vector.every(Number.isFinite) && vector.some(value => value !== 0))
   if (!isUsable) throw new ModelError('the server sent an unreadable response')
   return embeddings
+}
+
+async function fetchBounded (...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request)
+  let bytes = 0
+  const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
+    transform (chunk, controller) {
+      bytes += chunk.length
+      if (bytes > MAX_RESPONSE_BYTES) controller.error(new ModelError('the response is too long'))
+      else controller.enqueue(chunk)
+    }
+  }))
+  return new Response(body, response)
 }

@@ -25,6 +25,7 @@ export async function loadSdk (): Promise<[typeof import('ai'), typeof import('@
 
 /** The kind of failure, without the server's text, which may contain keys or prompts. */
 export function reasonOf (error: unknown): string {
+  if (error instanceof ModelError) return error.reason
   const { statusCode, lastError, name, message, cause, code } = error as
     { statusCode?: unknown, lastError?: unknown, name?: unknown, message?: unknown, cause?: unknown, code?: unknown }
   if (lastError !== undefined) return reasonOf(lastError)

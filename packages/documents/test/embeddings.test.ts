@@ -140,16 +140,20 @@ test('while the server is down searches compare words and report it; afterwards 
   t.equal(warnings.length, 1)
 })
 
-test('a server that stops, hangs or sends nonsense later degrades the search only', async t => {
-  const server = await embeddingServer(t)
-  const memory = await embedded(t, server, await folderOf(t, NOTES))
-  for (const [state, reason] of [['down', /^embeddings: /], ['nonsense', /^embeddings: /], ['hangs', /^embeddings: /]] as const) {
+for (const [state, reason] of [
+  ['down', /^embeddings: (?:connection failed|the connection broke|the server)/], ['nonsense', 'embeddings: the server sent an unreadable response'],
+  ['endless', 'embeddings: the response is too long'], ['hangs', 'embeddings: no vectors within 3 s']
+] as const) {
+  test(`a server that is later ${state} degrades the search only, and is left alone for some seconds`, async t => {
+    const server = await embeddingServer(t)
+    const memory = await embedded(t, server, await folderOf(t, NOTES))
     server.state = state
-    const { sources, degraded } = await search(memory, `Who sells the rye loaf ${state}?`)
-    t.equal(sources[0], 'bakery.md', state)
-    t.match(degraded, reason, state)
-  }
-})
+    t.match(await search(memory, 'Who sells the rye loaf?'), { sources: ['bakery.md'], degraded: reason })
+    const requests = server.arrived
+    t.match(await search(memory, 'Where is the tap?'), { sources: ['harbour.md'], degraded: reason })
+    t.equal(server.arrived, requests)
+  })
+}
 
 test('texts that the model refuses are shortened, and the others are embedded', async t => {
   const server = await embeddingServer(t)
