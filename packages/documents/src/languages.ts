@@ -59,6 +59,8 @@ const MAX_STEMS = 20_000
 const require = createRequire(import.meta.url)
 const stemmers = new Map<Language, (word: string) => string>([['en', stemEnglish]])
 const stops = new Map<Language, ReadonlySet<string>>([['en', STOP_WORDS]])
+/** By the languages, separated by spaces: those of an index, and all. */
+const candidates = new Map<string, Map<string, number[]>>()
 const stems = new Map<Language, Map<string, string>>()
 
 /**
@@ -70,23 +72,40 @@ export function languageOf (text: string, among?: readonly Language[]): Language
   const isAscii = !NOT_ASCII.test(sample)
   if (isAscii && ENGLISH_SIGN.test(sample)) return 'en'
   if (!isAscii) {
-    for (const [letters, language] of SCRIPTS) if ((sample.match(letters)?.length ?? 0) * 2 > (sample.match(/\p{L}/gu)?.length ?? 0)) return language
+    const letters = sample.match(/\p{L}/gu)?.length ?? 0
+    for (const [script, language] of SCRIPTS) if ((sample.match(script)?.length ?? 0) * 2 > letters) return language
   }
   const words = sample.toLowerCase().match(/\p{L}+/gu) ?? []
+  const possible = among === undefined ? LATIN : LATIN.filter(language => language === 'en' || among.includes(language))
+  const listed = candidateWords(possible)
+  const counts = possible.map(() => 0)
+  for (const word of words) {
+    // a letter alone is a name, or code
+    if (word.length > 1) for (const at of listed.get(word) ?? []) counts[at] = (counts[at] as number) + 1
+  }
+  const [english = 0] = counts
   let best: Language | undefined
   let most = 0
-  let english = 0
-  for (const language of LATIN) {
-    if (language !== 'en' && among?.includes(language) === false) continue
-    const list = stopWordsOf(language)
-    // a letter alone is a name, or code
-    const count = words.reduce((sum, word) => word.length > 1 && list.has(word) ? sum + 1 : sum, 0)
+  for (const [at, language] of possible.entries()) {
+    const count = counts[at] as number
     const isEnough = language === 'en' || among !== undefined || (count >= Math.min(MIN_STOP_WORDS, words.length / 3) &&
       count >= MIN_STOP_SHARE * words.length && count >= 1.5 * english)
-    if (language === 'en') english = count
     if (count > most && isEnough) [best, most] = [language, count]
   }
   return best
+}
+
+/** The stop words of some languages, each with the places of its languages in the list. */
+function candidateWords (languages: readonly Language[]): ReadonlyMap<string, readonly number[]> {
+  const key = languages.join(' ')
+  let listed = candidates.get(key)
+  if (listed === undefined) {
+    candidates.set(key, listed = new Map())
+    for (const [at, language] of languages.entries()) {
+      for (const word of stopWordsOf(language)) listed.set(word, [...listed.get(word) ?? [], at])
+    }
+  }
+  return listed
 }
 
 /** The stop words of a language, loaded when the language first occurs. */
