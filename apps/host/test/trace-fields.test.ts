@@ -55,6 +55,17 @@ test('a task of the description is linked to its request and to the trace of its
   t.notMatch(payload, request.spanContext().traceId)
 })
 
+test('a task is not linked to traces that were not sampled', async t => {
+  const app = await host(t, {})
+  const field = (n: number, flags: string): { traceparent: string } => ({ traceparent: `00-${traceIdOf(n)}-${PARENT}-${flags}` })
+  for (const [named, links] of [['00', []], ['01', [traceIdOf(6)]]] as const) {
+    await sendTask(app, { input: { query: 'hello' }, clientMetadata: field(6, named) }, field(5, '00'))
+    const spans = await takeSpans()
+    t.notOk(spans.some(({ name }) => name === 'POST /a2a/tasks/send'), 'the request is not sampled')
+    t.strictSame(spans.filter(({ name }) => name === 'run_task').map(({ links }) => links.map(({ context }) => context.traceId)), [links])
+  }
+})
+
 for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
   test(`a message of A2A 1.0 over ${binding}: the traceparent of its metadata is linked, its webhook gets that of the delivery`, async t => {
     const { origin, received } = await receiver(t, (_request, response) => { response.end() })

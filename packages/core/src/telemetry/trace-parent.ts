@@ -14,3 +14,8 @@ export function fieldsOf (fields: unknown): TraceParent | undefined {
   if (typeof traceparent !== 'string' || !TRACE_PARENT.test(traceparent)) return undefined
   return typeof tracestate === 'string' && tracestate.length <= MAX_TRACE_STATE_CHARS ? { traceparent, tracestate } : { traceparent }
 }
+
+/** Whether the trace is kept, as the flags of well-formed fields have it. */
+export function isSampled ({ traceparent }: TraceParent): boolean {
+  return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1
+}

@@ -1,18 +1,22 @@
 import { openTelemetry } from './open-telemetry.js'
 import { RUN_TASK, SKILL, TASK_ATTEMPT } from './names.js'
 import { startSpan, traceParent } from './spans.js'
-import { fieldsOf, type TraceParent } from './trace-parent.js'
+import { fieldsOf, isSampled, type TraceParent } from './trace-parent.js'
 
 /** What the record of a task keeps for its runs; callers do not see it. */
 export type TraceLinks = Readonly<Record<'trace', readonly TraceParent[]>>
 
-/** The trace of the request that creates a task, and the one that the caller names in the metadata of its message. */
+/**
+ * The trace of the request that creates a task, and the one that the caller names in the metadata of its message.
+ * Without those that a sampler has dropped: most tasks then store nothing.
+ */
 export function traceLinks (metadata?: unknown): TraceLinks | undefined {
   if (openTelemetry() === undefined) return undefined
   const own = traceParent()
   if (own === undefined) return undefined
   const named = fieldsOf(metadata)
-  return { trace: named === undefined ? [own] : [own, named] }
+  const trace = (named === undefined ? [own] : [own, named]).filter(isSampled)
+  return trace.length === 0 ? undefined : { trace }
 }
 
 interface TracedTask {
