@@ -6,6 +6,7 @@ import { importWithin, isModulePath, MAX_LOAD_MS, moduleProblem, moduleUrl, with
 import {
   combineMemories, documentsInterpreter, echoInterpreter, openFolder, openaiInterpreter, type FolderMemory
 } from '@polyvac/documents'
+import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LoadTimeoutError, MemoryModuleError, NoMemoryError, WorkerFunctionError } from './errors.js'
@@ -67,7 +68,9 @@ export async function assemble (settings: Settings, options: Options, previous?:
     }
     const { path = '.', k, extensions, ignore, embed = model } = entry as MemoryEntry & { extensions?: string[], ignore?: string[] }
     const folder = resolve(settings.folder, path)
-    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore, embed, embed === undefined ? undefined : openai])}`, async () => await openFolder({
+    // errors name the object by its key, so secrets are not in it
+    const server = embed === undefined ? undefined : createHash('sha256').update(JSON.stringify(openai ?? {})).digest('base64url')
+    const memory = await once(`folder ${JSON.stringify([folder, k, extensions, ignore, embed, server])}`, async () => await openFolder({
       path: folder,
       k,
       extensions,

@@ -58,7 +58,7 @@ test('async_stream: false runs interpreter modules in threads', async t => {
 
 test('embed of a VAC, or of one of its folders, finds documents by their meaning; results report when it fails', async t => {
   const server = await embeddingServer(t)
-  const openai = `openai: { base_url: '${server.url}' }`
+  const openai = `openai: { base_url: '${server.url}', model: chat-model }`
   const seen: number[] = []
   const { app } = await host(t, folder => ({
     config: parseConfig(`kind: vacConfig\nvac:\n  all:\n    embed: test-embed\n    ${openai}\n    memory: [{ a: { vectorstore: folder, path: ./docs } }]\n` +
@@ -71,6 +71,7 @@ test('embed of a VAC, or of one of its folders, finds documents by their meaning
   const isDone = (name: string): boolean => { const [folder] = folders.get(name) ?? []; return folder?.stats().ready === true && folder.stats().embedded === folder.stats().passages }
   await until(() => isDone('all') && isDone('one'), 'the passages of both VACs are embedded')
   t.ok(seen.length > 0, 'a terminal can show the progress')
+  t.strictSame([...server.models], ['test-embed'], '`openai.model` writes texts')
   const search = async (vac: string) => (await app.inject(`/vac/${vac}/search?q=When+does+a+spring+tide+occur&similarity_threshold=0`)).json()
   for (const vac of ['all', 'one']) t.match(await search(vac), { results: [{ metadata: { source: 'tides.md', likeness: Number } }], degraded: undefined }, vac)
   server.state = 'down'

@@ -216,7 +216,9 @@ export class FolderMemory implements Memory, WeightedMemory {
   #createEmbedding (): FolderEmbedding | undefined {
     const { embed, root, log } = this.#settings
     if (embed === undefined) return undefined
-    const { model, openai = {}, ownPort } = embed
+    const { model, openai: { base_url, api_key } = {}, ownPort } = embed
+    // the model of the entry of a VAC writes texts
+    const openai = { ...base_url !== undefined && { base_url }, ...api_key !== undefined && { api_key } }
     return new FolderEmbedding({
       vectors: () => this.#index.vectors,
       findServer: async signal => await findModel({ model, openai }, { ownPort, signal, kind: 'embedding' }),
