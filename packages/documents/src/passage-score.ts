@@ -8,8 +8,6 @@ import type { Passage } from './passages.js'
 export interface PassageFit {
   /** Share of the weight of the terms that are in the passage, its headings or its file name. */
   readonly coverage: number
-  /** The same for its best sentence. */
-  readonly sentence: number
   /** How near to one another the terms are in the text. */
   readonly proximity: number
   /** BM25 over text, headings and name, as a share of the highest possible one. */
@@ -36,20 +34,18 @@ const MAX_POSITIONS = 32
 const GENERAL_SHARE = 0.5
 const HEADING_SHARE = 0.6
 const NAME_SHARE = 0.15
-/** The end of a sentence between two words. */
-const SENTENCE_END = /[.!?…]["'”’»)\]]*\s|[。！？।॥؟۔]|\n\s*(?:\n|[-*+|>]|\d+[.)]\s)/
 
 /** Weights of the fit for the order of passages. */
 const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 1 } as const
 /** Likeness of a passage without a vector beside others with one. */
 const UNKNOWN_LIKENESS = 0.15
 
-/** Logistic regression on questions with and without an answer: `npm run bench -- answers` measures it. */
-const LOGISTIC = {
-  coverage: 3.76, sentence: 3.27, proximity: 0.59, bm25: 3.3, heading: 6.21, size: -0.53, matched: 0.19, constant: -4.98
-} as const
+/** Logistic regression on as many questions with an answer as without: `npm run bench -- answers` measures it. */
+const LOGISTIC = { coverage: 2.59, bm25: 10.74, matched: 0.06, size: -0.55, constant: -2.67 } as const
+/** Passages that are added to those of an index: in the smallest ones their number means little. */
+const MORE_PASSAGES = 10
 /** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
-const MEANING = { words: 0.35, likeness: 8.2, constant: -1.78 } as const
+const MEANING = { words: 0.46, likeness: 6.43, constant: -1.16 } as const
 const MIN_WORDS = -8
 
 /** The value that passages for one query are ordered by. */
@@ -60,9 +56,7 @@ export function orderOf (fit: PassageFit): number {
 
 /** The probability that a passage answers the query, where it is the best of an index with so many passages. */
 export function probabilityOf (fit: PassageFit, passages: number): number {
-  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.sentence * fit.sentence + LOGISTIC.proximity * fit.proximity +
-    LOGISTIC.bm25 * fit.bm25 + LOGISTIC.heading * fit.heading + LOGISTIC.size * Math.log(Math.max(1, passages)) +
-    LOGISTIC.matched * fit.matched + LOGISTIC.constant
+  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.bm25 * fit.bm25 + LOGISTIC.matched * fit.matched + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
   if (fit.likeness === undefined) return 1 / (1 + Math.exp(-sum))
   const fused = MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return 1 / (1 + Math.exp(-fused))
@@ -87,14 +81,13 @@ export class PassageScorer {
   }
 
   fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
-    const { positions, words, sentence } = this.#read(content)
+    const { positions, words } = this.#read(content)
     const headings = heading.split(' > ')
     const last = this.#matcher.termsIn(headings.at(-1) as string)
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
     const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
     let coverage = 0
     let bm25 = 0
-    let titled = 0
     const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
     for (const term of this.#terms.keys()) {
       const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
@@ -102,11 +95,9 @@ export class PassageScorer {
       const weight = this.#weight(term)
       coverage += weight
       bm25 += weight * tf / (tf + length)
-      if (last.has(term)) titled += weight
     }
     return {
       coverage: coverage / this.#total,
-      sentence: Math.max(sentence, titled) / this.#total,
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
@@ -115,32 +106,19 @@ export class PassageScorer {
     }
   }
 
-  /** The positions of each term in a text, its number of words, and the weight of the terms in its best sentence. */
-  #read (content: string): { positions: readonly (number[] | undefined)[], words: number, sentence: number } {
+  /** The positions of each term in a text, and its number of words. */
+  #read (content: string): { positions: readonly (number[] | undefined)[], words: number } {
     const text = spaced(content)
     const positions: (number[] | undefined)[] = []
     let words = 0
-    let end = 0
-    let sentence = 0
-    let best = 0
-    let seen = new Set<number>()
-    for (const { 0: word, index } of text.matchAll(WORD)) {
-      if ((index - end > 1 || text.charCodeAt(end) > 127) && SENTENCE_END.test(text.slice(end, index))) {
-        best = Math.max(best, sentence)
-        sentence = 0
-        if (seen.size > 0) seen = new Set()
-      }
-      end = index + word.length
+    for (const [word] of text.matchAll(WORD)) {
       words++
       for (const term of this.#matcher.termsOf(word)) {
         const places = positions[term] ??= []
         if (places.length < MAX_POSITIONS) places.push(words)
-        if (seen.has(term)) continue
-        seen.add(term)
-        sentence += this.#weight(term)
       }
     }
-    return { positions, words, sentence: Math.max(best, sentence) }
+    return { positions, words }
   }
 
   /** The sum over the pairs of found terms of the lower weight, less with the distance, as a share of all pairs. */
