@@ -21,9 +21,12 @@ type Inside = 'comment' | 'tag' | undefined
 /** A longer heading, in characters, is a mistake: its beginning is kept unchanged. */
 const MAX_HEADING_CHARS = 1_000
 
+/** What `plainHeading` changes, or the beginning of it. */
+const HEADING_MARKUP = /[<[{*_`\\&]|[^\S ]| {2}/
+
 /** Splits Markdown, or MDX, into passages. Front matter, comments and tags are left out; code is kept unchanged. */
 export function splitMarkdown (text: string, mdx = false): Passage[] {
-  const lines = text.split(/\r?\n/)
+  const lines = text.split(text.includes('\r') ? /\r?\n/ : '\n')
   const builder = new PassageBuilder()
   let fence: string | undefined
   let inside: Inside
@@ -40,7 +43,7 @@ export function splitMarkdown (text: string, mdx = false): Passage[] {
       continue
     }
     if (inside === undefined) {
-      const open = FENCE.exec(line)
+      const open = line.includes('```') || line.includes('~~~') ? FENCE.exec(line) : null
       if (open !== null && !((open[1] as string)[0] === '`' && (open[2] as string).includes('`'))) {
         fence = open[1] as string
         const info = open[2] as string
@@ -79,7 +82,7 @@ function frontMatterEnd (lines: readonly string[]): number {
 
 function headingAt (lines: readonly string[], index: number): { level: number, text: string, lines: number } | undefined {
   const line = lines[index] as string
-  const first = line.trimStart()[0]
+  const first = firstOf(line)
   if (first === '#') {
     const atx = atxHeading(line)
     if (atx !== undefined) return { ...atx, lines: 1 }
@@ -89,12 +92,20 @@ function headingAt (lines: readonly string[], index: number): { level: number, t
     if (html !== null) return { level: Number(html[1]), text: html[2] as string, lines: 1 }
   }
   const next = lines[index + 1]
-  if (first === undefined || next === undefined || (next.trimStart()[0] !== '=' && next.trimStart()[0] !== '-')) return undefined
+  if (first === undefined || next === undefined) return undefined
+  const under = firstOf(next)
+  if (under !== '=' && under !== '-') return undefined
   const underline = SETEXT_UNDERLINE.exec(next)
   // only a paragraph of one line: below a longer one `---` is usually a rule without its blank line
   if (underline === null || NOT_SETEXT_TEXT.test(line) || /^ {4}|^\t/.test(line)) return undefined
   if (index > 0 && (lines[index - 1] as string).trim() !== '' && !ATX_OPENING.test(lines[index - 1] as string)) return undefined
   return { level: (underline[1] as string)[0] === '=' ? 1 : 2, text: line.trim(), lines: 2 }
+}
+
+/** The first character that is not white space. Most lines begin with it. */
+function firstOf (line: string): string | undefined {
+  const code = line.charCodeAt(0)
+  return code > 0x20 && code < 0x7f ? line[0] : line.trimStart()[0]
 }
 
 function atxHeading (line: string): { level: number, text: string } | undefined {
@@ -111,6 +122,7 @@ function atxHeading (line: string): { level: number, text: string } | undefined 
 function plainHeading (text: string, mdx: boolean): string {
   // not a real heading; the patterns below take quadratic time
   if (text.length > MAX_HEADING_CHARS) return text.slice(0, MAX_HEADING_CHARS)
+  if (!HEADING_MARKUP.test(text)) return text.trim()
   return stripTags(text, undefined, mdx).text
     .replace(/\s+/g, ' ')
     .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, '')
