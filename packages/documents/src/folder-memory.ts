@@ -90,7 +90,6 @@ export class FolderMemory implements Memory, WeightedMemory {
   async #meaningOf ({ query, context, signal, onDegraded }: MemoryQuery & { readonly context?: string | undefined }): Promise<Meaning | undefined> {
     if (this.#embedding === undefined || query.trim() === '') return undefined
     const text = shorten(context === undefined ? query : `${context}\n${query}`)
-    const { passages } = this.#index.stats()
     // AbortSignal.any() leaves about 70 bytes at a signal that lives on, such as that of closing (Node.js 20)
     const stop = new AbortController()
     const closing = this.#closing.signal
@@ -98,9 +97,14 @@ export class FolderMemory implements Memory, WeightedMemory {
     for (const one of [closing, signal]) one?.addEventListener('abort', abort)
     try {
       if (closing.aborted || signal?.aborted === true) abort()
-      const { meaning, degraded } = await this.#embedding.meaningOf(text, passages, stop.signal)
+      const { meaning, degraded } = await this.#embedding.meaningOf(text, this.#index.count(), stop.signal)
       if (degraded !== undefined) onDegraded?.(degraded)
+      closing.throwIfAborted()
       return meaning
+    } catch (error) {
+      // a closed index fails with an error of the driver
+      closing.throwIfAborted()
+      throw error
     } finally {
       for (const one of [closing, signal]) one?.removeEventListener('abort', abort)
     }

@@ -118,7 +118,7 @@ function isExtensions (value: unknown): boolean {
 function isEmbed (value: unknown): boolean {
   if (typeof value === 'string') return value !== ''
   const { model, openai = {}, ownPort } = (value ?? {}) as Record<keyof EmbedOptions, unknown>
-  return typeof model === 'string' && model !== '' && typeof openai === 'object' && (ownPort === undefined || PORT.accepts(ownPort))
+  return typeof model === 'string' && model !== '' && typeof openai === 'object' && openai !== null && (ownPort === undefined || PORT.accepts(ownPort))
 }
 
 /** Checks the options and the folder. @throws DOCUMENTS_INVALID_OPTION, DOCUMENTS_FOLDER_NOT_FOUND */

@@ -107,7 +107,12 @@ export class PassageIndex {
   }
 
   stats (): { files: number, passages: number } {
-    return { files: this.#statements.countFiles.column<number>()[0] ?? 0, passages: this.#weights.count() }
+    return { files: this.#statements.countFiles.column<number>()[0] ?? 0, passages: this.count() }
+  }
+
+  /** Number of passages; unlike `stats` it does not look at each file. */
+  count (): number {
+    return this.#weights.count()
   }
 
   /** Source and stamp of every document whose writing was finished. */

@@ -1,5 +1,6 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { test, type Test } from 'tap'
 import { createVacs } from '@polyvac/core'
 import { searchMemory } from '@polyvac/core/plugin'
@@ -28,6 +29,17 @@ async function embedded (t: Test, server: EmbeddingServer, path: string, options
   await memory.ready
   await until(() => memory.stats().embedded === memory.stats().passages, 'all passages are embedded')
   return memory
+}
+
+/** A memory that waits for a server which hangs: the vector of one passage is missing. */
+async function waiting (t: Test): Promise<{ server: EmbeddingServer, memory: FolderMemory }> {
+  const server = await embeddingServer(t)
+  const path = await folderOf(t, NOTES)
+  const memory = await embedded(t, server, path)
+  server.state = 'hangs'
+  await writeFile(join(path, 'new.md'), '# Choir\n\nThe hymn is sung on Sunday.\n')
+  await memory.refresh()
+  return { server, memory }
 }
 
 /** A search with the reason why it is degraded. */
@@ -177,12 +189,7 @@ test('auto takes the first embedding model of the configured server, and is sile
 })
 
 test('a search is degraded until all passages are embedded', async t => {
-  const server = await embeddingServer(t)
-  const path = await folderOf(t, NOTES)
-  const memory = await embedded(t, server, path)
-  server.state = 'hangs'
-  await writeFile(join(path, 'new.md'), '# Choir\n\nThe hymn is sung on Sunday.\n')
-  await memory.refresh()
+  const { server, memory } = await waiting(t)
   await search(memory, 'a first question waits in vain')
   server.state = 'works'
   await until(async () => (await search(memory, QUESTION)).sources[0] === 'tasks.md', 'questions are embedded again')
@@ -190,12 +197,7 @@ test('a search is degraded until all passages are embedded', async t => {
 })
 
 test('closing ends a request for vectors, and an aborted search does not wait for one', async t => {
-  const server = await embeddingServer(t)
-  const path = await folderOf(t, NOTES)
-  const memory = await embedded(t, server, path)
-  server.state = 'hangs'
-  await writeFile(join(path, 'new.md'), '# Choir\n\nThe hymn is sung on Sunday.\n')
-  await memory.refresh()
+  const { memory } = await waiting(t)
   const stop = new AbortController()
   const left = t.rejects(memory.search({ query: 'first', signal: stop.signal }), { message: 'left' })
   const closed = t.rejects(memory.search({ query: 'second' }), { code: 'DOCUMENTS_CLOSED' })
@@ -203,6 +205,28 @@ test('closing ends a request for vectors, and an aborted search does not wait fo
   await left
   await memory.close()
   await closed
+})
+
+test('a search that closing interrupts while it reads vectors answers, or fails with DOCUMENTS_CLOSED', async t => {
+  const server = await embeddingServer(t)
+  // so many that their vectors are read in several turns
+  const path = await folderOf(t, { 'many.md': Array.from({ length: 3_000 }, (_, at) => `# Job ${at}\n\nShip ${at}.\n`).join('\n') })
+  const indexFile = join(path, '..', 'index.db')
+  await (await embedded(t, server, path, { indexFile })).close()
+  const ends = new Set<string>()
+  const turn = async (count: number): Promise<void> => { for (let at = 0; at < count; at++) await setImmediate() }
+  for (let turns = 0; turns < 30; turns++) {
+    const memory = await embedded(t, server, path, { indexFile })
+    // closing would wait for the look for passages without a vector
+    await turn(100)
+    const { answered } = server
+    const end = memory.search({ query: QUESTION, threshold: 0 }).then(() => 'answered', (error: { code?: string }) => String(error.code))
+    while (server.answered === answered) await turn(1)
+    await turn(turns)
+    await memory.close()
+    ends.add(await end)
+  }
+  t.strictSame([...ends].filter(end => end !== 'DOCUMENTS_CLOSED' && end !== 'answered'), [])
 })
 
 test('in a language that the model does not know the words decide alone', async t => {
@@ -214,7 +238,7 @@ test('in a language that the model does not know the words decide alone', async 
 
 test('options of the embedding are checked', async t => {
   const path = await folderOf(t, NOTES)
-  for (const embed of ['', 7, {}, { model: '' }, { model: 'x', openai: 'http://127.0.0.1' }, { model: 'x', ownPort: -1 }]) {
+  for (const embed of ['', 7, {}, { model: '' }, { model: 'x', openai: 'http://127.0.0.1' }, { model: 'x', openai: null }, { model: 'x', ownPort: -1 }]) {
     await t.rejects(openFolder({ path, indexFile: ':memory:', embed: embed as never }), { code: 'DOCUMENTS_INVALID_OPTION', message: /embed/ })
   }
 })
