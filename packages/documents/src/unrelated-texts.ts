@@ -46,7 +46,7 @@ export async function unrelatedCosines (embed: (texts: readonly string[]) => Pro
 }
 
 /**
- * The cosine for the language of a question; where its words do not show it, the highest one that is possible.
+ * The cosine for the language of a question. A question that does not show its language has the highest possible one.
  * Undefined where the model does not know the language: then its vectors distinguish nothing.
  */
 export function unrelatedCosine (cosines: UnrelatedCosines, question: string, languages: readonly Language[]): number | undefined {

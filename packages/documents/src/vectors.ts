@@ -94,8 +94,9 @@ export class Vectors {
 
   /** Gives a passage the vector of its text; returns false where the text has none. */
   reuse (passage: number, text: string): boolean {
-    this.#changes++
-    return this.#statements.link.run(passage, digestOf(text)).changes > 0
+    const isKnown = this.#statements.link.run(passage, digestOf(text)).changes > 0
+    if (isKnown) this.#changes++
+    return isKnown
   }
 
   /** Stores vectors of texts, each for a passage. */
