@@ -28,6 +28,7 @@ const KINDS = {
     const { postgresTaskStore } = await import('@polyvac/tasks/postgres')
     const store = postgresTaskStore({ url, maxConnections: CONNECTIONS })
     await store.open()
+    const streams = { ended () {} }
     const queues = {
       async short ({ input: { events } }, { emit }) {
         for (let i = 0; i < events; i++) await emit({ delta: text(i) })
@@ -37,6 +38,7 @@ const KINDS = {
       async batches ({ input: { batches, size } }, { emit }) {
         const batch = Array.from({ length: size }, (_, i) => ({ delta: text(i) }))
         for (let i = 0; i < batches; i++) await emit(batch)
+        streams.ended()
       },
       /** Events with the time of their emit, at a steady pace. */
       async paced ({ input: { events, everyMs, offsetMs } }, { emit, signal }) {
@@ -62,6 +64,15 @@ const KINDS = {
         const from = performance.now()
         await repeat(count, width, () => create(queue, input))
         return count / (performance.now() - from) * 1000
+      },
+      /** Events in a second, from the first create to the last durable event of `count` streams. */
+      async append ({ count, batches, size }) {
+        const from = performance.now()
+        let left = count
+        const over = new Promise(resolve => { streams.ended = () => { if (--left === 0) resolve() } })
+        await repeat(count, count, () => create('batches', { batches, size }))
+        await over
+        return count * batches * size / (performance.now() - from) * 1000
       },
       /** One reader for each of these tasks; resolves to the times from emit to arrival once all have ended. */
       async createAndName ({ queue, inputs }) {

@@ -4,7 +4,7 @@ import type { Connection } from './connection.js'
 import type { Discards } from './discards.js'
 import type { PostgresSettings } from './options.js'
 import type { JobQueue } from './queue.js'
-import type { Append, TaskLog } from './task-log.js'
+import type { Append, Snapshot, TaskLog } from './task-log.js'
 import type { WriteBatches } from './write-batches.js'
 
 /** The channel on which replicas learn of waiting tasks; the message is the name of the queue. */
@@ -20,6 +20,7 @@ export interface StoreContext {
   readonly tasks: TaskLog
   readonly readers: Readers
   readonly appends: WriteBatches<Append, TaskEvent[]>
+  readonly snapshots: WriteBatches<Snapshot, void>
   readonly discards: Discards
   /** The number of this replica. */
   readonly replica: number

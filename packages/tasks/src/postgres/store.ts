@@ -37,7 +37,7 @@ import { sharedCounts } from './shared-counts.js'
 import { sharedValues } from './shared-values.js'
 import { signInRecords } from './sign-in-records.js'
 import { CANCELED, WORK, type StoreContext } from './store-context.js'
-import { TaskLog, type Append } from './task-log.js'
+import { TaskLog, type Append, type Snapshot } from './task-log.js'
 import { TaskPages } from './task-pages.js'
 import { Worker } from './worker.js'
 import { WriteBatches } from './write-batches.js'
@@ -139,6 +139,13 @@ class PostgresTaskStore implements TaskStore {
           pauseMs: APPEND_PAUSE_MS,
           joins: (before, next) => before.updates.state === undefined && before.fence.attempt === next.fence.attempt && before.fence.turn === next.fence.turn
         }, async entries => await tasks.append(entries)),
+        snapshots: new WriteBatches<Snapshot, void>({
+          keyOf: ({ key }) => key,
+          weightOf: ({ data }) => data.length,
+          capacity: APPEND_CHARS,
+          inFlight: 1,
+          joins: () => false
+        }, async snapshots => await tasks.saveSnapshots(snapshots)),
         follower: new Follower(connection, tasks, readers, log),
         room,
         health: databaseHealth(connection, room, replica),
@@ -198,7 +205,7 @@ class PostgresTaskStore implements TaskStore {
     await this.#opening?.catch(() => {})
     const opened = this.#opened
     if (opened === undefined) return
-    const { timers, readers, creates, appends, discards, queue, connection } = opened
+    const { timers, readers, creates, appends, snapshots, discards, queue, connection } = opened
     const stopped = Promise.all([...this.#workers, ...this.#outboxes.keys()].map(async worker => { await worker.stop() }))
     // where the database is away, tasks cannot be released in time: their heartbeats end
     const late = async (work: Promise<unknown>): Promise<void> => {
@@ -208,7 +215,7 @@ class PostgresTaskStore implements TaskStore {
     for (const timer of timers) clearInterval(timer)
     this.#opened = undefined
     readers.ringAll()
-    await late(Promise.all([creates.close(), appends.close(), discards.close(), this.replicas.close()]))
+    await late(Promise.all([creates.close(), appends.close(), snapshots.close(), discards.close(), this.replicas.close()]))
     await late(queue.close().then(async () => { await connection.close() }))
   }
 

@@ -22,6 +22,9 @@ export interface Appended { readonly row: TaskRow, readonly event: TaskEvent }
 
 export interface Append { readonly fence: Fence, readonly id: string, readonly updates: PreparedUpdates }
 
+/** What a reader of a long log begins with: the fold after event `seq`, as JSON. */
+export interface Snapshot { readonly key: number, readonly seq: number, readonly data: string }
+
 /** How a worker takes a task: with a new attempt, or by giving it up. */
 export interface Claim { readonly key: number, readonly attempt: number, readonly losses: number, readonly replica: number | null, readonly body: EventBody & { state: TaskState } }
 
@@ -221,9 +224,12 @@ export class TaskLog {
     return await session.run<TaskRow>(this.#sql.takeFrom, [replicas, limit])
   }
 
-  /** The task may have been purged in the meantime. */
-  async saveSnapshot (key: number, seq: number, snapshot: string): Promise<void> {
-    await this.#connection.run(this.#sql.saveSnapshot, [seq, snapshot, key])
+  /** Saves a snapshot of each of these tasks, some of which may have been purged in the meantime. */
+  async saveSnapshots (snapshots: readonly Snapshot[]): Promise<Outcome<void>[]> {
+    await this.#connection.run(this.#sql.saveSnapshots, [
+      int8Array(snapshots.map(({ key }) => key)), int4Array(snapshots.map(({ seq }) => seq)), textArray(snapshots.map(({ data }) => data))
+    ], 'save snapshots')
+    return snapshots.map(() => ({ value: undefined }))
   }
 }
 

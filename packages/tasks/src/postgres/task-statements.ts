@@ -101,7 +101,7 @@ export function statements (connection: Connection) {
     held: `SELECT t.key FROM ${task} t JOIN (SELECT * ${held}) i ON ${fence}`,
     release: `UPDATE ${task} t SET replica = NULL ${held} WHERE ${fence} RETURNING ${ROW}`,
     takeFrom: `UPDATE ${task} t SET replica = 0 WHERE t.key IN (SELECT key FROM ${task} WHERE replica = ANY($1) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING ${ROW}`,
-    saveSnapshot: `INSERT INTO ${snapshot} (seq, data, task) SELECT $1, $2, key FROM ${task} WHERE key = $3
+    saveSnapshots: `INSERT INTO ${snapshot} (task, seq, data) SELECT i.* FROM unnest($1::bigint[], $2::int[], $3::text[]) i(key, seq, data) JOIN ${task} t USING (key)
       ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq > snapshot.seq`
   }
 }

@@ -33,7 +33,7 @@ export class Worker implements TaskWorker {
     this.#context = context
     this.#limits = limits
     this.#owners = new OwnerPlaces(limits)
-    const { settings, connection, tasks, appends, readers, checkSpace, grew } = context
+    const { settings, connection, appends, snapshots, readers, checkSpace, grew } = context
     this.#executor = new Executor({
       now: () => connection.now(),
       append: async (fence, id, updates) => await appends.add({ fence, id, updates }),
@@ -42,7 +42,7 @@ export class Worker implements TaskWorker {
         readers.written(key, events, chars)
       },
       checkSpace,
-      saveSnapshot: async ({ key }, seq, snapshot) => { await tasks.saveSnapshot(key, seq, snapshot) },
+      saveSnapshot: async ({ key }, seq, data) => { await snapshots.add({ key, seq, data }) },
       release: async fences => { await this.#release(fences) }
     }, { ...settings, settleMs: SETTLE_MS }, handler, limits.timeoutMs)
   }
