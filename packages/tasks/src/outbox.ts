@@ -119,7 +119,7 @@ export class Outbox implements TaskWorker {
   readonly #ofOwner = new Map<string, number>()
   readonly #ofHost = new Map<string, number>()
   #served = ''
-  /** One for each delivery on its way. AbortSignal.any() leaves about 70 bytes at a signal that lives on (Node.js 20). */
+  /** One for each delivery on its way. AbortSignal.any() leaves 70 bytes at a signal that lives on (Node.js 20). */
   readonly #deliveries = new Set<AbortController>()
   #stopped: Error | undefined
   #filling: Promise<void> | undefined
