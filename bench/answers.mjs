@@ -42,8 +42,7 @@ export async function run () {
 }
 
 /** Asks the questions that `wanted` accepts, in every corpus. */
-export async function measure (wanted) {
-  const corpora = readCorpora()
+export async function measure (wanted, corpora = readCorpora()) {
   const results = []
   const calibration = []
   for (const corpus of corpora) {
@@ -92,9 +91,12 @@ export async function measure (wanted) {
 function elsewhere (corpus, corpora) {
   const isForeign = other => corpus.group === 'languages'
     ? other !== corpus && other.language === corpus.language
-    : corpus.group === 'folder' ? ['docs', 'article'].includes(other.group) : other.group === 'notes' && other !== corpus
+    : corpus.group === 'folder' ? ['docs', 'article'].includes(other.group) : other.group === 'notes' && subjectOf(other) !== subjectOf(corpus)
   return corpora.filter(isForeign).flatMap(({ questions }) => questions.filter(({ gold }) => gold !== undefined))
 }
+
+/** Two folders about one subject, such as 'ward' and 'ward-2', may answer each other's questions. */
+function subjectOf ({ name }) { return name.replace(/-2$/, '') }
 
 /** So many entries of a list, at even distances. */
 function someOf (list, count) {
@@ -115,9 +117,11 @@ export function readCorpora () {
     }
     return { head: head.split(' '), documents: documents.map(({ source, text }) => ({ source, passages: splitDocument(source, text) })), questions }
   })
-  const notes = read('notes-en').map(({ head, ...rest }) => ({ ...rest, name: head[0], group: 'notes', language: 'en' }))
+  const foldersOf = name => read(name).map(({ head, ...rest }) => ({ ...rest, name: head[0], group: 'notes', language: 'en' }))
+  const notes = foldersOf('notes-en')
   return [
     ...notes,
+    ...foldersOf('notes-en-2'),
     {
       name: 'all notes',
       parts: notes.map(({ name }) => name),
@@ -196,7 +200,7 @@ function total (results) {
   }
 }
 
-function report (results) {
+export function report (results) {
   const rows = []
   for (const group of new Set(results.map(one => one.group))) {
     const members = results.filter(one => one.group === group)
@@ -228,7 +232,7 @@ function deciles (calibration) {
   })
 }
 
-function calibrationTable (calibration) {
+export function calibrationTable (calibration) {
   return ['score      questions predicted observed', ...deciles(calibration).map(({ at, count, predicted, observed }) =>
     `${(at / 10).toFixed(1)} to ${((at + 1) / 10).toFixed(1)} ${String(count).padEnd(9)} ${predicted.toFixed(2).padEnd(9)} ${observed.toFixed(2)}`)].join('\n')
 }
