@@ -1,5 +1,10 @@
+import { stemmer } from 'stemmer'
+import { COMMON_WORDS } from './stop-words.js'
+
 /** Passages of usual English that are added to those of an index: small folders then have the weights of large ones. */
 export const BACKGROUND_PASSAGES = 1_000
+/** The share of them that hold a stop word which a search weighs. */
+const COMMON_SHARE = 0.25
 
 /**
  * The 1,000 commonest English stems without stop words. A line begins with -log2 of the share of passages that hold
@@ -76,6 +81,7 @@ for (const entry of TABLE.trim().split(/\s+/)) {
   if (/^\d/.test(entry)) share = 2 ** -Number(entry)
   else shares.set(entry, share)
 }
+for (const word of COMMON_WORDS) shares.set(stemmer(word), COMMON_SHARE)
 
 /** The number of background passages that hold a stem. */
 export function backgroundOf (stem: string): number {

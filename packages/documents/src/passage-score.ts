@@ -14,8 +14,6 @@ export interface PassageFit {
   readonly bm25: number
   /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
   readonly heading: number
-  /** Sum of the weights of the terms found, 0 and more. */
-  readonly matched: number
   /** How near the passage is in meaning; undefined where that is not known. */
   readonly likeness: number | undefined
 }
@@ -41,7 +39,7 @@ const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 
 const UNKNOWN_LIKENESS = 0.15
 
 /** Logistic regression on as many questions with an answer as without: `npm run bench -- answers` measures it. */
-const LOGISTIC = { coverage: 2.59, bm25: 10.74, matched: 0.06, size: -0.55, constant: -2.67 } as const
+const LOGISTIC = { coverage: 2.21, bm25: 10.84, size: -0.38, constant: -2.48 } as const
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
 const MORE_PASSAGES = 10
 /** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
@@ -56,7 +54,7 @@ export function orderOf (fit: PassageFit): number {
 
 /** The probability that a passage answers the query, where it is the best of an index with so many passages. */
 export function probabilityOf (fit: PassageFit, passages: number): number {
-  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.bm25 * fit.bm25 + LOGISTIC.matched * fit.matched + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
+  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.bm25 * fit.bm25 + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
   if (fit.likeness === undefined) return 1 / (1 + Math.exp(-sum))
   const fused = MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return 1 / (1 + Math.exp(-fused))
@@ -101,7 +99,6 @@ export class PassageScorer {
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
-      matched: coverage,
       likeness
     }
   }

@@ -1,4 +1,5 @@
 import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
+import { COMMON_WORDS } from './stop-words.js'
 
 /** Scripts without spaces between words: their runs are split into words first. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
@@ -50,21 +51,26 @@ export function indexText (text: string, language: Language | undefined = 'en'):
   return parts.size === 0 ? stemmed : `${stemmed}\n${[...parts].join(' ')}`
 }
 
-/** The distinct words of a query without stop words, unless it has no other words, with stems of these languages. */
-export function queryWords (query: string, languages: readonly Language[] = ['en']): Word[] {
+/**
+ * The distinct words of a query without stop words, unless it has no other words, with stems of these languages.
+ * @param withCommon beside other words, also those stop words that a search weighs a little
+ */
+export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false): Word[] {
   const language = languageOf(query, languages) ?? 'en'
   const stopWords = stopWordsOf(language)
   const wordOf = (raw: string): Word =>
     ({ text: raw.toLowerCase(), stems: [...new Set(languages.map(one => stemOf(raw, one)))], parts: [] })
   const words = new Map<string, Word>()
   const stops = new Map<string, Word>()
+  const common: Word[] = []
   for (const raw of rawWords(query)) {
     const word = { ...wordOf(raw), parts: partsOf(raw).map(wordOf) }
     const group = stopWords.has(word.text) ? stops : words
     const key = stemOf(raw, language)
     if (!group.has(key)) group.set(key, word)
+    if (withCommon && language === 'en' && COMMON_WORDS.has(word.text)) common.push(word)
   }
-  return [...(words.size > 0 ? words : stops).values()]
+  return words.size > 0 ? [...words.values(), ...common] : [...stops.values()]
 }
 
 /** The words of a text, in order. */
