@@ -45,5 +45,5 @@ async function heaviest (memories: readonly WeightedMemory[], query: string, con
     const { stems = [], weight = 0, likeness = 0 } = terms.get(key) ?? {}
     terms.set(key, { stems: [...new Set([...stems, ...term.stems])], weight: Math.max(weight, term.weight), likeness: Math.max(likeness, term.likeness) })
   }
-  return { terms: [...terms.values()], languages: [...new Set(all.flatMap(one => one.languages))] }
+  return { terms: [...terms.values()], languages: [...new Set(all.flatMap(one => one.languages))], language: all.find(one => one.language !== undefined)?.language }
 }

@@ -1,6 +1,6 @@
 import type { Memory } from '@polyvac/core'
 import type { Language } from './languages.js'
-import { stemOf } from './languages.js'
+import { stemOf, stopWordsOf } from './languages.js'
 import { partsOf, rawWords } from './terms.js'
 
 /** A word of a query, for comparison with the words of texts. */
@@ -17,6 +17,8 @@ export interface QueryTerm {
 export interface QueryTerms {
   readonly terms: readonly QueryTerm[]
   readonly languages: readonly Language[]
+  /** The language of the query, where it is known. */
+  readonly language?: Language | undefined
 }
 
 /** A memory that returns the weights of the words of a query, so that sentences are weighed like passages. */
@@ -30,26 +32,34 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
 }
 
 const NONE: readonly number[] = []
+/** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
+const MIN_PART = 5
+const MIN_REST = 3
 
 /** Finds the terms of a query in texts. */
 export class TermMatcher {
   readonly #terms = new Map<string, number>()
   readonly #languages: readonly Language[]
+  readonly #compounds: Language | undefined
   readonly #initials: ReadonlySet<number>
   readonly #seen = new Map<string, number>()
   readonly #seenParts = new Map<string, readonly number[]>()
 
-  constructor ({ terms, languages }: QueryTerms) {
+  constructor ({ terms, languages, language }: QueryTerms) {
     this.#languages = languages
+    this.#compounds = language === 'en' ? undefined : language
     for (const [index, { stems }] of terms.entries()) for (const stem of stems) if (!this.#terms.has(stem)) this.#terms.set(stem, index)
     this.#initials = new Set([...this.#terms.keys()].map(stem => stem.charCodeAt(0)))
   }
 
-  /** The index of the term that a word of a text is equal to, in one of the languages; otherwise -1. */
+  /**
+   * The index of the term that a word of a text is equal to, in one of the languages; otherwise -1. Where the query is
+   * not English, a word is also equal to a term that it is a part of, or that is a part of it.
+   */
   termOf (word: string): number {
     // stemmers leave the first letter of a word of ASCII
     const initial = word.charCodeAt(0)
-    if (initial < 128 && !this.#initials.has(initial) && !this.#initials.has(initial | 32)) return -1
+    if (this.#compounds === undefined && initial < 128 && !this.#initials.has(initial) && !this.#initials.has(initial | 32)) return -1
     let term = this.#seen.get(word)
     if (term === undefined) {
       term = -1
@@ -59,9 +69,21 @@ export class TermMatcher {
         // the index has stemmed it as English, too, and so has a corrected term
         term = this.#terms.get(stem) ?? this.#terms.get(stemOf(stem, 'en')) ?? -1
       }
+      if (term < 0 && this.#compounds !== undefined) term = this.#compoundOf(word, this.#compounds)
       this.#seen.set(word, term)
     }
     return term
+  }
+
+  /** For "Hafen" that of "Hafenmeister", and the other way: one begins or ends with the other. */
+  #compoundOf (word: string, language: Language): number {
+    if (word.length < MIN_PART || stopWordsOf(language).has(word.toLowerCase())) return -1
+    const stem = stemOf(word, language)
+    for (const [other, term] of this.#terms) {
+      const [part, whole] = stem.length < other.length ? [stem, other] : [other, stem]
+      if (part.length >= MIN_PART && whole.length >= part.length + MIN_REST && (whole.startsWith(part) || whole.endsWith(part))) return term
+    }
+    return -1
   }
 
   /** The terms of a word and of the parts of a compound name. */

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
-import type { Language } from './languages.js'
+import { languageOf, type Language } from './languages.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import type { QueryTerm, QueryTerms } from './query-terms.js'
 import { similarWords, type Similar } from './spelling.js'
@@ -17,7 +17,7 @@ const MAX_COMPARED = 50
 /** Every passage compared has one of the rarest terms: the others together weigh less than this share of the query. */
 const ESSENTIAL_SHARE = 0.35
 /** A term in more passages is not read in full where another one is. All are, where their lists have fewer together. */
-const MANY_PASSAGES = 3_000
+const MANY_PASSAGES = 1_500
 /** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
 const IDF_POWER = 1.3
 /** Weight of a term of the turn before. */
@@ -131,7 +131,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
         }
       }
       const sorted = [...terms.values()].sort((a, b) => b.weight - a.weight || (a.match < b.match ? -1 : 1))
-      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf() }
+      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf(), language: languageOf(query, languagesOf()) }
     }
   }
 }

@@ -57,6 +57,20 @@ test('each language is searched by its stems and stop words, in one index', asyn
   }
 })
 
+test('outside English a word is found in a longer one that begins or ends with it, and the other way', async t => {
+  const index = await indexOf(t, {
+    'ort.md': 'Der Hafenmeister wohnt neben dem Leuchtturm, und die Schmalspurbahn hält bei ihm an der Brücke.',
+    'garten.md': 'Die Bäume im Garten sind alt, und wir gießen sie mit dem Wasser aus dem Brunnen.'
+  })
+  const scoreOf = (query: string): number => index.search({ query, threshold: 0 }).find(({ source }) => source === 'ort.md')?.score ?? 0
+  t.ok(scoreOf('Wo an der Brücke ist der Hafen?') > scoreOf('Wo an der Brücke ist der Kiosk?'), 'a part')
+  t.ok(scoreOf('Wo hält das Schmalspurbahnmuseum bei der Brücke?') > scoreOf('Wo hält das Kunstmuseum bei der Brücke?'), 'a whole')
+  t.equal(scoreOf('Wo wohnt er bei der Brücke der Spur?'), scoreOf('Wo wohnt er bei der Brücke am Kiosk?'), 'a short part')
+  const english = await indexOf(t, { 'a.md': 'The castlemaster of the port is known, and it is the house of all.', 'b.md': 'Water of the well.' })
+  const [castle, other] = ['known castle', 'known kiosk'].map(query => english.search({ query, threshold: 0 })[0]?.score ?? 0)
+  t.equal(castle, other, 'an English one')
+})
+
 test('words of headings and file names count as found in the passage', async t => {
   const index = await indexOf(t, TEXTS)
   t.equal(index.search({ query: 'store ahead log' })[0]?.source, 'store.md')
