@@ -67,12 +67,13 @@ test('a task is not linked to traces that were not sampled', async t => {
 })
 
 for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
-  test(`a message of A2A 1.0 over ${binding}: the traceparent of its metadata is linked, its webhook gets that of the delivery`, async t => {
+  test(`a message of A2A 1.0 over ${binding}: the traceparent of its metadata and of the request's is linked, its webhook gets that of the delivery`, async t => {
     const { origin, received } = await receiver(t, (_request, response) => { response.end() })
     const app = await host(t, { push: { allow: [new URL(origin).host] } })
     const metadata = { traceparent: `00-${traceIdOf(4)}-${PARENT}-01`, tracestate: 'vendor=1' }
     const params = {
       message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }], metadata },
+      metadata: { traceparent: `00-${traceIdOf(7)}-${PARENT}-01` },
       configuration: { taskPushNotificationConfig: { url: `${origin}/hook` } }
     }
     const send = async (method: string, params: object) => await app.inject({
@@ -89,7 +90,7 @@ for (const binding of ['JSON-RPC', 'HTTP+JSON']) {
     const request = spans.find(({ name }) => name === (binding === 'JSON-RPC' ? 'POST /a2a' : 'POST /a2a/v1/message::send'))!.spanContext()
     const { links } = spans.find(({ name }) => name === 'run_task')!
     t.strictSame(links.map(({ context: { traceId, spanId, traceState } }) => [traceId, spanId, traceState?.serialize()]), [
-      [request.traceId, request.spanId, undefined], [traceIdOf(4), PARENT, 'vendor=1']
+      [request.traceId, request.spanId, undefined], [traceIdOf(4), PARENT, 'vendor=1'], [traceIdOf(7), PARENT, undefined]
     ])
     const deliveries = spans.filter(({ name }) => name === 'POST')
     for (const { links } of deliveries) t.equal(links[0]?.context.spanId, request.spanId)

@@ -176,9 +176,10 @@ test('an HTTP upstream gets the trace in its header and in _meta, and nothing el
 test('the run of a task is a trace apart, linked to its request, in all dialects', async t => {
   const { url } = await host(t, { enable_a2a_agent: true })
   const message = { messageId: 'm1', role: 'user', parts: [{ kind: 'text', text: 'hello' }], metadata: { traceparent } }
-  await post(`${url}/a2a`, { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message, configuration: { blocking: true } } })
+  await post(`${url}/a2a`, { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message, metadata: { traceparent: `00-${'7'.repeat(32)}-${PARENT}-01` }, configuration: { blocking: true } } })
   const spans03 = await linked(t, 'message/send of 0.3')
-  t.ok(spans03.find(({ name }) => name === 'run_task')?.links.some(({ context }) => context.spanId === PARENT), 'the metadata is linked')
+  t.ok(spans03.find(({ name }) => name === 'run_task')?.links.some(({ context }) => context.traceId === TRACE), 'the metadata of the message is linked')
+  t.ok(spans03.find(({ name }) => name === 'run_task')?.links.some(({ context }) => context.traceId === '7'.repeat(32)), 'that of the request too')
   const text = await post(`${url}/a2a`, {
     jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { messageId: 'm2', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }
   }, { 'a2a-version': '1.0' })

@@ -16,6 +16,8 @@ export interface SendRequest {
   /** Name of a VAC. */
   readonly tenant?: string | undefined
   readonly message: IncomingMessage
+  /** Of the request; that of the message is kept with it. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** Whether the caller waits for the end. */
   readonly blocking: boolean
   readonly historyLength?: number | undefined

@@ -7,15 +7,14 @@ import { fieldsOf, isSampled, type TraceParent } from './trace-parent.js'
 export type TraceLinks = Readonly<Record<'trace', readonly TraceParent[]>>
 
 /**
- * The trace of the request that creates a task, and the one that the caller names in the metadata of its message.
+ * The trace of the request that creates a task, and those that metadata of the caller name, of the message or request.
  * Without those that a sampler has dropped: most tasks then store nothing.
  */
-export function traceLinks (metadata?: unknown): TraceLinks | undefined {
+export function traceLinks (...metadata: readonly unknown[]): TraceLinks | undefined {
   if (openTelemetry() === undefined) return undefined
   const own = traceParent()
   if (own === undefined) return undefined
-  const named = fieldsOf(metadata)
-  const trace = (named === undefined ? [own] : [own, named]).filter(isSampled)
+  const trace = [own, ...metadata.map(fieldsOf)].filter((fields): fields is TraceParent => fields !== undefined && isSampled(fields))
   return trace.length === 0 ? undefined : { trace }
 }
 

@@ -11,10 +11,10 @@ import {
 const DEFAULT_ID = 'default'
 
 export function readSend (params: unknown): SendRequest {
-  const { tenant, message, configuration = {} } = readParams(SendParams, params)
+  const { tenant, message, metadata, configuration = {} } = readParams(SendParams, params)
   const { pushNotificationConfig: push, historyLength, blocking = true } = configuration
   const config = push === undefined ? undefined : toNewPush(push)
-  return { tenant, message: readMessage(message, 'user', toPart), blocking, historyLength, push: config }
+  return { tenant, message: readMessage(message, 'user', toPart), metadata, blocking, historyLength, push: config }
 }
 
 export function readTask (params: unknown): TaskRequest {

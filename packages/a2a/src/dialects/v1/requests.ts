@@ -12,11 +12,12 @@ import {
 } from './schemas.js'
 
 export function readSend (params: unknown): SendRequest {
-  const { tenant, message, configuration = {} } = readParams(SendParams, params)
+  const { tenant, message, metadata, configuration = {} } = readParams(SendParams, params)
   const { taskPushNotificationConfig: push, historyLength, returnImmediately = false } = configuration
   return {
     tenant: nonEmpty(tenant),
     message: readMessage(message, 'ROLE_USER', toPart),
+    metadata,
     blocking: !returnImmediately,
     historyLength,
     push: push === undefined ? undefined : toNewPush(push)
