@@ -12,6 +12,8 @@ import type { Meaning } from './vectors.js'
 const MAX_COUNTS = 10_000
 /** Words of a query that are searched for, the rarest ones; few queries of 2,000 characters have more. */
 const MAX_TERMS = 200
+/** Words of a query that are corrected, the first ones: each takes up to 20 ms in an index of 50,000 passages. */
+const MAX_CORRECTED = 8
 /** Passages that are compared in full, the best ones of the index by BM25. */
 const MAX_COMPARED = 50
 /** Every passage compared has one of the rarest terms: the others together weigh less than this share of the query. */
@@ -93,13 +95,13 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     languages ??= ['en', ...(language.column<string>()[0] ?? '').split(' ').filter(one => one !== '' && one !== 'en') as Language[]]
     return languages
   }
-  const indexed = (word: Word, share: number): IndexedTerm => {
+  const indexed = (word: Word, share: number, budget: { corrections: number }): IndexedTerm => {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf([word.text, ...word.stems.slice(1)])
     const passages = Math.min(frequency(match), count())
     const weight = share * weigh(Math.min(all, passages + backgroundOf(word.stems[0] as string)))
-    if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    if (passages > 0 || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)
@@ -120,13 +122,14 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     of (query, context = '') {
       refresh()
       const terms = new Map<string, IndexedTerm>()
+      const budget = { corrections: MAX_CORRECTED }
       for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf([word.text, ...word.stems.slice(1)])) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
-            if (!terms.has(key)) terms.set(key, indexed(one, share))
+            if (!terms.has(key)) terms.set(key, indexed(one, share, budget))
           }
         }
       }
