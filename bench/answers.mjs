@@ -15,6 +15,8 @@ import { PEERS } from './answers/peers.mjs'
 
 const MODULES = fileURLToPath(new URL('../node_modules/', import.meta.url))
 const RANKS = 10
+/** The share of the questions without an answer that are about the subject, in the calibration. */
+const NEARBY_SHARE = 1 / 3
 const { EMBED, OPENAI_BASE_URL, OPENAI_API_KEY: apiKey } = process.env
 
 export const title = 'Answers from documents'
@@ -49,8 +51,9 @@ export async function measure (wanted, corpora = readCorpora()) {
     const answerable = corpus.questions.filter(question => question.gold !== undefined && wanted(question))
     const near = corpus.questions.filter(question => question.gold === undefined && wanted(question))
     const foreign = elsewhere(corpus, corpora).filter(wanted)
-    // for the calibration there are as many questions without an answer as with one
-    const counted = new Set([...near, ...someOf(foreign, answerable.length - near.length)])
+    // for the calibration a third of the questions have no answer, and a third of these are about the subject
+    const nearby = near.length > 0 ? NEARBY_SHARE : 0
+    const weights = { nearby: nearby * answerable.length / 2 / near.length, foreign: (1 - nearby) * answerable.length / 2 / foreign.length }
     const index = await PassageIndex.open(':memory:')
     await index.upsert(corpus.documents)
     const search = EMBED === undefined ? query => index.search(query) : await embedded(index, corpus.name)
@@ -71,13 +74,13 @@ export async function measure (wanted, corpora = readCorpora()) {
       const { text, isAnswered, score } = await answerOf(index, search, question.text)
       if (isAnswered) answered++
       if (isAnswered && question.gold.test(text)) correct++
-      calibration.push({ score, isAnswerable: true, question: question.text, corpus: corpus.name, text })
+      calibration.push({ score, weight: 1, isAnswerable: true })
     }
     for (const [kind, questions] of Object.entries({ nearby: near, foreign })) {
       for (const question of questions) {
-        const { text, isAnswered, score } = await answerOf(index, search, question.text)
+        const { isAnswered, score } = await answerOf(index, search, question.text)
         if (isAnswered) wrong[kind]++
-        if (counted.has(question)) calibration.push({ score, isAnswerable: false, question: question.text, corpus: corpus.name, text })
+        calibration.push({ score, weight: weights[kind], isAnswerable: false })
       }
     }
     Object.assign(figures, { answered, correct, wrongNearby: wrong.nearby, wrongForeign: wrong.foreign })
@@ -97,11 +100,6 @@ function elsewhere (corpus, corpora) {
 
 /** Two folders about one subject, such as 'ward' and 'ward-2', may answer each other's questions. */
 function subjectOf ({ name }) { return name.replace(/-2$/, '') }
-
-/** So many entries of a list, at even distances. */
-function someOf (list, count) {
-  return list.filter((_, at) => Math.floor(at * count / list.length) !== Math.floor((at - 1) * count / list.length))
-}
 
 export function readCorpora () {
   const read = name => readFileSync(new URL(`answers/${name}.txt`, import.meta.url), 'utf8').split(/^@ /m).slice(1).map(part => {
@@ -226,8 +224,9 @@ function merged (members) {
 function deciles (calibration) {
   return Array.from({ length: 10 }, (_, at) => {
     const inside = calibration.filter(({ score }) => Math.min(9, Math.floor(score * 10)) === at)
-    const predicted = inside.reduce((sum, { score }) => sum + score, 0) / inside.length
-    const observed = inside.filter(({ isAnswerable }) => isAnswerable).length / inside.length
+    const sum = value => inside.reduce((all, one) => all + one.weight * value(one), 0)
+    const predicted = sum(({ score }) => score) / sum(() => 1)
+    const observed = sum(({ isAnswerable }) => isAnswerable ? 1 : 0) / sum(() => 1)
     return { at, count: inside.length, predicted, observed, error: Math.abs(predicted - observed) }
   })
 }

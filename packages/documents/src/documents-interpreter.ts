@@ -11,7 +11,7 @@ import { retrieve, type Retrieval } from './retrieval.js'
 export interface DocumentsInterpreterOptions {
   /** Passages for an answer, 1 to 100. Default: the memory's own `k`, otherwise 6. */
   readonly k?: number | undefined
-  /** Score, a probability, from which a passage answers a question, 0 to 1. Default 0.5. */
+  /** Score, a probability, from which a passage answers a question, 0 to 1. Default 0.6. */
   readonly threshold?: number | undefined
   /** Most sentences of an answer without a model. Default 4. */
   readonly maxSentences?: number | undefined
@@ -24,7 +24,7 @@ export interface DocumentsInterpreterOptions {
 /** Types, bounds and defaults of the options. */
 export const DOCUMENTS_OPTIONS = {
   k: integer(undefined, { max: 100 }),
-  threshold: number(0, 1, 0.5),
+  threshold: number(0, 1, 0.6),
   maxSentences: integer(4),
   ownPort: PORT,
   modelTimeoutMs: milliseconds(60_000)

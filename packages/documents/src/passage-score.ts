@@ -6,8 +6,10 @@ import type { Passage } from './passages.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
 export interface PassageFit {
-  /** Share of the weight of the terms that are in the passage, its headings or its file name. */
-  readonly coverage: number
+  /** Weight of the terms that are in the passage, its headings or its file name. */
+  readonly found: number
+  /** Weight of the other terms. */
+  readonly missing: number
   /** How near to one another the terms are in the text. */
   readonly proximity: number
   /** BM25 over text, headings and name, as a share of the highest possible one. */
@@ -38,8 +40,8 @@ const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 
 /** Likeness of a passage without a vector beside others with one. */
 const UNKNOWN_LIKENESS = 0.15
 
-/** Logistic regression on as many questions with an answer as without: `npm run bench -- answers` measures it. */
-const LOGISTIC = { coverage: 2.21, bm25: 10.84, size: -0.38, constant: -2.48 } as const
+/** Logistic regression over questions of which a third have no answer: docs/decisions/0022 names them. */
+const LOGISTIC = { bm25: 9.28, proximity: 2.16, heading: 5.1, found: 0.109, missing: -0.063, size: -0.44, constant: -0.73 } as const
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
 const MORE_PASSAGES = 10
 /** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
@@ -48,13 +50,15 @@ const MIN_WORDS = -8
 
 /** The value that passages for one query are ordered by. */
 export function orderOf (fit: PassageFit): number {
-  return ORDER.bm25 * fit.bm25 + ORDER.coverage * fit.coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
+  const coverage = fit.found / (fit.found + fit.missing || 1)
+  return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
     ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
 /** The probability that a passage answers the query, where it is the best of an index with so many passages. */
 export function probabilityOf (fit: PassageFit, passages: number): number {
-  const sum = LOGISTIC.coverage * fit.coverage + LOGISTIC.bm25 * fit.bm25 + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
+  const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
+    LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
   if (fit.likeness === undefined) return 1 / (1 + Math.exp(-sum))
   const fused = MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return 1 / (1 + Math.exp(-fused))
@@ -84,18 +88,19 @@ export class PassageScorer {
     const last = this.#matcher.termsIn(headings.at(-1) as string)
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
     const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
-    let coverage = 0
+    let found = 0
     let bm25 = 0
     const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
     for (const term of this.#terms.keys()) {
       const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
       if (tf === 0) continue
       const weight = this.#weight(term)
-      coverage += weight
+      found += weight
       bm25 += weight * tf / (tf + length)
     }
     return {
-      coverage: coverage / this.#total,
+      found,
+      missing: this.#total - found,
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
