@@ -22,6 +22,9 @@ const ESSENTIAL_SHARE = 0.35
 const MANY_PASSAGES = 1_500
 /** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
 const IDF_POWER = 1.3
+/** Passages whose words are unknown, beside those of an index in another language than English. */
+const OWN_BACKGROUND = 100
+const OTHER_SCRIPT = /\p{L}(?<!\p{Script=Latin})/u
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
@@ -95,12 +98,14 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     languages ??= ['en', ...(language.column<string>()[0] ?? '').split(' ').filter(one => one !== '' && one !== 'en') as Language[]]
     return languages
   }
-  const indexed = (word: Word, share: number, budget: { corrections: number }): IndexedTerm => {
+  const indexed = (word: Word, share: number, budget: { corrections: number }, isForeign: boolean): IndexedTerm => {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf([word.text, ...word.stems.slice(1)])
     const passages = Math.min(frequency(match), count())
-    const weight = share * weigh(Math.min(all, passages + backgroundOf(word.stems[0] as string)))
+    // English has a table of usual words; in another language a word is as usual as in the index
+    const usual = isForeign ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
+    const weight = share * weigh(Math.min(all, passages + usual))
     if (passages > 0 || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
@@ -123,18 +128,20 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       refresh()
       const terms = new Map<string, IndexedTerm>()
       const budget = { corrections: MAX_CORRECTED }
+      const language = languageOf(query, languagesOf())
+      const isForeign = (language !== undefined && language !== 'en') || OTHER_SCRIPT.test(query)
       for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf([word.text, ...word.stems.slice(1)])) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
-            if (!terms.has(key)) terms.set(key, indexed(one, share, budget))
+            if (!terms.has(key)) terms.set(key, indexed(one, share, budget, isForeign))
           }
         }
       }
       const sorted = [...terms.values()].sort((a, b) => b.weight - a.weight || (a.match < b.match ? -1 : 1))
-      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf(), language: languageOf(query, languagesOf()) }
+      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf(), language }
     }
   }
 }
