@@ -117,6 +117,8 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
   try {
     const reading = within(readBoundedFile(path, settings.maxFileBytes), MAX_READ_MS, (): never => { throw new Error('it does not arrive') })
     bytes = await (signal === undefined ? reading : unlessAborted(reading, signal))
+    // a link may have replaced the file, or a folder above it, since it was listed
+    if (!await leadsInside(path, settings.root)) return undefined
   } catch (error) {
     signal?.throwIfAborted()
     const { code, message } = error as NodeJS.ErrnoException

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { rmSync, symlinkSync } from 'node:fs'
 import fs, { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -70,6 +71,24 @@ test('names with control characters, which forge lines of citations, are left ou
   t.teardown(() => memory.close())
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
   t.equal(lines.filter(({ message }) => message.includes('control characters')).length, 3)
+})
+
+test('a file that becomes a link out of the folder after it was listed is not indexed', async t => {
+  const outside = await folderOf(t, { 'secret.md': 'The launch code is zebrafinch.' })
+  const path = await folderOf(t, { 'a.md': 'A good file.', 'b.md': 'Another file.' })
+  const memory = await openFolder({
+    path,
+    indexFile: ':memory:',
+    watch: false,
+    onProgress () {
+      // before the first file is read
+      rmSync(join(path, 'b.md'), { force: true })
+      symlinkSync(join(outside, 'secret.md'), join(path, 'b.md'))
+    }
+  })
+  t.teardown(() => memory.close())
+  await memory.ready
+  t.strictSame(await memory.search({ query: 'zebrafinch', threshold: 0 }), [])
 })
 
 test('hostile documents are split in a thread, bounded, and the event loop goes on', async t => {
