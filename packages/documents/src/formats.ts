@@ -100,7 +100,8 @@ function * rowsOf (text: string, separator: string): Generator<{ cells: string[]
 export function splitKeys (text: string): Passage[] {
   const builder = new PassageBuilder()
   for (const [index, raw] of printed(text).split('\n').entries()) {
-    const line = raw.replace(/[,\s]+$/, '')
+    // a run of spaces is tried once, not from each of its characters
+    const line = raw.replace(/(?<![,\s])[,\s]+$/, '')
     const content = line.trim().replace(/^- /, '').replace(/"([^"]*)":/, '$1:')
     if (/^[[\]{}]*$/.test(content) || content.startsWith('#')) continue
     const key = /^([^:\n]{1,200}):\s*[[{|>]?$/.exec(content)?.[1]

@@ -51,6 +51,11 @@ test('text designed for slow parsing is split in linear time', async t => {
     }
   }
   t.pass(`${texts.length} texts`)
+  for (const name of ['a.yaml', 'a.json', 'a.csv']) {
+    const started = performance.now()
+    for (const part of [' ', ', ', '\t,']) splitDocument(name, `k: ${part.repeat(60_000 / part.length)}x`)
+    t.ok(performance.now() - started < 1_000, name)
+  }
 })
 
 test('headings with brackets, closing marks and many spaces become plain text', async t => {
