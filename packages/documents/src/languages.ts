@@ -152,6 +152,7 @@ function stemmerOf (language: Language): (word: string) => string {
   return stem
 }
 
-function withoutMarks (word: string): string {
+/** A word without its Latin accents. */
+export function withoutMarks (word: string): string {
   return NOT_ASCII.test(word) ? word.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC') : word
 }

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { stemOf } from './languages.js'
+import { stemOf, withoutMarks } from './languages.js'
 
 /** Words of the index that a misspelled one may stand for. */
 const MAX_SIMILAR = 3
@@ -28,7 +28,9 @@ export interface Similar {
 export function similarWords (database: SqliteDatabase): (word: string, stems: readonly string[]) => Similar {
   const range = database.prepare('SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?')
   const one = database.prepare('SELECT term, doc FROM vocabulary WHERE term = ?')
-  return (word, stems) => {
+  return (raw, stems) => {
+    // as the index has it
+    const word = withoutMarks(raw)
     if (word.length < MIN_LENGTH || !/^\p{L}[\p{L}\p{M}]*$/u.test(word)) return { words: [], likeness: 1 }
     const most = word.length >= TWO_MISTAKES_LENGTH ? 2 : 1
     const prefix = word.slice(0, PREFIX)

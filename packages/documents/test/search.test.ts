@@ -45,6 +45,13 @@ test('a word that the index lacks is searched as the words it may be misspelled 
   t.strictSame(index.search({ query: `${unknown} qqhhhh wnidowsill`, threshold: 0 }), [], 'the ninth: a query has a bound')
 })
 
+test('a word with accents is corrected, also where its first letters have them', async t => {
+  const index = await indexOf(t, { ...TEXTS, 'haus.md': 'Die Wärmepumpe wird im September gewartet, und der Küchenschrank ist neu.' })
+  for (const query of ['Wärmepume', 'Wärmepunpe', 'Küchenschrnk', 'Kuchenschrnk']) {
+    t.match(index.search({ query, threshold: 0.5 }), [{ source: 'haus.md' }], query)
+  }
+})
+
 test('each language is searched by its stems and stop words, in one index', async t => {
   const index = await indexOf(t, {
     'de.md': 'Die Boote liegen an den Stegen, und die Häuser stehen daneben.',
