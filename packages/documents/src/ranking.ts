@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
-import { languageOf, type Language } from './languages.js'
+import { languageOf, stemOf, type Language } from './languages.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import type { QueryTerm, QueryTerms } from './query-terms.js'
 import { similarWords, type Similar } from './spelling.js'
@@ -101,7 +101,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const indexed = (word: Word, share: number, budget: { corrections: number }, isForeign: boolean): IndexedTerm => {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
-    const match = anyOf([word.text, ...word.stems.slice(1)])
+    const match = anyOf(formsOf(word, languagesOf()))
     const passages = Math.min(frequency(match), count())
     // English has a table of usual words; in another language a word is as usual as in the index
     const usual = isForeign ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
@@ -133,7 +133,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
-          const isSplit = word.parts.length > 0 && frequency(anyOf([word.text, ...word.stems.slice(1)])) === 0
+          const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
             if (!terms.has(key)) terms.set(key, indexed(one, share, budget, isForeign))
@@ -215,6 +215,12 @@ function matchOf (terms: readonly IndexedTerm[]): string | undefined {
   while (start > 1 && (found[start - 1] as IndexedTerm).passages > MANY_PASSAGES) start--
   const essential = found.slice(0, start).map(({ match }) => match).join(' OR ')
   return start === found.length ? essential : `(${essential}) AND (${found.map(({ match }) => match).join(' OR ')})`
+}
+
+/** The index stems each word as English: a stem of another language that equals the English one is stemmed twice. */
+function formsOf ({ text, stems }: Word, languages: readonly Language[]): readonly string[] {
+  const [english = ''] = stems
+  return languages.length > 1 && stemOf(english, 'en') !== english ? [text, ...stems] : [text, ...stems.slice(1)]
 }
 
 function anyOf (words: readonly string[]): string {

@@ -52,6 +52,12 @@ test('a word with accents is corrected, also where its first letters have them',
   }
 })
 
+test('a word is found whose stem is equal in English, but not final there', async t => {
+  const index = await indexOf(t, { 'fr.md': 'Les étagères sont dans le salon, et les écharpes dans une boîte.', 'es.md': 'Los profesionales están en la oficina, y las llaves con el conserje.' })
+  t.match(index.search({ query: 'Où sont les étagères ?' }), [{ source: 'fr.md' }])
+  t.match(index.search({ query: '¿Dónde están los profesionales?' }), [{ source: 'es.md' }])
+})
+
 test('each language is searched by its stems and stop words, in one index', async t => {
   const index = await indexOf(t, {
     'de.md': 'Die Boote liegen an den Stegen, und die Häuser stehen daneben.',
