@@ -111,7 +111,7 @@ function * extractive (question: Question, found: Retrieval, max: number, fallba
   const mode: AnswerMode = fallback === undefined ? 'extractive' : 'extractive-fallback'
   const extracts = extract(question.text, hits, asked, max)
   if (extracts.length === 0) {
-    yield * yieldWhole(noAnswer(nearest, { mode, ...degradedOf(found), ...fallback }))
+    yield * yieldWhole(noAnswer(nearest, hits.length > 0, { mode, ...degradedOf(found), ...fallback }))
     return
   }
   const cited = [...new Set(extracts.map(({ hit }) => hit))]
@@ -151,7 +151,8 @@ function textOf ({ unit, hit }: Extract, number: number, all: readonly Extract[]
   return `${listed ? '- ' : ''}${unit.text} [${number}]`
 }
 
-function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>): FinalAnswer {
+/** @param answers whether the nearest passage answers, but has nothing short enough to be quoted */
+function noAnswer (nearest: Hit | undefined, answers: boolean, metadata: Record<string, unknown>): FinalAnswer {
   if (nearest === undefined) {
     const answer = 'The documents do not answer this: none of its words occur in them.'
     return { answer, source_documents: [], metadata: { ...metadata, answered: false } }
@@ -161,7 +162,9 @@ function noAnswer (nearest: Hit | undefined, metadata: Record<string, unknown>):
   const [name, at] = page !== undefined ? ['page', page] : cell !== undefined ? ['cell', cell] : ['line', lines]
   const range = at === undefined ? '' : `, ${name}${String(at).includes('-') ? 's' : ''} ${String(at)}`
   return {
-    answer: `The documents do not answer this. The nearest they have is ${place}${range}.`,
+    answer: answers
+      ? `The answer is too long to be quoted here. It is in ${place}${range}.`
+      : `The documents do not answer this. The nearest they have is ${place}${range}.`,
     source_documents: [],
     metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }
   }

@@ -5,15 +5,15 @@ import { GENERAL_WORDS } from './stop-words.js'
 import { TermMatcher, type QueryTerms } from './query-terms.js'
 import { rawWords } from './terms.js'
 
-/** A sentence of an answer lies between these lengths, in characters. */
-const SENTENCE_LENGTH = { min: 25, max: MAX_SENTENCE } as const
-/** A shorter one that ends like a sentence may still be the answer, "It is blue.", in characters. */
-const MIN_SENTENCE_CHARS = 8
+/** A shorter unit without a sentence's end, in characters, is a fragment: it means little without its heading. */
+const FRAGMENT_CHARS = 25
+/** The weight of a fragment, as a share. */
+const FRAGMENT_SHARE = 0.8
 const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** Code blocks longer than this, in characters, are left out; they are never cut. */
-const MAX_CODE = 2_000
+/** Longer code blocks, in characters, are left out; they are never cut. A passage of source code is shorter. */
+const MAX_CODE = 2_500
 /** A code block longer than this, in characters, is less likely to answer. */
 const LONG_CODE = 700
 /** Sentences below this share of the best one's weight are left out. */
@@ -114,7 +114,10 @@ function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceRe
   const far = matcher.termsIn(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
   const candidates: Candidate[] = []
   let before = 0
-  for (const [order, raw] of unitsOf(hit.content).entries()) {
+  const units = unitsOf(hit.content)
+  // a passage of code alone has nothing else to quote
+  const quotesCode = wantsCode || units.every(({ kind }) => kind === 'code')
+  for (const [order, raw] of units.entries()) {
     const unit = withHeading(raw, headings.at(-1))
     const found = matcher.termsIn(unit.text)
     const below = unit.below === undefined ? undefined : matcher.termsIn(unit.below)
@@ -130,7 +133,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceRe
     const carried = unit.kind === 'code' ? 0.5 : 0.15
     const own = sum / total + before * carried
     const kind = own > 0 && isKind(`${unit.text} ${unit.below ?? ''}`) ? KIND_BONUS : 0
-    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, wantsCode)
+    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, quotesCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
     if (fits(unit)) candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), weight })
   }
@@ -142,18 +145,18 @@ function factsOf (text: string): Set<string> {
   return new Set(Array.from(text.matchAll(/(?<!^)(?<![.!?…:]\s)(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{N}]*|\p{N}+(?:[.,:]\p{N}+)*/gu), ([fact]) => fact))
 }
 
-/** Prefixes a short item with its heading: "Default: 0" has no meaning without it. */
+/** Prefixes a fragment with its heading: "Default: 0" has no meaning without it. */
 function withHeading (unit: Unit, heading: string | undefined): Unit {
-  const short = (unit.kind === 'item' || unit.kind === 'row') && unit.text.length < SENTENCE_LENGTH.min
-  return short && heading !== undefined ? { ...unit, text: `${heading}: ${unit.text}` } : unit
+  return isFragment(unit) && heading !== undefined && heading !== unit.text ? { ...unit, text: `${heading}: ${unit.text}` } : unit
 }
 
-function fits (unit: Unit): boolean {
-  if (unit.kind === 'code') return unit.text.length <= MAX_CODE
-  if ((unit.below?.length ?? 0) > MAX_CODE) return false
-  const whole = unit.kind === 'sentence' && (SENTENCE_MARK.test(unit.text) || UNMARKED.test(unit.text))
-  const min = unit.below !== undefined ? 4 : whole ? MIN_SENTENCE_CHARS : SENTENCE_LENGTH.min
-  return unit.text.length >= min && unit.text.length <= SENTENCE_LENGTH.max
+function isFragment ({ kind, text, below }: Unit): boolean {
+  if (kind === 'code' || below !== undefined || text.length >= FRAGMENT_CHARS) return false
+  return kind !== 'sentence' || !(SENTENCE_MARK.test(text) || UNMARKED.test(text))
+}
+
+function fits ({ kind, text, below = '' }: Unit): boolean {
+  return text.length <= (kind === 'code' ? MAX_CODE : MAX_SENTENCE) && below.length <= MAX_CODE
 }
 
 function shapeFactor (unit: Unit, order: number, wantsCode: boolean): number {

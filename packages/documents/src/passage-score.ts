@@ -83,7 +83,7 @@ export class PassageScorer {
   }
 
   fit ({ source, heading, content }: Pick<Passage, 'heading' | 'content'> & { readonly source: string }, likeness?: number): PassageFit {
-    const { positions, words } = this.#read(content)
+    const { positions, shares, words } = this.#read(content)
     const headings = heading.split(' > ')
     const last = this.#matcher.termsIn(headings.at(-1) as string)
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
@@ -94,7 +94,7 @@ export class PassageScorer {
     for (const term of this.#terms.keys()) {
       const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
       if (tf === 0) continue
-      const weight = this.#weight(term)
+      const weight = this.#weight(term) * (last.has(term) || above.has(term) || name.has(term) ? 1 : shares[term] ?? 1)
       found += weight
       bm25 += weight * tf / (tf + length)
     }
@@ -109,18 +109,20 @@ export class PassageScorer {
   }
 
   /** The positions of each term in a text, and its number of words. */
-  #read (content: string): { positions: readonly (number[] | undefined)[], words: number } {
+  #read (content: string): { positions: readonly (number[] | undefined)[], shares: readonly (number | undefined)[], words: number } {
     const text = spaced(content)
     const positions: (number[] | undefined)[] = []
+    const shares: (number | undefined)[] = []
     let words = 0
     for (const [word] of text.matchAll(WORD)) {
       words++
       for (const term of this.#matcher.termsOf(word)) {
         const places = positions[term] ??= []
+        shares[term] = Math.max(shares[term] ?? 0, this.#matcher.shareOf(word))
         if (places.length < MAX_POSITIONS) places.push(words)
       }
     }
-    return { positions, words }
+    return { positions, shares, words }
   }
 
   /** The sum over the pairs of found terms of the lower weight, less with the distance, as a share of all pairs. */

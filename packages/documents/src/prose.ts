@@ -13,6 +13,8 @@ export interface Unit {
 const FENCE = /^(\s*)(`{3,}|~{3,})/
 const FENCE_INFO = /^((?:`{3,}|~{3,})\s*[^\s`]*).*$/
 const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
+/** A line of a list without bullets, such as "PIN of the gate: 4711". */
+const ENTRY = /^\s*[^\s:][^:]{0,59}:\s+\S/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
 const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 const CALLOUT = /^\s*\[!\w+\]\s*$/
@@ -67,7 +69,13 @@ export function unitsOf (content: string): Unit[] {
     } else {
       let end = index + 1
       while (end < lines.length && continues(lines[end] as string)) end++
-      const text = lines.slice(index, end).map(part => part.replace(/^\s*(?:>\s?)+/, '').trim()).join(' ')
+      const entries = lines.slice(index, end)
+      if (entries.length > 1 && entries.every(entry => ENTRY.test(entry))) {
+        for (const entry of entries) units.push({ kind: 'row', text: plainText(entry.trim()) })
+        index = end
+        continue
+      }
+      const text = entries.map(part => part.replace(/^\s*(?:>\s?)+/, '').trim()).join(' ')
       for (const sentence of sentencesOf(plainText(text))) units.push({ kind: 'sentence', text: sentence })
       index = end
     }

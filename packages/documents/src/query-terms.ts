@@ -33,7 +33,7 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
 
 const NONE: readonly number[] = []
 /** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
-const MIN_PART = 5
+export const MIN_PART = 5
 const MIN_REST = 3
 
 /** Finds the terms of a query in texts. */
@@ -44,6 +44,7 @@ export class TermMatcher {
   readonly #initials: ReadonlySet<number>
   readonly #seen = new Map<string, number>()
   readonly #seenParts = new Map<string, readonly number[]>()
+  readonly #shares = new Map<string, number>()
 
   constructor ({ terms, languages, language }: QueryTerms) {
     this.#languages = languages
@@ -81,9 +82,17 @@ export class TermMatcher {
     const stem = stemOf(word, language)
     for (const [other, term] of this.#terms) {
       const [part, whole] = stem.length < other.length ? [stem, other] : [other, stem]
-      if (part.length >= MIN_PART && whole.length >= part.length + MIN_REST && (whole.startsWith(part) || whole.endsWith(part))) return term
+      if (part.length >= MIN_PART && whole.length >= part.length + MIN_REST && (whole.startsWith(part) || whole.endsWith(part))) {
+        this.#shares.set(word, part.length / whole.length)
+        return term
+      }
     }
     return -1
+  }
+
+  /** How much a word means its term: 1, or the share of the longer one's letters where one is part of the other. */
+  shareOf (word: string): number {
+    return this.#shares.get(word) ?? 1
   }
 
   /** The terms of a word and of the parts of a compound name. */

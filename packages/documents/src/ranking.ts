@@ -2,7 +2,7 @@ import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
 import { languageOf, stemOf, type Language } from './languages.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
-import type { QueryTerm, QueryTerms } from './query-terms.js'
+import { MIN_PART, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { similarWords, type Similar } from './spelling.js'
 import { queryWords, type Word } from './terms.js'
 import type { Passage } from './passages.js'
@@ -98,15 +98,19 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     languages ??= ['en', ...(language.column<string>()[0] ?? '').split(' ').filter(one => one !== '' && one !== 'en') as Language[]]
     return languages
   }
-  const indexed = (word: Word, share: number, budget: { corrections: number }, isForeign: boolean): IndexedTerm => {
+  const indexed = (word: Word, share: number, budget: { corrections: number }, language: Language | 'other'): IndexedTerm => {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf(formsOf(word, languagesOf()))
     const passages = Math.min(frequency(match), count())
     // English has a table of usual words; in another language a word is as usual as in the index
-    const usual = isForeign ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
+    const usual = language !== 'en' ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
     const weight = share * weigh(Math.min(all, passages + usual))
-    if (passages > 0 || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    const longer = beginningOf(word, language)
+    const compounds = longer === undefined ? 0 : frequency(longer)
+    if (longer !== undefined && compounds > 0) return { match: longer, passages: compounds, stems: word.stems, weight, likeness: 1 }
+    if (budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)
@@ -129,14 +133,14 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const terms = new Map<string, IndexedTerm>()
       const budget = { corrections: MAX_CORRECTED }
       const language = languageOf(query, languagesOf())
-      const isForeign = (language !== undefined && language !== 'en') || OTHER_SCRIPT.test(query)
+      const known = language ?? (OTHER_SCRIPT.test(query) ? 'other' : 'en')
       for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
-            if (!terms.has(key)) terms.set(key, indexed(one, share, budget, isForeign))
+            if (!terms.has(key)) terms.set(key, indexed(one, share, budget, known))
           }
         }
       }
@@ -221,6 +225,12 @@ function matchOf (terms: readonly IndexedTerm[]): string | undefined {
 function formsOf ({ text, stems }: Word, languages: readonly Language[]): readonly string[] {
   const [english = ''] = stems
   return languages.length > 1 && stemOf(english, 'en') !== english ? [text, ...stems] : [text, ...stems.slice(1)]
+}
+
+/** Words that begin with a word, outside English. */
+function beginningOf ({ text }: Word, language: Language | 'other'): string | undefined {
+  const stem = language === 'en' || language === 'other' ? '' : stemOf(text, language)
+  return stem.length < MIN_PART ? undefined : `${anyOf([stem])} *`
 }
 
 function anyOf (words: readonly string[]): string {

@@ -116,6 +116,24 @@ test('a short sentence may be the answer', async t => {
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': 'The password is hunter2.' })), 'What is the password?')).text, 'The password is hunter2. [1]')
 })
 
+test('an item, a cell or a line without a sentence is quoted with its heading', async t => {
+  const house = '# House\n\n## Wifi\n\n- Name: Lodge\n- Password: tulip42\n\n## Bins\n\nTuesday\n\n## Things\n\n| Thing | Place |\n|---|---|\n| Torch | Hall |\n'
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'house.md': house, 'safe.txt': 'PIN of the gate: 4711\nCode of the safe: 99\n' }))
+  for (const [question, answer] of [
+    ['What is the wifi password?', 'Wifi: Password: tulip42 [1]'],
+    ['When are the bins?', 'Bins: Tuesday [1]'],
+    ['Where is the torch?', 'Things: Torch: Hall [1]'],
+    ['What is the PIN of the gate?', 'PIN of the gate: 4711 [1]']
+  ] as const) t.match((await ask(interpreter, question)).text, answer, question)
+})
+
+test('a passage of code alone is quoted whole, whatever the question', async t => {
+  const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
+  t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
+  const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge(level):\n${'    level = level - 1\n'.repeat(150)}\`\`\`\n` })
+  t.equal((await ask(documentsInterpreter(long), 'drain bilge')).text, 'The answer is too long to be quoted here. It is in "pump.md", lines 1-153.')
+})
+
 test('questions and headings of any size and shape are answered in linear time', async t => {
   const words = Array.from({ length: 100_000 }, (_, i) => `w${i}`).join(' ')
   const memory = await memoryOf(t, { 'a.md': `# ${'['.repeat(60_000)}\n\nSome text.` })

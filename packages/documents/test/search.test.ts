@@ -87,6 +87,20 @@ test('outside English a word is found in a longer one that begins or ends with i
   t.equal(castle, other, 'an English one')
 })
 
+test('outside English a part of a word means less than the whole, and a compound is found by its beginning alone', async t => {
+  const index = await indexOf(t, { 'a.md': 'Der Schornsteinfegermeister heißt Oberhuber und kommt im November.', 'b.md': 'Die Bäume im Garten sind alt, und wir gießen sie mit dem Wasser.' })
+  const [whole = 0, part = 0] = ['Wann kommt der November?', 'Wann kommt der Novemberregen?'].map(query => index.search({ query, threshold: 0 })[0]?.score)
+  t.ok(part < whole, `${part} < ${whole}`)
+  t.equal(index.search({ query: 'Wer ist der Schornsteinfeger?' })[0]?.source, 'a.md')
+})
+
+test('outside English a word of many passages is usual, as those of the table are in English', async t => {
+  const texts = Array.from({ length: 12 }, (_, at) => [`${at}.md`, `Die Fähre Nummer ${at} fährt an der Insel vorbei, und auf ihr ist ${at === 0 ? 'der Leuchtturm' : 'nichts'}.`])
+  const index = await indexOf(t, Object.fromEntries(texts))
+  const weights = new Map(index.terms('Welche Fähre fährt zum Leuchtturm?').terms.map(({ stems, weight }) => [stems.at(-1), weight]))
+  t.ok((weights.get('leuchtturm') as number) > 3 * (weights.get('fahr') as number), JSON.stringify([...weights]))
+})
+
 test('words of headings and file names count as found in the passage', async t => {
   const index = await indexOf(t, TEXTS)
   t.equal(index.search({ query: 'store ahead log' })[0]?.source, 'store.md')
