@@ -45,8 +45,8 @@ const LOGISTIC = { bm25: 9.28, proximity: 2.16, heading: 5.1, found: 0.109, miss
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
 const MORE_PASSAGES = 10
 /** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
-const MEANING = { words: 0.46, likeness: 6.43, constant: -1.16 } as const
-const MIN_WORDS = -8
+const MEANING = { words: 0.34, likeness: 6.43, constant: -0.72 } as const
+const MIN_WORDS = -10
 
 /** The value that passages for one query are ordered by. */
 export function orderOf (fit: PassageFit): number {
