@@ -159,6 +159,7 @@ test('an open stream of any protocol is counted, until it ends or its client lea
   const app = await host(t, {
     enable_a2a_agent: true,
     enable_mcp_server: true,
+    mcp_servers: { bad: { command: process.execPath, args: [`${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`] } },
     async * stream_interpreter (_question: string, _vac: string, _history: unknown, { signal }: InterpreterExtra) {
       yield 'first '
       await new Promise<void>(resolve => {
@@ -172,13 +173,29 @@ test('an open stream of any protocol is counted, until it ends or its client lea
   const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
   const input = { query: 'hello' }
   const message = () => ({ messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] })
-  const calls: Record<string, [path: string, body: () => object, headers?: Record<string, string>]> = {
-    'text of the direct protocol': ['/vac/streaming/demo', () => ({ user_input: 'hello' })],
-    'events of the direct protocol': ['/vac/streaming/demo/sse', () => ({ user_input: 'hello' })],
-    OpenAI: ['/openai/v1/chat/completions', () => ({ model: 'demo', stream: true, messages: [{ role: 'user', content: 'hello' }] })],
-    'A2A of the description': ['/a2a/tasks/sendSubscribe', () => rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input })],
-    'A2A 1.0': ['/a2a', () => rpc('SendStreamingMessage', { message: message() }), { 'a2a-version': '1.0' }],
-    MCP: ['/mcp', () => rpc('tools/call', {
+  const post = async (path: string, body: object, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> => await fetch(`${url}${path}`, {
+    method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body), ...signal !== undefined && { signal }
+  })
+  const mcp = { accept: 'application/json, text/event-stream' }
+  /** Headers of requests to a new session. */
+  const openSession = async (): Promise<Record<string, string>> => {
+    const { headers } = await post('/mcp', rpc('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }), mcp)
+    return { ...mcp, 'mcp-session-id': headers.get('mcp-session-id')! }
+  }
+  interface Opened { readonly response: Response, readonly last: RegExp, end (): unknown }
+  /** A stream of an answer of the interpreter. */
+  const answer = (path: string, body: () => object, headers?: Record<string, string>) => async (signal: AbortSignal): Promise<Opened> => {
+    const response = await post(path, body(), headers, signal)
+    await until(() => running.size > 0, `${path}: the interpreter runs`)
+    return { response, last: /last/, end () { for (const end of running) end() } }
+  }
+  const streams: Record<string, (signal: AbortSignal) => Promise<Opened>> = {
+    'text of the direct protocol': answer('/vac/streaming/demo', () => ({ user_input: 'hello' })),
+    'events of the direct protocol': answer('/vac/streaming/demo/sse', () => ({ user_input: 'hello' })),
+    OpenAI: answer('/openai/v1/chat/completions', () => ({ model: 'demo', stream: true, messages: [{ role: 'user', content: 'hello' }] })),
+    'A2A of the description': answer('/a2a/tasks/sendSubscribe', () => rpc('tasks/sendSubscribe', { skillName: 'vac_stream_demo', input })),
+    'A2A 1.0': answer('/a2a', () => rpc('SendStreamingMessage', { message: message() }), { 'a2a-version': '1.0' }),
+    MCP: answer('/mcp', () => rpc('tools/call', {
       name: 'vac_stream_demo',
       arguments: input,
       _meta: {
@@ -187,30 +204,45 @@ test('an open stream of any protocol is counted, until it ends or its client lea
         'io.modelcontextprotocol/clientCapabilities': {},
         'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }
       }
-    }), {
-      accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_stream_demo'
-    }]
+    }), { ...mcp, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_stream_demo' }),
+    'GET of an MCP session': async signal => {
+      const headers = await openSession()
+      const response = await fetch(`${url}/mcp`, { headers, signal })
+      return { response, last: /data:/, end: async () => { await fetch(`${url}/mcp`, { method: 'DELETE', headers }) } }
+    },
+    'POST of an MCP session': async signal => {
+      const call = rpc('tools/call', { name: 'vac_stream_demo', arguments: input, _meta: { progressToken: 1 } })
+      return await answer('/mcp', () => call, await openSession())(signal)
+    },
+    'POST /mcp/call': async signal => {
+      // the server reports progress for two seconds, then the result
+      const call = { server: 'bad', tool: 'progress', arguments: { steps: 21, ms: 100 } }
+      return { response: await post('/mcp/call', call, { accept: 'text/event-stream' }, signal), last: /event: result/, end () {} }
+    }
   }
-  for (const [protocol, [path, body, headers]] of Object.entries(calls)) {
-    const begin = async (signal: AbortSignal): Promise<Response> => await fetch(`${url}${path}`, {
-      method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body()), signal
-    })
+  for (const [protocol, begin] of Object.entries(streams)) {
     t.equal(await open(), 0, `${protocol}: none`)
     const ended = await begin(new AbortController().signal)
-    t.equal(ended.status, 200)
-    await until(async () => running.size > 0 && await open() === 1, `${protocol}: one is open`)
-    for (const end of running) end()
-    running.clear()
-    t.match(await ended.text(), /last/, protocol)
+    t.equal(ended.response.status, 200, protocol)
+    t.equal(await open(), 1, `${protocol}: one is open`)
+    await ended.end()
+    t.match(await ended.response.text(), ended.last, protocol)
     await until(async () => await open() === 0, `${protocol}: it has ended`)
+    running.clear()
     const abort = new AbortController()
     const left = await begin(abort.signal)
-    await until(async () => running.size > 0 && await open() === 1, `${protocol}: the next one is open`)
+    t.equal(await open(), 1, `${protocol}: the next one is open`)
     abort.abort()
-    await left.text().catch(() => {})
+    await left.response.text().catch(() => {})
     await until(async () => await open() === 0, `${protocol}: its client has left`)
     // a task goes on without readers
-    for (const end of running) end()
+    await left.end()
     running.clear()
   }
+  const early = new AbortController()
+  const refused = t.rejects(post('/mcp/call', { server: 'bad', tool: 'hang', arguments: {} }, { accept: 'text/event-stream' }, early.signal))
+  await until(async () => await open() === 1, 'POST /mcp/call: a call without events is open')
+  early.abort()
+  await refused
+  await until(async () => await open() === 0, 'POST /mcp/call: its client has left before the first event')
 })
