@@ -87,7 +87,8 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   }, async request => {
     const principal = principalOf(request)
     const servers = gateway.status().filter(({ name }) => mayUseServer(principal, name))
-    return { servers: mayAdminister(request, principal) ? servers : servers.map(briefStatus) } as never
+    const mayRestart = mayAdminister(request, principal)
+    return { servers: mayRestart ? servers : servers.map(briefStatus), mayRestart } as never
   })
 
   app.post('/mcp/servers/:server_name/restart', {

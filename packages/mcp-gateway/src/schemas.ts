@@ -124,7 +124,10 @@ export const McpServerStatus = Type.Object({
 /** No fields: that it is JSON keeps out the forms of web pages. */
 export const RestartBody = Type.Object({}, { title: 'McpRestart', additionalProperties: false })
 
-export const ServerList = Type.Object({ servers: Type.Array(McpServerStatus) })
+export const ServerList = Type.Object({
+  servers: Type.Array(McpServerStatus),
+  mayRestart: Type.Boolean({ description: 'Whether the caller may restart them' })
+})
 
 /** Body of every failed request (service description, 7). */
 export const GatewayError = Type.Object({

@@ -43,6 +43,9 @@ test('what a server printed and how it ended reach callers with the scope admin 
   await until(() => gateway.get('fine').status().state === 'ready')
   const forAdmin = await all('admin')
   for (const part of [/cannot read the settings/, /last words/, /exited with code 7/, /no\/such\/path/]) t.match(forAdmin, part)
+  for (const [caller, mayRestart] of [['bob', false], ['admin', true]] as const) {
+    t.match(JSON.parse(await ask('/mcp/servers', caller)), { mayRestart }, caller)
+  }
   const source = gateway.toolSource()
   t.notMatch(JSON.stringify(await source.call('fine__exit', {}, contextOf({ principal: { owner: 'bob' } }))), /code 3|last words/)
 })

@@ -29,7 +29,7 @@ export interface ServerState {
   readonly callsInFlight: number
   readonly nextRetryAt?: string
   readonly error?: string
-  readonly pid?: number
+  readonly mayRestart: boolean
   readonly stderr: readonly string[]
 }
 export interface Question { readonly method: string, readonly params: Readonly<Record<string, unknown>> }
@@ -122,7 +122,8 @@ export async function loadLists (): Promise<Lists> {
 
 /** The servers of the gateway; undefined where the service has no gateway. */
 export async function loadServers (): Promise<readonly ServerState[] | undefined> {
-  return (await fromGateway('servers'))?.servers as ServerState[] | undefined
+  const { servers, mayRestart } = await fromGateway('servers') ?? {}
+  return (servers as ServerState[] | undefined)?.map(server => ({ ...server, mayRestart: mayRestart === true }))
 }
 
 export async function restartServer (server: string): Promise<void> {

@@ -99,10 +99,9 @@ export function Tools (): JSX.Element {
 }
 
 function ServerCard ({ server }: { readonly server: ServerState }): JSX.Element {
-  const { name, state, transport, restarts, callsInFlight, error, nextRetryAt, pid, stderr } = server
+  const { name, state, transport, restarts, callsInFlight, error, nextRetryAt, stderr } = server
   const failure = useSignal('')
-  // the service shows the process to those who may restart it
-  const mayRestart = !settings.value.readOnly && (pid !== undefined || stderr.length > 0 || transport === 'http')
+  const mayRestart = !settings.value.readOnly && server.mayRestart
   const restart = async (): Promise<void> => {
     failure.value = ''
     await restartServer(name).catch((err: unknown) => { failure.value = (err as Error).message })
