@@ -28,6 +28,11 @@ const endIdle = (): void => {
 }
 
 let isServing = false
+// The reader of the output has left, such as `head`: end a command without a stack. A service handles it as any error.
+process.stdout.on('error', (err: NodeJS.ErrnoException) => {
+  if (isServing || err.code !== 'EPIPE') throw err
+  process.exit()
+})
 process.once('beforeExit', endIdle)
 try {
   const args = readArguments(process.argv.slice(2), process.env)

@@ -230,3 +230,13 @@ test('help is a command, and an unknown one is refused with the nearest', async 
   t.equal((await unknown.ended).code, 2)
   t.match(unknown.out.stderr, /"sttart" is not a command.*did you mean `polyvac start`/)
 })
+
+test('a command whose reader leaves ends without an error', async t => {
+  const folder = await workspace(t)
+  for (const args of [['openapi'], ['doctor', '--json']] as const) {
+    const { child, out, ended } = run([...args], folder)
+    child.stdout.destroy()
+    t.strictSame(await ended, { code: 0, signal: null }, args[0])
+    t.notMatch(out.stderr, /EPIPE|at /, args[0])
+  }
+})
