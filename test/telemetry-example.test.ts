@@ -47,6 +47,25 @@ test('every metric of the dashboard and of the alert rules is in a scrape', asyn
   for (const name of named) t.ok(scraped.has(name), name)
 })
 
+test('the alert rule of MCP servers is true in each state in which a server does not answer', async t => {
+  const { groups: [{ rules }] } = parse(read('alerts.yaml')) as { groups: [{ rules: Array<{ alert: string, expr: string }> }] }
+  const { expr = '' } = rules.find(({ alert }) => alert === 'McpServerIsDown') ?? {}
+  // a change of the state must not start the five minutes again, so the state is not a label of the result
+  const [, left = ''] = /^sum by \(instance, polyvac_mcp_server\) \(polyvac_mcp_upstream_state\{polyvac_mcp_state!~"([a-z|]+)"\}\) > 0$/.exec(expr) ?? []
+  t.strictSame(left.split('|'), ['ready', 'stopped'])
+
+  const app = await createHost({
+    vacs: ['demo'],
+    stream_interpreter: () => 'text',
+    mcp_servers: { hangs: { command: process.execPath, args: ['-e', 'process.stdin.resume()'] } },
+    telemetry: { prometheus: true },
+    server: { logger: false }
+  })
+  t.teardown(() => app.close())
+  const { payload } = await app.inject('/metrics')
+  t.match(payload, /^polyvac_mcp_upstream_state\{polyvac_mcp_server="hangs",polyvac_mcp_state="starting"\} 1$/m, 'a server that hangs is starting, for a minute each time')
+})
+
 test('the files of the example are mounted by the compose file, and images are pinned', t => {
   const { services } = parse(read('compose.yaml'))
   for (const { volumes, ports = [] } of Object.values<{ volumes: string[], ports?: string[] }>(services)) {
