@@ -260,3 +260,32 @@ test('without a task store the MCP server has no tasks; a configured store that 
   await t.rejects(createHost({ config, tasks: { store: 'sqlite' }, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })
   await t.rejects(createHost({ config, enable_a2a_agent: true, server: { logger: false } }), { code: 'TASKS_UNAVAILABLE' })
 })
+
+test('the log line of a call names its request, and that of a task the task and its attempt', async t => {
+  const lines: Array<Record<string, unknown>> = []
+  const logger = { level: 'info', stream: { write (line: string) { lines.push(JSON.parse(line)) } } }
+  const app = await createHost({
+    vacs: ['demo'], stream_interpreter: () => 'answer', enable_mcp_server: true, mcp_servers: [published('everything')], tasks: { store: 'memory' }, server: { logger }
+  })
+  t.teardown(() => app.close())
+  await app.ready()
+  await app.polyvac.gateway!.settled()
+  const post = async (method: string, params: object, session: string = '') => await app.inject({
+    method: 'POST',
+    url: '/mcp',
+    payload: { jsonrpc: '2.0', id: 1, method, params },
+    headers: { accept: 'application/json, text/event-stream', ...session !== '' && { 'mcp-session-id': session } }
+  })
+  const { headers } = await post('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me })
+  const session = String(headers['mcp-session-id'])
+  await post('tools/call', { name: 'vac_query_demo', arguments: { query: 'x' } }, session)
+  await post('tools/call', { name: 'everything__echo', arguments: { message: 'x' } }, session)
+  const { result: { task } } = (await post('tools/call', { name: 'vac_query_demo', arguments: { query: 'x' }, task: {} }, session)).json()
+  const calls = (): typeof lines => lines.filter(({ msg }) => msg === 'tool call')
+  await until(() => calls().length === 3, 'each call has a line')
+  t.match(calls(), [
+    { vac: 'demo', protocol: 'mcp', reqId: String },
+    { server: 'everything', tool: 'echo', protocol: 'mcp-gateway', reqId: String },
+    { vac: 'demo', protocol: 'mcp', taskId: task.taskId, attempt: 0 }
+  ])
+})

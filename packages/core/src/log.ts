@@ -58,7 +58,10 @@ export class BoundLog implements InterpreterLog {
       const [fields, text] = typeof first === 'string' ? [{}, [first, ...args]] : [first, args]
       const message = text.length === 0 ? undefined : format(...text)
       const name = this.#log[level] === undefined ? 'debug' : level
-      this.#log[name]?.({ ...this.#bindings, ...(fields instanceof Error ? { err: fields } : fields) }, message)
+      const line: Record<string, unknown> = { ...this.#bindings, ...(fields instanceof Error ? { err: fields } : fields) }
+      // as with a child of pino, a field without a value does not hide the one of the child
+      for (const [key, value] of Object.entries(this.#bindings)) if (line[key] === undefined) line[key] = value
+      this.#log[name]?.(line, message)
     }
   }
 }

@@ -25,7 +25,7 @@ interface SourceCall {
 /** Calls a tool for an MCP server, which reports failures as results. */
 export async function callFor (call: SourceCall): Promise<SourceResult> {
   const { servers, server, tool, context } = call
-  const record = new CallRecord({ server, tool, protocol: 'mcp-gateway', principal: context.principal }, servers.log)
+  const record = new CallRecord({ server, tool, protocol: 'mcp-gateway', principal: context.principal }, context.log ?? servers.log)
   let pause: unknown
   try {
     // a question that ends the run is not a failure

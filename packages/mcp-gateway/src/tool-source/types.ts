@@ -1,4 +1,4 @@
-import type { Principal } from '@polyvac/core'
+import type { Log, Principal } from '@polyvac/core'
 import type { AbortSignalLike } from '@polyvac/core/plugin'
 import type { CallProgress, CompletionArgument, CompletionRef, ListKind, ServerRequest } from '@polyvac/mcp-protocol'
 import type { Round, ToolResult } from '../protocol/call-options.js'
@@ -20,6 +20,8 @@ export interface SourceContext {
   readonly state?: string | undefined
   readonly relay?: SourceRelay | undefined
   readonly logLevel?: string | undefined
+  /** Has the ids of the request or of the task. Default: the log of the gateway. */
+  readonly log?: Log | undefined
   progress (progress: CallProgress): Promise<void> | undefined
   message? (message: never): Promise<void> | undefined
   ask (questions: Readonly<Record<string, ServerRequest>>, state?: string): Promise<Readonly<Record<string, Readonly<Record<string, unknown>>>>>

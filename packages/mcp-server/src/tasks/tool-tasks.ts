@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { traceLinks, traceTask } from '@polyvac/core/plugin'
+import { BoundLog, traceLinks, traceTask } from '@polyvac/core/plugin'
 import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
@@ -157,8 +157,9 @@ export class ToolTasks {
     if (call.signal.aborted) throw call.signal.reason
   }
 
-  async #run (task: TaskRecord, { signal, emit }: TaskContext): Promise<void> {
-    const { registry, log } = this.#options
+  async #run (task: TaskRecord, { signal, emit, attempt }: TaskContext): Promise<void> {
+    const { registry } = this.#options
+    const log = new BoundLog(this.#options.log, { taskId: task.id, attempt })
     const dialogue = dialogueOf(task)
     if (dialogue.open.size > 0) {
       // some of its questions are answered; it waits for the others
