@@ -30,17 +30,18 @@ test('every metric of the dashboard and of the alert rules is in a scrape', asyn
     enable_a2a_agent: true,
     mcp_servers: { broken: { command: process.execPath, args: ['-e', 'process.exit(1)'] } },
     tasks: { store: 'memory' },
+    push: { allow: ['127.0.0.1:9'] },
     telemetry: { prometheus: true },
     server: { logger: false }
   })
   t.teardown(() => app.close())
   const post = async (url: string, payload: object): Promise<unknown> => await app.inject({ method: 'POST', url, payload })
   await post('/vac/streaming/demo', { user_input: 'x' })
-  await post('/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', input: { query: 'ask' } } })
+  await post('/a2a/tasks/send', { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', input: { query: 'ask' }, pushNotificationConfig: { url: 'http://127.0.0.1:9/nobody' } } })
   const scrape = await until(async () => {
     const { payload } = await app.inject('/metrics')
-    return /^polyvac_tasks\{/m.test(payload) && payload
-  }, 'the scrape has the waiting task')
+    return /^polyvac_tasks\{/m.test(payload) && /^polyvac_push_deliveries_total\{/m.test(payload) && payload
+  }, 'the scrape has the waiting task and a webhook')
   const scraped = new Set(scrape.split('\n').flatMap(line => /^[a-z0-9_]+/.exec(line) ?? []))
   const named = new Set(expressions.flatMap(namesIn).filter(name => !isLabel(name)))
   t.ok(named.size > 10, `${named.size} metrics`)

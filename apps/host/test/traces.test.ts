@@ -137,6 +137,7 @@ test('a tool of a published server, called by an interpreter and through the MCP
     server
   ])
   const mcp = spans.find(span => lineOf(span, spans) === server)
+  t.match(mcp?.attributes, { 'mcp.method.name': 'tools/call', 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'everything__echo' })
   t.equal(mcp?.links[0]?.context.spanId, spans.find(({ name }) => name === 'POST /mcp')?.spanContext().spanId, 'the request is linked')
 })
 
@@ -168,6 +169,7 @@ test('an HTTP upstream gets the trace in its header and in _meta, and nothing el
   await post(`${url}/mcp/call`, { server: 'everything', tool: 'echo', arguments: {} }, { traceparent, 'x-secret': 'canary', baggage: 'a=canary' })
   const spans = await takeSpans()
   const client = spans.find(({ name }) => name === 'tools/call echo')!
+  t.match(client.attributes, { 'mcp.method.name': 'tools/call', 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'echo' })
   const sent = `00-${TRACE}-${client.spanContext().spanId}-01`
   t.match(calls, [{ headers: { traceparent: sent }, meta: { traceparent: sent } }])
   t.notMatch(JSON.stringify(calls), /canary/)

@@ -2,7 +2,7 @@
  * Names of spans, attributes and labels, of version 1.45.0 of the semantic conventions of OpenTelemetry. Those of
  * `gen_ai` and `mcp` have moved to its GenAI conventions.
  */
-/** Spans of calls and tools, metrics of calls: `invoke_agent` or `execute_tool`. */
+/** Spans of calls, tools and MCP calls of a tool, metrics of calls: `invoke_agent` or `execute_tool`. */
 export const OPERATION = 'gen_ai.operation.name'
 /** Spans of calls, metrics of calls: the VAC. */
 export const AGENT_NAME = 'gen_ai.agent.name'

@@ -120,7 +120,12 @@ export class PendingRequest implements Waiting {
     const name = tool === '' ? undefined : toolLabel(tool)
     return startSpan(name === undefined ? method : `${method} ${name}`, {
       kind: 'CLIENT',
-      attributes: { [names.MCP_METHOD]: method, [names.TOOL_NAME]: name, [names.MCP_SERVER]: this.#parts.server }
+      attributes: {
+        [names.MCP_METHOD]: method,
+        [names.OPERATION]: method === 'tools/call' ? names.EXECUTE_TOOL : undefined,
+        [names.TOOL_NAME]: name,
+        [names.MCP_SERVER]: this.#parts.server
+      }
     })
   }
 

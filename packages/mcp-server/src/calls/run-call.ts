@@ -40,6 +40,11 @@ function spanOf ({ method, params, protocolVersion }: Call): OpenSpan | undefine
   return startSpan(tool === undefined ? method : `${method} ${tool}`, {
     kind: 'SERVER',
     remote,
-    attributes: { [names.MCP_METHOD]: method, [names.MCP_PROTOCOL_VERSION]: protocolVersion, [names.TOOL_NAME]: tool }
+    attributes: {
+      [names.MCP_METHOD]: method,
+      [names.OPERATION]: method === 'tools/call' ? names.EXECUTE_TOOL : undefined,
+      [names.MCP_PROTOCOL_VERSION]: protocolVersion,
+      [names.TOOL_NAME]: tool
+    }
   })
 }
