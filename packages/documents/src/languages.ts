@@ -22,18 +22,18 @@ export type Language = 'en' | keyof typeof NAMES
 
 /** Words of questions, and other words without information, that the lists of stop words lack. */
 const QUESTION_WORDS: Partial<Record<Language, string>> = {
-  de: 'wann wer wen wem wessen wieviel viele vieles lange weit oft warum wieso weshalb woher wohin womit wofür worin was gibt gilt gern bitte etwa denn man mehr darf dürfen müssen',
-  fr: 'quand comment combien pourquoi où est-ce lequel laquelle lesquels faut peut peuvent doit doivent quoi fait faire plus très y a cela aujourd hui',
-  es: 'cuánto cuánta cuántos cuántas quién quiénes qué dónde cuándo cómo cuál puede pueden hay debe tiene tienen',
-  it: 'quando quanto quanta quanti quante come dove perché chi cosa quale quali può possono deve devono fa molto è cui',
-  pt: 'quando quanto quanta quantos quantas como onde por porque porquê quem que qual quais pode podem deve devem há é faz muito são está',
-  nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat',
-  sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste',
-  da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal',
-  ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны',
-  tr: 'kaç nerede nereden ne zaman kim kimin hangi nasıl neden niçin niye kadar mı mi mu mü mıdır midir mudur müdür vardır var dır dir nedir kimdir',
-  ar: 'كم متى أين من ماذا ما هل كيف لماذا أي هو هي هم هذه هذا ذلك تلك يوجد توجد يمكن يجب',
-  hi: 'कब कहाँ कहां कैसे क्यों क्या कितने कितनी कितना कौन कौनसी किसने किसका किसकी में है हैं था थे थी के की का को से पर ने और या लिए जाता जाती जाते सकता सकते सकती चाहिए होता होती'
+  de: 'wann wer wen wem wessen wieviel viele vieles lange weit oft warum wieso weshalb woher wohin womit wofür worin was gibt gilt gern bitte etwa denn man mehr darf dürfen müssen bedeutet bedeuten heißt',
+  fr: 'quand comment combien pourquoi où est-ce lequel laquelle lesquels faut peut peuvent doit doivent quoi fait faire plus très y a cela aujourd hui signifie',
+  es: 'cuánto cuánta cuántos cuántas quién quiénes qué dónde cuándo cómo cuál puede pueden hay debe tiene tienen significa',
+  it: 'quando quanto quanta quanti quante come dove perché chi cosa quale quali può possono deve devono fa molto è cui significa',
+  pt: 'quando quanto quanta quantos quantas como onde por porque porquê quem que qual quais pode podem deve devem há é faz muito são está significa',
+  nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat betekent',
+  sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste betyder',
+  da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal betyder',
+  ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны означает значит',
+  tr: 'kaç nerede nereden ne zaman kim kimin hangi nasıl neden niçin niye kadar mı mi mu mü mıdır midir mudur müdür vardır var dır dir nedir kimdir demek',
+  ar: 'كم متى أين من ماذا ما هل كيف لماذا أي هو هي هم هذه هذا ذلك تلك يوجد توجد يمكن يجب يعني تعني',
+  hi: 'कब कहाँ कहां कैसे क्यों क्या कितने कितनी कितना कौन कौनसी किसने किसका किसकी में है हैं था थे थी के की का को से पर ने और या लिए जाता जाती जाते सकता सकते सकती चाहिए होता होती मतलब'
 }
 /** Words of the lists that have information. */
 const NOT_STOP = new Set(`horas hoy dias días dia día lugar largo pais país paìs tiempo trabajo trabajar uso usar valor final general

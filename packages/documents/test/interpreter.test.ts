@@ -44,7 +44,7 @@ test('a question that the documents do not answer is answered with the nearest p
 
 test('greetings and empty questions are answered with the topics', async t => {
   const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
-  for (const question of ['hello', 'Hi!', '???', 'thank you', '']) {
+  for (const question of ['hello', 'Hi!', '???', 'thank you', '', 'Vielen Dank!', 'merci', 'धन्यवाद', 'สวัสดี']) {
     const { final } = await ask(interpreter, question, { vac: { display_name: 'Guides' } })
     t.match(final.answer, /^I answer questions from the documents of Guides\. They are 2 documents: faq\.txt, guide\.md\./, question)
   }
