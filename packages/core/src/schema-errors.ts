@@ -22,9 +22,14 @@ export function convert (root: unknown, path: Path, schema: TSchema): boolean {
   const parent = valueAt(root, path.slice(0, -1)) as Record<string | number, unknown>
   const key = path.at(-1) as string | number
   const converted: unknown = Value.Convert(schema, parent[key])
-  if (!Value.Check(schema, converted)) return false
+  if (!Value.Check(schema, converted) || isRounded(parent[key], converted)) return false
   parent[key] = converted
   return true
+}
+
+/** Whether a conversion has changed the number of a text: TypeBox reads "5.5" and "5e2" as the integer 5. */
+export function isRounded (text: unknown, converted: unknown): boolean {
+  return typeof text === 'string' && typeof converted === 'number' && Number(text) !== converted
 }
 
 export function valueAt (root: unknown, path: Path): unknown {

@@ -3,6 +3,7 @@ import { TypeCompiler, type TypeCheck } from '@sinclair/typebox/compiler'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isTooDeep, MAX_BODY_DEPTH } from './json-body.js'
 import { BodyTooDeepError } from './errors.js'
+import { isRounded } from './schema-errors.js'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifySchemaCompiler } from 'fastify'
 
@@ -34,10 +35,17 @@ export const schemaValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPa
   return (value: unknown) => {
     if (httpPart === 'body' && isTooDeep(value)) return { error: new BodyTooDeepError(MAX_BODY_DEPTH) }
     if (compiled.Check(value)) return { value }
-    const converted = httpPart === 'body' ? value : Value.Convert(schema, value)
+    const converted = httpPart === 'body' ? value : convertTexts(schema, value)
     if (compiled.Check(converted)) return { value: converted }
     return { error: new InvalidRequestError(problemsOf(compiled, converted, httpPart)) }
   }
+}
+
+/** The query or path parameters with the numbers and booleans of the schema; a text that is not one remains. */
+function convertTexts (schema: TSchema, texts: unknown): unknown {
+  const before: Record<string, unknown> = { ...texts as object }
+  const converted = Value.Convert(schema, { ...before }) as object
+  return Object.fromEntries(Object.entries(converted).map(([name, value]) => [name, isRounded(before[name], value) ? before[name] : value]))
 }
 
 /** The problems of `value`, each once, by its path under `root`; empty for a valid one. */

@@ -188,6 +188,10 @@ test('variables: value, default, message, dollar sign', async t => {
   t.strictSame(problems('kind: vacConfig\nvac:\n  a: { display_name: "x ${NO_SUCH:?needed for a}" }\n'), ['3:22 NO_SUCH is not set: needed for a'])
   // eslint-disable-next-line no-template-curly-in-string
   t.equal(parse('kind: vacConfig\nvac: { a: { display_name: "${N}" } }', { env: { N: '123' } }).vac.a?.display_name, '123', 'text that is wanted stays text')
+  // eslint-disable-next-line no-template-curly-in-string
+  const budget = 'kind: vacConfig\nservice: { memory_budget: "${N}" }\nvac: { a: {} }'
+  t.equal(parse(budget, { env: { N: '100000000' } }).service?.memory_budget, 100_000_000)
+  for (const N of ['100000000.5', '100000000e1', '100000000x']) t.throws(() => parse(budget, { env: { N } }), { message: /memory_budget/ }, N)
 })
 
 test('a name is suggested only when it is near', async t => {

@@ -256,6 +256,7 @@ test('the memory of a VAC is searched by GET and POST; without a result the best
   t.strictSame(get.json(), { results: [hits[0]], total_results: 1, query: 'tides', limit: 5, similarity_threshold: 0.7 })
   const post = await app.inject({ method: 'POST', url: '/vac/docs/search', headers, payload: { search_query: 'tides', similarity_threshold: 0.9 } })
   t.strictSame(post.json(), { results: [], total_results: 0, best_score: 0.8, query: 'tides', limit: 10, similarity_threshold: 0.9 })
+  for (const limit of ['5.5', '1e1', 'five']) t.equal((await app.inject({ url: `/vac/docs/search?q=x&limit=${limit}`, headers })).statusCode, 400, limit)
   for (const [url, status, code] of [['/vac/docs/search', 400, 'BAD_REQUEST'], ['/vac/docs/search?q=%20', 400, 'BAD_REQUEST'], ['/vac/docs/search?q=x&limit=0', 400, 'BAD_REQUEST'], [`/vac/docs/search?q=${'x'.repeat(2_001)}`, 400, 'BAD_REQUEST'], ['/vac/docs/search?q=x&similarity_threshold=2', 400, 'BAD_REQUEST'], ['/vac/bare/search?q=x', 404, 'VAC_HAS_NO_MEMORY'], ['/vac/nope/search?q=x', 404, 'VAC_NOT_FOUND']] as const) {
     const response = await app.inject({ url, headers })
     t.match([response.statusCode, response.json().error.code], [status, code], url)
