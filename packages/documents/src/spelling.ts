@@ -16,6 +16,7 @@ const LIKENESS = [1, 0.9, 0.6] as const
 /** Endings that the stemmer of the index removes, longest first. */
 const ENDINGS = `ations ation ement ments ment ating ated ates ators ator izing ized izes ities ity ness ings ing ions ion ally
 able ible ance ence ers ies ied ive er ed es ly al or e y s`.split(/\s+/)
+const MAX_ENDING = Math.max(...ENDINGS.map(ending => ending.length))
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
 export interface Similar {
@@ -27,26 +28,35 @@ export interface Similar {
 /** Finds the words of an index that are within a Damerau distance of 1, of 2 from eight letters on. */
 export function similarWords (database: SqliteDatabase): (word: string, stems: readonly string[]) => Similar {
   const range = database.prepare('SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?')
-  const one = database.prepare('SELECT term, doc FROM vocabulary WHERE term = ?')
+  const equal = database.prepare('SELECT term, doc FROM json_each(?) AS start CROSS JOIN vocabulary ON term = start.value')
   return (raw, stems) => {
     // as the index has it
     const word = withoutMarks(raw)
-    if (word.length < MIN_LENGTH || !/^\p{L}[\p{L}\p{M}]*$/u.test(word)) return { words: [], likeness: 1 }
     const most = word.length >= TWO_MISTAKES_LENGTH ? 2 : 1
-    const prefix = word.slice(0, PREFIX)
-    const rows = range.all<{ term: string, doc: number }>(prefix, `${prefix}\u{10ffff}`, MAX_COMPARED)
-    // a mistake among the first letters
-    const starts = new Set(startsOf(word).flatMap(other => [other, stemOf(other, 'en')]))
-    for (const start of starts) rows.push(...one.all<{ term: string, doc: number }>(start))
-    const found = new Map<string, { distance: number, doc: number }>()
-    for (const { term, doc } of rows) {
-      const distance = Math.min(...[word, ...stems].map(form => form.length < MIN_LENGTH ? most + 1 : distanceTo(form, term, most)))
-      if (distance <= most) found.set(term, { distance, doc })
+    const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_LENGTH).map(form => distanceFrom(form, most))
+    let nearest = new Map<string, number>()
+    let least: number = most
+    const compare = ({ term, doc }: { readonly term: string, readonly doc: number }): void => {
+      const distance = Math.min(...distances.map(distanceTo => distanceTo(term)))
+      if (distance < least) nearest = new Map()
+      if (distance <= least) nearest.set(term, doc)
+      least = Math.min(least, distance)
     }
-    const best = [...found].sort(([, a], [, b]) => a.distance - b.distance || b.doc - a.doc).slice(0, MAX_SIMILAR)
-    const least = best[0]?.[1].distance ?? 0
-    return { words: best.filter(([, { distance }]) => distance === least).map(([term]) => term), likeness: LIKENESS[least] ?? 1 }
+    const prefix = word.slice(0, PREFIX)
+    range.all<{ term: string, doc: number }>(prefix, `${prefix}\u{10ffff}`, MAX_COMPARED).forEach(compare)
+    // a mistake among the first letters is rarer, and to look for it takes longer
+    if (nearest.size === 0 || least > 1) {
+      const starts = new Set(startsOf(word).map(other => stemOf(other, 'en')))
+      equal.all<{ term: string, doc: number }>(JSON.stringify([...starts])).forEach(compare)
+    }
+    const words = [...nearest].sort(([, a], [, b]) => b - a).slice(0, MAX_SIMILAR).map(([term]) => term)
+    return { words, likeness: words.length === 0 ? 1 : LIKENESS[least] as number }
   }
+}
+
+/** Whether a word that the index lacks is compared with its words. */
+export function isCorrected (word: string): boolean {
+  return word.length >= MIN_LENGTH && /^\p{L}[\p{L}\p{M}]*$/u.test(word)
 }
 
 /** The word with another beginning: one letter changed, left out, added or exchanged with the next. */
@@ -61,42 +71,78 @@ function startsOf (word: string): string[] {
   return found
 }
 
-/** The distance of a word to a stem of the index, with the ending that fits best. */
-function distanceTo (word: string, stem: string, most: number): number {
-  let least = Math.abs(word.length - stem.length) <= most ? distance(word, stem, most) : most + 1
-  if (stem.length < 4 || least === 0) return least
-  for (const ending of ENDINGS) {
-    if (Math.abs(word.length - stem.length - ending.length) > most) continue
-    least = Math.min(least, distance(word, stem + ending, most))
+/**
+ * Measures the distance of a word to stems of the index, each with the ending that fits best: `most + 1` where it is
+ * higher. Only a stem that begins like the word is compared with endings.
+ */
+function distanceFrom (word: string, most: number): (stem: string) => number {
+  const table = new DistanceTable(word, most)
+  return stem => {
+    if (stem.length < word.length - most - MAX_ENDING || stem.length > word.length + most) return most + 1
+    let least = table.distance(stem)
+    if (stem.length < 4 || least === 0) return least
     // "properti" and "propert-y"
-    if (stem.endsWith('i') && /^(?:e|y)/.test(ending)) least = Math.min(least, distance(word, stem.slice(0, -1) + ending, most))
+    const root = stem.endsWith('i') ? stem.slice(0, -1) : stem
+    if (!table.isNear(root)) return least
+    for (const ending of ENDINGS) {
+      least = Math.min(least, table.distance(stem + ending))
+      if (root !== stem && /^[ey]/.test(ending)) least = Math.min(least, table.distance(root + ending))
+    }
+    return least
   }
-  return least
 }
 
-/** The optimal string alignment distance; `most + 1` where it is higher. */
-function distance (a: string, b: string, most: number): number {
-  if (Math.abs(a.length - b.length) > most) return most + 1
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  let [x, y] = [a.slice(start), b.slice(start)]
-  let end = 0
-  while (end < x.length && end < y.length && x.at(-1 - end) === y.at(-1 - end)) end++
-  x = x.slice(0, x.length - end)
-  y = y.slice(0, y.length - end)
-  let before: number[] = []
-  let last = Array.from({ length: y.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= x.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= y.length; j++) {
-      const same = x[i - 1] === y[j - 1] ? 0 : 1
-      let least = Math.min((last[j] as number) + 1, (row[j - 1] as number) + 1, (last[j - 1] as number) + same)
-      if (i > 1 && j > 1 && x[i - 1] === y[j - 2] && x[i - 2] === y[j - 1]) least = Math.min(least, (before[j - 2] as number) + 1)
-      row.push(least)
-    }
-    if (Math.min(...row) > most) return most + 1
-    before = last
-    last = row
+/**
+ * The optimal string alignment distances of one word to others. Words with the same first letters share their rows of
+ * the table, and the rows end where no further letters can bring the distance down to `most`: of the 1,000 words of a
+ * range, in order, about 1 row is calculated for each.
+ */
+class DistanceTable {
+  readonly #word: string
+  readonly #most: number
+  /** Row i has the distances of the first i letters of `#last` to each beginning of the word. */
+  readonly #rows: Uint8Array[]
+  /** The lowest value of each row. */
+  readonly #least: Uint8Array
+  #last = ''
+  #known = 0
+
+  constructor (word: string, most: number) {
+    this.#word = word
+    this.#most = most
+    this.#rows = Array.from({ length: word.length + most + 1 }, () => Uint8Array.from({ length: word.length + 1 }, (_, at) => at))
+    this.#least = new Uint8Array(this.#rows.length)
   }
-  return Math.min(last[y.length] as number, most + 1)
+
+  distance (other: string): number {
+    if (Math.abs(other.length - this.#word.length) > this.#most || !this.isNear(other)) return this.#most + 1
+    return Math.min((this.#rows[other.length] as Uint8Array)[this.#word.length] as number, this.#most + 1)
+  }
+
+  /** Whether a beginning of the word is within the distance of another one, at most `most` longer. */
+  isNear (other: string): boolean {
+    let at = 0
+    while (at < this.#known && at < other.length && other.charCodeAt(at) === this.#last.charCodeAt(at)) at++
+    this.#last = other
+    for (; at < other.length && (this.#least[at] as number) <= this.#most; at++) this.#addRow(at + 1)
+    this.#known = at
+    return (this.#least[at] as number) <= this.#most
+  }
+
+  #addRow (i: number): void {
+    const [word, other] = [this.#word, this.#last]
+    const [row, before] = [this.#rows[i], this.#rows[i - 1]] as [Uint8Array, Uint8Array]
+    const letter = other.charCodeAt(i - 1)
+    let least = row[0] = i
+    for (let j = 1; j <= word.length; j++) {
+      const isSame = word.charCodeAt(j - 1) === letter
+      let value = Math.min(before[j] as number + 1, row[j - 1] as number + 1, before[j - 1] as number + (isSame ? 0 : 1))
+      if (i > 1 && j > 1 && word.charCodeAt(j - 2) === letter && word.charCodeAt(j - 1) === other.charCodeAt(i - 2)) {
+        value = Math.min(value, (this.#rows[i - 2] as Uint8Array)[j - 2] as number + 1)
+      }
+      row[j] = value
+      if (value < least) least = value
+    }
+    this.#least[i] = least
+  }
 }

@@ -58,6 +58,12 @@ test('a word is found whose stem is equal in English, but not final there', asyn
   t.match(index.search({ query: '¿Dónde están los profesionales?' }), [{ source: 'es.md' }])
 })
 
+test('short words and numbers are not corrected, and leave the corrections to longer words', async t => {
+  const index = await indexOf(t, TEXTS)
+  const query = 'q1 q2 q3 q4 q5 q6 q7 q8 qa qb 111 222 wnidowsill'
+  t.match(index.search({ query, threshold: 0 }), [{ source: 'cats.md' }])
+})
+
 test('each language is searched by its stems and stop words, in one index', async t => {
   const index = await indexOf(t, {
     'de.md': 'Die Boote liegen an den Stegen, und die Häuser stehen daneben.',
