@@ -27,6 +27,10 @@ export const limits = {
   ],
   'Search of documents': [
     ['Passages that a search compares in full, the first ones by BM25', `${documents}/ranking.ts`, 'MAX_COMPARED', '', 'Later ones are not found; with a higher `limit`, as many as it asks for.'],
+    ['Words of a query that are looked up, the first ones', `${documents}/ranking.ts`, 'MAX_TERMS', '', 'The others are ignored.'],
+    ['Words of a query that are corrected, the first ones', `${documents}/ranking.ts`, 'MAX_CORRECTED', '', 'The others are searched for as they are written.'],
+    ['Words of a query whose lists of passages are read, the rarest ones', `${documents}/match-expression.ts`, 'MAX_READ', '', 'The others count only for the order and the score of the passages found.'],
+    ['Passages in these lists', `${documents}/match-expression.ts`, 'MAX_ENTRIES', 'passages', 'The lists of the commonest words are not read; the rarest one always is.'],
     ['Words of the index that a misspelled word is compared with', `${documents}/spelling.ts`, 'MAX_COMPARED', '', 'The others are left out.'],
     ['Passages whose vectors are compared in full, the nearest ones by one bit for each number', `${documents}/vectors.ts`, 'MAX_COMPARED', '', 'Farther ones are found by their words.'],
     ['Text of a passage that a model embeds', `${documents}/folder-embedding.ts`, 'MAX_TEXT', 'characters', 'The rest is left out of the vector.'],

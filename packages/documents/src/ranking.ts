@@ -1,6 +1,7 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
 import { languageOf, stemOf, type Language } from './languages.js'
+import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
@@ -10,16 +11,12 @@ import type { Meaning } from './vectors.js'
 
 /** Cached document counts; the cache is emptied when full, and after every change. */
 const MAX_COUNTS = 10_000
-/** Words of a query that are searched for, the rarest ones; few queries of 2,000 characters have more. */
-const MAX_TERMS = 200
+/** Words of a query that are looked up, the first ones; few questions of 2,000 characters have more. */
+const MAX_TERMS = 100
 /** Words of a query that are corrected, the first ones: each takes up to 5 ms in an index of 50,000 passages. */
 const MAX_CORRECTED = 8
 /** Passages that are compared in full, the best ones of the index by BM25. */
 const MAX_COMPARED = 50
-/** Every passage compared has one of the rarest terms: the others together weigh less than this share of the query. */
-const ESSENTIAL_SHARE = 0.35
-/** A term in more passages is not read in full where another one is. All are, where their lists have fewer together. */
-const MANY_PASSAGES = 1_500
 /** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
 const IDF_POWER = 1.3
 /** Passages whose words are unknown, beside those of an index in another language than English. */
@@ -28,12 +25,7 @@ const OTHER_SCRIPT = /\p{L}(?<!\p{Script=Latin})/u
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
-export interface IndexedTerm extends QueryTerm {
-  /** The term as an expression of FTS5. */
-  readonly match: string
-  /** Number of passages that contain the term. */
-  readonly passages: number
-}
+export interface IndexedTerm extends QueryTerm, MatchedTerm {}
 
 export interface RankedPassage extends Passage {
   readonly source: string
@@ -135,17 +127,17 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const language = languageOf(query, languagesOf())
       const known = language ?? (OTHER_SCRIPT.test(query) ? 'other' : 'en')
       for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
-        for (const word of text === '' ? [] : queryWords(text, languagesOf(), true)) {
+        for (const word of text === '' ? [] : queryWords(text, languagesOf(), true).slice(0, MAX_TERMS - terms.size)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
-            if (!terms.has(key)) terms.set(key, indexed(one, share, budget, known))
+            if (!terms.has(key) && terms.size < MAX_TERMS) terms.set(key, indexed(one, share, budget, known))
           }
         }
       }
       const sorted = [...terms.values()].sort((a, b) => b.weight - a.weight || (a.match < b.match ? -1 : 1))
-      return { terms: sorted.slice(0, MAX_TERMS), languages: languagesOf(), language }
+      return { terms: sorted, languages: languagesOf(), language }
     }
   }
 }
@@ -199,26 +191,6 @@ function nearestOf ({ nearest, likeness }: Meaning, found: readonly FoundRow[], 
   const known = new Set(found.map(({ id }) => id))
   return nearest.filter(id => !known.has(id)).map(id => ({ id, near: likeness(id) ?? 0 }))
     .sort((a, b) => b.near - a.near).slice(0, most).map(({ id }) => id)
-}
-
-/**
- * Any of the terms. Where their lists are long, in a passage that has an essential one: only the lists of the rarest
- * are read in full.
- */
-function matchOf (terms: readonly IndexedTerm[]): string | undefined {
-  const found = terms.filter(({ passages }) => passages > 0)
-  if (found.length === 0) return undefined
-  if (found.reduce((sum, { passages }) => sum + passages, 0) <= MANY_PASSAGES) return found.map(({ match }) => match).join(' OR ')
-  const floor = ESSENTIAL_SHARE * found.reduce((sum, { weight }) => sum + weight, 0)
-  let start = found.length
-  for (let sum = 0; start > 1; start--) {
-    sum += (found[start - 1] as IndexedTerm).weight
-    if (sum >= floor) break
-  }
-  // in a large index a common word is not essential beside a rarer one
-  while (start > 1 && (found[start - 1] as IndexedTerm).passages > MANY_PASSAGES) start--
-  const essential = found.slice(0, start).map(({ match }) => match).join(' OR ')
-  return start === found.length ? essential : `(${essential}) AND (${found.map(({ match }) => match).join(' OR ')})`
 }
 
 /** The index stems each word as English: a stem of another language that equals the English one is stemmed twice. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { test, type Test } from 'tap'
+import { watchLoop } from '../../../test/fixtures/loop-watch.js'
 import { splitDocument, PassageIndex } from '../src/index.js'
+import { matchOf } from '../src/match-expression.js'
 
 const TEXTS: Record<string, string> = {
   'tasks.md': '# Tasks\n\n## Cancel\n\nA task is canceled by its id. The worker stops.\n\n## Retry\n\nFailed work is tried again three times, with growing pauses.\n',
@@ -62,6 +64,36 @@ test('short words and numbers are not corrected, and leave the corrections to lo
   const index = await indexOf(t, TEXTS)
   const query = 'q1 q2 q3 q4 q5 q6 q7 q8 qa qb 111 222 wnidowsill'
   t.match(index.search({ query, threshold: 0 }), [{ source: 'cats.md' }])
+})
+
+test('the lists of the commonest words of a query are not read', t => {
+  const term = (match: string, passages: number, weight = 1): { match: string, passages: number, weight: number } => ({ match, passages, weight })
+  t.equal(matchOf([term('rare', 3, 5), term('none', 0), term('known', 900)]), 'rare OR known', 'short lists')
+  t.equal(matchOf([term('rare', 3, 5), term('known', 20_000), term('common', 30_000)]), '(rare) AND (rare OR known OR common)')
+  t.equal(matchOf([term('rare', 3, 5), term('known', 20_000), term('the', 45_000)]), '(rare) AND (rare OR known)')
+  t.equal(matchOf([term('of', 70_000), term('the', 80_000)]), 'of', 'the rarest one is always read')
+  const termsIn = (passages: number): string[][] =>
+    (matchOf(Array.from({ length: 300 }, (_, at) => term(`w${at}`, passages))) ?? '').split(' AND ').map(part => part.split(' OR '))
+  const [essential, read] = termsIn(1_400)
+  t.equal(read?.length, 42, 'their lists have 60,000 passages')
+  t.strictSame(essential, ['(w0', 'w1)'], 'each passage of the essential ones is compared with every term')
+  t.equal(termsIn(1)[0]?.length, 48, 'the number of terms has a bound')
+  t.end()
+})
+
+test('no query keeps the event loop for a long step, whatever its words', async t => {
+  const parts = 'ka lo mi ver sta ren tu ber gen ti on al ent pro con de re in ex an'.split(' ')
+  const vocabulary = parts.flatMap(a => parts.flatMap(b => parts.map(c => `${a}${b}${c}`)))
+  let seed = 7
+  const next = (most: number): number => (seed = seed * 16_807 % 2_147_483_647) % most
+  // as in a language, few words are in many passages
+  const word = (): string => vocabulary[Math.floor(vocabulary.length ** (next(1e6) / 1e6)) - 1] as string
+  const index = await indexOf(t, Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`${at}.md`, Array.from({ length: 60 }, word).join(' ')])))
+  const [rare, common] = [vocabulary.slice(-200), vocabulary.slice(0, 220)].map(words => words.join(' '))
+  const unknown = Array.from({ length: 8 }, (_, at) => `${vocabulary[at * 397] as string}qentals`).join(' ')
+  for (const query of [rare, common, unknown, 'digits '.repeat(1_000), Array.from({ length: 600 }, (_, at) => at).join(' ')]) {
+    await watchLoop(t, () => index.search({ query: query as string, threshold: 0 }), { what: (query as string).slice(0, 40) })
+  }
 })
 
 test('each language is searched by its stems and stop words, in one index', async t => {
