@@ -38,6 +38,8 @@ export const limits = {
     ['Response with vectors', `${documents}/embedding-model.ts`, 'MAX_RESPONSE_BYTES', 'bytes', 'The request fails, as with a server that is down.'],
     ['Questions whose vectors are kept', `${documents}/folder-embedding.ts`, 'MAX_QUESTIONS', '', 'The oldest ones are dropped.'],
     ['Pages of a PDF', `${documents}/formats.ts`, 'MAX_PAGES', 'pages', 'Later pages are left out.'],
+    ['XML of a DOCX file, inflated', `${documents}/inflate.ts`, 'MAX_DOCX_BYTES', 'bytes', 'The file is left out, with a log line.'],
+    ['A part of a PDF file, inflated', `${documents}/inflate.ts`, 'MAX_PDF_PART_BYTES', 'bytes', 'The file is left out, with a log line.'],
     ['Columns of a CSV file', `${documents}/formats.ts`, 'MAX_COLUMNS', 'columns', 'Later columns are left out.']
   ],
   Requests: [

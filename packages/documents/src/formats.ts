@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import { splitHtml } from './html.js'
+import { boundPdf, inflateDocx } from './inflate.js'
 import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
@@ -17,9 +18,9 @@ export function placeName (source: string): 'page' | 'cell' | 'lines' {
   return extension === '.pdf' ? 'page' : extension === '.ipynb' ? 'cell' : 'lines'
 }
 
-/** The passages of a file that is not text. @throws the error of the parser, or of its import */
+/** The passages of a file that is not text, in a thread of its own. @throws the error of the parser, or of its import */
 export async function splitBinary (source: string, bytes: Uint8Array): Promise<Passage[]> {
-  return extname(source).toLowerCase() === '.pdf' ? await splitPdf(bytes) : await splitDocx(bytes)
+  return extname(source).toLowerCase() === '.pdf' ? await boundPdf(bytes, async () => await splitPdf(bytes)) : await splitDocx(bytes)
 }
 
 async function splitPdf (bytes: Uint8Array): Promise<Passage[]> {
@@ -46,7 +47,7 @@ async function splitDocx (bytes: Uint8Array): Promise<Passage[]> {
   const { default: mammoth } = await import('mammoth')
   // without its images, which are text of megabytes
   const image = mammoth.images.imgElement(async () => ({ src: '' }))
-  const { value } = await mammoth.convertToHtml({ buffer: Buffer.from(bytes) }, { convertImage: image })
+  const { value } = await mammoth.convertToHtml({ buffer: await inflateDocx(bytes) }, { convertImage: image })
   // each block is a line, so that a citation counts the paragraphs
   return splitHtml(value.replace(/<\/(?:p|h[1-6]|li|tr|table)>/g, '$&\n'))
 }

@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { deflateSync } from 'node:zlib'
 import { test } from 'tap'
 import JSZip from 'jszip'
 import { openFolder } from '../src/index.js'
@@ -31,7 +32,7 @@ async function docx (...paragraphs: string[]): Promise<Buffer> {
   zip.file('_rels/.rels', '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>')
   const body = paragraphs.map(text => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('')
   zip.file('word/document.xml', `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`)
-  return await zip.generateAsync({ type: 'nodebuffer' })
+  return await zip.generateAsync({ type: 'nodebuffer', compression: 'DEFLATE' })
 }
 
 test('PDF, DOCX, CSV, notebooks, JSON, YAML and source code are read, with page, cell or line', async t => {
@@ -77,6 +78,29 @@ test('a damaged, encrypted or oversized file is reported once and left out', asy
   t.strictSame(warnings.map(({ source }) => source).sort(), ['damaged.docx', 'damaged.pdf', 'encrypted.pdf', 'long.pdf'])
   t.match(warnings.find(({ source }) => source === 'encrypted.pdf')?.reason, /password/i)
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
+})
+
+test('a small file that is huge when inflated is reported and left out, also where it states another size', async t => {
+  const warnings: { source?: string, reason?: string }[] = []
+  const log = { warn: (fields: object) => { warnings.push(fields) }, info () {}, error () {}, debug () {} }
+  const text = 'a'.repeat(18 * 2 ** 20)
+  const big = await docx(text)
+  const size = Buffer.alloc(4)
+  size.writeUInt32LE(await JSZip.loadAsync(big).then(async zip => (await zip.file('word/document.xml')?.async('nodebuffer'))?.length ?? 0))
+  const lying = Buffer.from(big.toString('latin1').replaceAll(size.toString('latin1'), '\x10\0\0\0'), 'latin1')
+  const packed = deflateSync(Buffer.alloc(40 * 2 ** 20, ' '), { level: 9 }).toString('latin1')
+  const stream = /<< \/Length \d+ >>\nstream\n[^]*?\nendstream/
+  const bomb = pdf('One.').toString('latin1').replace(stream, () => `<< /Length ${packed.length} /Filter /FlateDecode >>\nstream\n${packed}\nendstream`)
+  const path = await folderOf(t, { 'big.docx': big, 'lying.docx': lying, 'big.pdf': Buffer.from(bomb, 'latin1'), 'good.pdf': pdf('The heron waits.') })
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log: log as never })
+  t.teardown(async () => { await memory.close() })
+  await memory.ready
+  t.match(warnings.sort((a, b) => String(a.source) < String(b.source) ? -1 : 1), [
+    { source: 'big.docx', reason: 'it is too large when inflated: over 16 MiB' },
+    { source: 'big.pdf', reason: 'it is too large when inflated: over 32 MiB' },
+    { source: 'lying.docx', reason: 'it is too large when inflated: over 16 MiB' }
+  ])
+  t.strictSame((await memory.list()).map(({ name }) => name), ['good.pdf'])
 })
 
 test('a parser that is not installed is named once for each file; one that lacks a package itself is not', async t => {
