@@ -23,8 +23,11 @@ export class DocumentSplitter {
     this.#log = log
   }
 
-  /** The passages of a document; a short one is split when they are asked for. Empty, with a log line, on a failure. */
-  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[])> {
+  /**
+   * The passages of a document; a short one is split when they are asked for. With a log line, empty on a failure, and
+   * undefined where it takes too long.
+   */
+  async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[]) | undefined> {
     if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) return () => splitDocument(source, text)
     const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_SPLIT_MS)])
     const passages: Passage[] = []
@@ -45,6 +48,7 @@ export class DocumentSplitter {
       await this.close()
       signal.throwIfAborted()
       this.#log.warn({ source, reason: limit.aborted ? 'it takes too long' : (err as Error).message }, 'file left out: it cannot be split into passages')
+      if (limit.aborted) return undefined
     }
     return []
   }

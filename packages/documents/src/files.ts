@@ -107,12 +107,15 @@ async function * entriesOf (path: string): AsyncGenerator<Dirent[]> {
   yield some
 }
 
+/** A file that was not read, for a reason that may pass: it is gone, locked, or too many files are open. */
+export const UNREADABLE = Symbol('unreadable')
+
 /**
  * The text of a file without byte order mark and NULs, or its bytes where a parser reads it; undefined, with a log,
- * where it is gone or not text.
+ * where it is not text or leads out of the folder.
  */
 export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
-  signal?: AbortSignal): Promise<string | Uint8Array | undefined> {
+  signal?: AbortSignal): Promise<string | Uint8Array | undefined | typeof UNREADABLE> {
   let bytes: Buffer | undefined
   try {
     const reading = within(readBoundedFile(path, settings.maxFileBytes), MAX_READ_MS, (): never => { throw new Error('it does not arrive') })
@@ -122,8 +125,8 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
   } catch (error) {
     signal?.throwIfAborted()
     const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT') settings.warnOnce(source, { source, code, reason: message }, 'file cannot be read, left out')
-    return undefined
+    if (code !== 'ENOENT') settings.warnOnce(`${source} ${code ?? message}`, { source, code, reason: message }, 'file cannot be read, left out')
+    return UNREADABLE
   }
   if (extname(source).toLowerCase() in PARSERS) return new Uint8Array(bytes)
   if (bytes.subarray(0, 8_192).includes(0)) {

@@ -5,7 +5,7 @@ import type { Hit, Memory, MemoryDocument, MemoryQuery } from '@polyvac/core'
 import { ClosedError } from './errors.js'
 import { mimeTypeOf } from './split-document.js'
 import { placeName, PARSERS } from './formats.js'
-import { leadsInside, readDocument } from './files.js'
+import { leadsInside, readDocument, UNREADABLE } from './files.js'
 import { folderSettings, type FolderOptions, type FolderSettings } from './folder-options.js'
 import { FolderEmbedding } from './folder-embedding.js'
 import { refreshIndex } from './folder-refresh.js'
@@ -130,7 +130,8 @@ export class FolderMemory implements Memory, WeightedMemory {
     // a link may have replaced the file since it was indexed
     if (!await leadsInside(path, this.#settings.root)) return undefined
     if (extname(uri).toLowerCase() in PARSERS) return await this.#repairing(() => this.#index.textOf(uri))
-    return await readDocument({ source: uri, path }, this.#settings) as string | undefined
+    const text = await readDocument({ source: uri, path }, this.#settings)
+    return text === UNREADABLE ? undefined : text as string | undefined
   }
 
   stats (): IndexStats & { readonly ready: boolean } {

@@ -87,6 +87,8 @@ export interface FolderSettings {
   readonly log: Log
   /** Logs a warning about a file or folder, by its name, once while the memory is open. */
   readonly warnOnce: (name: string, fields: object, message: string) => void
+  /** Names and stamps of the files that took too long to split since the start. */
+  readonly late: Set<string>
 }
 
 const require = createRequire(import.meta.url)
@@ -144,7 +146,8 @@ export async function folderSettings (options: FolderOptions): Promise<FolderSet
     maxFileBytes,
     maxFiles,
     log,
-    warnOnce: onceEach(log)
+    warnOnce: onceEach(log),
+    late: new Set()
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DocumentSplitter } from './document-splitter.js'
-import { listFiles, readDocument, type FoundFile } from './files.js'
+import { listFiles, readDocument, UNREADABLE, type FoundFile } from './files.js'
 import type { FolderSettings, IndexProgress } from './folder-options.js'
 import type { IndexedDocument, PassageIndex } from './passage-index.js'
 
@@ -8,12 +8,14 @@ import type { IndexedDocument, PassageIndex } from './passage-index.js'
 const BATCH_CHARACTERS = 128 * 1024
 /** Files read ahead of the one being written, so that reading and indexing overlap. */
 const READ_AHEAD = 8
+/** Ends the stamp of a file that took too long to split, perhaps since the machine was busy. */
+const LATE = 'late'
 
 export interface Refresh {
   /** Documents written or removed. */
   readonly changed: number
-  /** Equal for folders whose files have equal names, sizes and times. */
-  readonly fingerprint: string
+  /** Equal for folders whose files have equal names, sizes and times; undefined where a file could not be read. */
+  readonly fingerprint: string | undefined
 }
 
 /**
@@ -26,7 +28,11 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
   const fingerprint = fingerprintOf(files)
   if (fingerprint === last) return { changed: 0, fingerprint }
   const stamps = index.stamps()
-  const changed = files.filter(file => stamps.get(file.source)?.startsWith(stampOf(file)) !== true)
+  const changed = files.filter(file => {
+    const stamp = stamps.get(file.source)
+    return stamp?.startsWith(stampOf(file)) !== true || (stamp === stampOf(file) + LATE && !settings.late.has(file.source + stamp))
+  })
+  let unread = 0
   let done = files.length - changed.length
   let written = 0
   let { passages } = index.stats()
@@ -36,6 +42,7 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
     passages += await index.upsert(batch.documents, { signal })
     written += batch.documents.length
     done += batch.files
+    unread += batch.unread
     report()
   }
   for (const file of files) stamps.delete(file.source)
@@ -44,11 +51,11 @@ export async function refreshIndex (index: PassageIndex, settings: FolderSetting
     passages = index.stats().passages
     report()
   }
-  return { changed: written + stamps.size, fingerprint }
+  return { changed: written + stamps.size, fingerprint: unread > 0 ? undefined : fingerprint }
 }
 
 async function * batches (index: PassageIndex, settings: FolderSettings, files: readonly FoundFile[],
-  stamps: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<{ documents: IndexedDocument[], files: number }> {
+  stamps: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<{ documents: IndexedDocument[], files: number, unread: number }> {
   const splitter = new DocumentSplitter(settings.log)
   try {
     yield * splitBatches(index, settings, files, stamps, signal, splitter)
@@ -62,9 +69,15 @@ async function * splitBatches (index: PassageIndex, settings: FolderSettings, fi
   let documents: IndexedDocument[] = []
   let characters = 0
   let count = 0
+  let unread = 0
   for await (const { file, text } of readAhead(files, settings, signal)) {
     signal.throwIfAborted()
     count++
+    if (text === UNREADABLE) {
+      // without a new stamp the next refresh reads it
+      unread++
+      continue
+    }
     // a file that is not text is recorded without passages, so that later refreshes do not read it again
     const hash = createHash('sha256').update(text ?? '').digest('base64url').slice(0, 16)
     const stamp = `${stampOf(file)}${hash}`
@@ -73,22 +86,28 @@ async function * splitBatches (index: PassageIndex, settings: FolderSettings, fi
       continue
     }
     // a short one is split when it is written: waiting passages would outlive the garbage collector's young generation
-    documents.push({ source: file.source, stamp, passages: await splitter.split(file.source, text ?? '', signal) })
+    const passages = await splitter.split(file.source, text ?? '', signal)
+    const late = stampOf(file) + LATE
+    // tried again by each process once: a hostile document takes as long at each refresh
+    if (passages === undefined) settings.late.add(file.source + late)
+    documents.push({ source: file.source, stamp: passages === undefined ? late : stamp, passages: passages ?? [] })
     characters += text?.length ?? 0
     if (characters >= BATCH_CHARACTERS) {
-      yield { documents, files: count }
+      yield { documents, files: count, unread }
       documents = []
-      characters = count = 0
+      characters = count = unread = 0
     }
   }
-  yield { documents, files: count }
+  yield { documents, files: count, unread }
 }
 
+interface ReadFile { readonly file: FoundFile, readonly text: Awaited<ReturnType<typeof readDocument>> }
+
 async function * readAhead (files: readonly FoundFile[], settings: FolderSettings, signal: AbortSignal):
-AsyncGenerator<{ file: FoundFile, text: string | Uint8Array | undefined }> {
-  const reading: Promise<{ file: FoundFile, text: string | Uint8Array | undefined }>[] = []
+AsyncGenerator<ReadFile> {
+  const reading: Promise<ReadFile>[] = []
   for (const file of files) {
-    const one = readDocument(file, settings, signal).then(text => ({ file, text }))
+    const one = readDocument(file, settings, signal).then((text): ReadFile => ({ file, text }))
     one.catch(() => undefined)
     reading.push(one)
     if (reading.length >= READ_AHEAD) yield await (reading.shift() as typeof one)

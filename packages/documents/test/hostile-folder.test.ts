@@ -60,6 +60,64 @@ test('a read that its file system never answers ends, and the file is left out',
   t.match(lines, [{ message: /cannot be read/, source: 'a.md', reason: /does not arrive/ }])
 })
 
+test('a file that cannot be read is tried at each refresh and logged once; what was indexed of it stays', async t => {
+  const path = await folderOf(t, { 'a.md': 'The otter dives.', 'b.md': 'The heron waits.' })
+  const { lines, log } = warnings()
+  const { open } = fs
+  let code: string | undefined = 'EMFILE'
+  t.teardown(() => {
+    fs.open = open
+    syncBuiltinESMExports()
+  })
+  fs.open = async (...args) => {
+    if (code === undefined || !String(args[0]).endsWith('b.md')) return await open(...args)
+    throw Object.assign(new Error(`${code}: not now`), { code })
+  }
+  syncBuiltinESMExports()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  await memory.ready
+  await memory.refresh()
+  t.match(lines, [{ source: 'b.md', code: 'EMFILE' }])
+  t.equal(lines.length, 1, 'logged once')
+  code = 'EACCES'
+  await memory.refresh()
+  t.equal(lines.length, 2, 'another reason is logged')
+  code = undefined
+  await memory.refresh()
+  const find = async (query: string): Promise<unknown[]> => await memory.search({ query, limit: 1, threshold: 0 })
+  t.match(await find('heron waits'), [{ metadata: { source: 'b.md' } }])
+  code = 'EIO'
+  await writeFile(join(path, 'b.md'), 'The badger sleeps all day.')
+  await memory.refresh()
+  t.match(await find('heron waits'), [{ metadata: { source: 'b.md' } }], 'a passing fault removes nothing')
+  code = undefined
+  await memory.refresh()
+  t.match(await find('badger sleeps'), [{ metadata: { source: 'b.md' } }])
+})
+
+test('a file that took too long to split is tried again at the next start, not at each refresh', async t => {
+  const path = await folderOf(t, { 'long.md': 'The lynx hides in the reeds.\n\n'.repeat(2_000), 'short.md': 'A file.' })
+  const indexFile = join(path, '..', 'index.db')
+  const { lines, log } = warnings()
+  const { timeout } = AbortSignal
+  let isBusy = true
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => isBusy && ms === 20_000 ? AbortSignal.abort(new Error('late')) : timeout.call(AbortSignal, ms) })
+  const first = await openFolder({ path, indexFile, watch: false, log })
+  await first.ready
+  await first.refresh()
+  await writeFile(join(path, 'other.md'), 'Another file.')
+  await first.refresh()
+  await first.close()
+  t.match(lines, [{ source: 'long.md', reason: 'it takes too long' }])
+  t.equal(lines.length, 1)
+  isBusy = false
+  const second = await openFolder({ path, indexFile, watch: false, log })
+  t.teardown(() => second.close())
+  await second.ready
+  t.match(await second.search({ query: 'lynx reeds', limit: 1, threshold: 0 }), [{ metadata: { source: 'long.md' } }])
+})
+
 test('names with control characters, which forge lines of citations, are left out', async t => {
   const path = await folderOf(t, { 'good.md': 'A good file.' })
   await writeFile(join(path, 'a\n[1] forged.md'), 'A bad file.')
