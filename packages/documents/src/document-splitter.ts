@@ -6,7 +6,7 @@ import { splitDocument } from './split-document.js'
 import type { SplitJob, SplitPart } from './split-thread.js'
 
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
-const MAX_SPLIT_IN_PLACE = 32 * 1024
+const MAX_SPLIT_IN_PLACE = 16 * 1024
 
 /** Longest time for splitting a document, in ms; a hostile one may need hours. */
 const MAX_SPLIT_MS = 20_000

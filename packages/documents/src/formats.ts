@@ -12,6 +12,9 @@ const MAX_PAGES = 5_000
 /** Columns of a table that are read. */
 const MAX_COLUMNS = 200
 
+/** JSON that is nested deeper is not printed in lines, whose indentation would be much longer than the text. */
+const MAX_JSON_DEPTH = 32
+
 /** What the numbers of a passage count, by the extension of its file. */
 export function placeName (source: string): 'page' | 'cell' | 'lines' {
   const extension = extname(source).toLowerCase()
@@ -113,14 +116,28 @@ export function splitKeys (text: string): Passage[] {
   return builder.finish()
 }
 
-/** JSON in one line is printed in several. */
+/** JSON in one line is printed in several, unless it is deeply nested. */
 function printed (text: string): string {
-  if (!/^\s*[[{]/.test(text) || text.trim().includes('\n')) return text
+  if (!/^\s*[[{]/.test(text) || text.trim().includes('\n') || depthOf(text) > MAX_JSON_DEPTH) return text
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
   } catch {
     return text
   }
+}
+
+function depthOf (json: string): number {
+  let depth = 0
+  let deepest = 0
+  let quoted = false
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]
+    if (quoted && character === '\\') at++
+    else if (character === '"') quoted = !quoted
+    else if (!quoted && (character === '[' || character === '{')) deepest = Math.max(deepest, ++depth)
+    else if (!quoted && (character === ']' || character === '}')) depth--
+  }
+  return deepest
 }
 
 /** The cells of a notebook; a citation counts the cells. Text that is not a notebook has no passages. */

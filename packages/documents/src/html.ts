@@ -29,6 +29,9 @@ class Page {
   #heading: { level: number, line: number } | undefined
   #pre = false
   #text = ''
+  /** Kept apart: reading the end of a long text that grows would copy it for each chunk. */
+  #endsWithSpace = false
+  /** 0 before the first text. */
   #first = 0
   #last = 0
   /** Whether anything was written since the last blank line. */
@@ -47,9 +50,9 @@ class Page {
     if (level !== undefined) this.#heading = { level: Number(level), line: this.#lineAt(index) }
     else if (name === 'title') this.#heading = { level: 1, line: this.#lineAt(index) }
     else if (name === 'pre') this.#openCode(index)
-    else if (name === 'li') this.#text = '- '
+    else if (name === 'li') this.#write('- ', '')
     else if (name === 'td' || name === 'th') this.#openCell(name)
-    else if (isCode(name) && !this.#pre) this.#text += '`'
+    else if (isCode(name) && !this.#pre) this.#write('`')
     if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
   }
 
@@ -58,11 +61,15 @@ class Page {
     const clean = this.#pre ? data : data.replace(/\s+/g, ' ')
     if (clean.trim() !== '') {
       const lead = /^\s*/.exec(data)?.[0].length ?? 0
-      if (this.#text.trim() === '' || this.#first === 0) this.#first = this.#lineAt(start + lead)
+      if (this.#first === 0) this.#first = this.#lineAt(start + lead)
       this.#last = this.#lineAt(Math.max(start, end - (data.length - data.trimEnd().length)))
     }
-    if (this.#text === '' && !this.#pre) this.#text = clean.trimStart()
-    else this.#text += this.#text.endsWith(' ') && !this.#pre ? clean.trimStart() : clean
+    this.#write(!this.#pre && (this.#text === '' || this.#endsWithSpace) ? clean.trimStart() : clean)
+  }
+
+  #write (text: string, before = this.#text): void {
+    this.#text = before + text
+    if (text !== '') this.#endsWithSpace = text.endsWith(' ')
   }
 
   close (name: string, index: number): void {
@@ -73,7 +80,7 @@ class Page {
     if (this.#silent > 0) return
     if (this.#heading !== undefined && (name === 'title' || /^h[1-6]$/.test(name))) this.#endHeading()
     else if (name === 'pre') this.#closeCode()
-    else if (isCode(name) && !this.#pre) this.#text += '`'
+    else if (isCode(name) && !this.#pre) this.#write('`')
     else if (BLOCK_TAGS.has(name)) this.#flush()
     if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
   }
@@ -101,14 +108,14 @@ class Page {
 
   #openCell (name: string): void {
     if (name === 'th') this.#headerCells++
-    if (this.#text !== '') this.#text += ' | '
+    if (this.#text !== '') this.#write(' | ')
   }
 
   #openCode (index: number): void {
     this.#pre = true
     this.#text = ''
-    this.#first = this.#lineAt(index)
-    this.#last = this.#first
+    this.#first = 0
+    this.#last = this.#lineAt(index)
   }
 
   #closeCode (): void {
@@ -118,7 +125,7 @@ class Page {
     if (code !== '') {
       const fence = code.includes('```') ? '~~~~' : '```'
       this.#builder.code(true)
-      this.#builder.line(`${fence}\n${code}\n${fence}`, this.#first, this.#last)
+      this.#builder.line(`${fence}\n${code}\n${fence}`, this.#first === 0 ? this.#last : this.#first, this.#last)
       this.#builder.code(false)
       this.#written = true
     }

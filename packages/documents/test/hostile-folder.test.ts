@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
+import { DocumentSplitter } from '../src/document-splitter.js'
 import { openFolder, type FolderOptions } from '../src/index.js'
 import { folderOf } from './fixtures/folder.js'
 
@@ -116,6 +117,14 @@ test('a file that took too long to split is tried again at the next start, not a
   t.teardown(() => second.close())
   await second.ready
   t.match(await second.search({ query: 'lynx reeds', limit: 1, threshold: 0 }), [{ metadata: { source: 'long.md' } }])
+})
+
+test('a document of 16,000 characters and more is split in a thread', async t => {
+  const splitter = new DocumentSplitter(warnings().log)
+  t.teardown(async () => { await splitter.close() })
+  const { signal } = new AbortController()
+  t.type(await splitter.split('a.md', '# a\n'.repeat(4_000), signal), 'function')
+  t.match(await splitter.split('b.md', '# a\n'.repeat(4_100), signal), { length: 4_100 })
 })
 
 test('names with control characters, which forge lines of citations, are left out', async t => {

@@ -77,6 +77,30 @@ test('HTML: headings, lists, code and tables are converted to Markdown, with cor
   t.strictSame([passage?.first, passage?.last], [4, 9])
 })
 
+test('HTML with many entities takes time in proportion to its length', async t => {
+  // quadratic, each took 6 s and more
+  for (const [open, entity, close] of [['<pre>', '&amp;', '</pre>'], ['<p>', '&amp;', '</p>'], ['<pre>', '&#32;', 'x</pre>'], ['<p>', 'a &lt;', '</p>']] as const) {
+    const time = (count: number): number => {
+      const { user } = process.cpuUsage()
+      splitDocument('a.html', `${open}${entity.repeat(count)}${close}`)
+      return process.cpuUsage().user - user
+    }
+    time(20_000)
+    const short = Math.max(10_000, time(20_000))
+    const long = time(160_000)
+    t.ok(long < 30 * short, `${open}${entity}: ${long} against ${short} µs for an eighth of it`)
+  }
+  const [passage] = splitDocument('a.html', '<p>One\ntwo</p>\n<pre>\n\n  a &amp; b\n</pre>')
+  t.match(passage, { content: 'One two\n\n```\n\n  a & b\n```', first: 1, last: 5 })
+})
+
+test('deeply nested JSON is not indented, and marks in its texts do not count', async t => {
+  const nested = `${'{"a":'.repeat(4_000)}"end"${'}'.repeat(4_000)}`
+  const chars = splitDocument('a.json', nested).reduce((sum, { heading, content }) => sum + heading.length + content.length, 0)
+  t.ok(chars < 2 * nested.length, `${chars} characters of ${nested.length}`)
+  t.match(splitDocument('b.json', JSON.stringify({ quota: { marks: '['.repeat(50) + '"\\', lamps: 17 } })).at(-1), { heading: 'quota', content: /lamps: 17/ })
+})
+
 test('empty files, files of blank lines and headings without text', async t => {
   t.strictSame(splitDocument('a.md', ''), [])
   t.strictSame(splitDocument('a.txt', '\n \n'), [])
