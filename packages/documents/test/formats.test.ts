@@ -60,6 +60,27 @@ test('PDF, DOCX, CSV, notebooks, JSON, YAML and source code are read, with page,
   t.match(await memory.read('manual.pdf'), 'copper kettles.\n\nWalruses')
 })
 
+test('text is read in UTF-16 with a byte order mark, in windows-1252, and in UTF-8 with damage', async t => {
+  const utf16 = Buffer.from('\ufeffThe señor keeps llamas.', 'utf16le')
+  const memory = await memoryOf(t, {
+    'little.txt': utf16,
+    'big.txt': Buffer.from(utf16).swap16(),
+    'windows.txt': Buffer.from('The caf\xe9 sells \x93crumpets\x94 for \x80 4.', 'latin1'),
+    'damaged.txt': Buffer.concat([Buffer.from('Die Brücke über den Fluss '), Buffer.from([0xc3])]),
+    'replaced.txt': 'A file with \ufffd in it.',
+    'zeros.txt': Buffer.alloc(100)
+  })
+  const texts = await Promise.all((await memory.list()).map(async ({ uri }) => [uri, await memory.read(uri)]))
+  t.strictSame(Object.fromEntries(texts), {
+    'little.txt': 'The señor keeps llamas.',
+    'big.txt': 'The señor keeps llamas.',
+    'windows.txt': 'The café sells “crumpets” for € 4.',
+    'damaged.txt': 'Die Brücke über den Fluss \ufffd',
+    'replaced.txt': 'A file with \ufffd in it.'
+  })
+  t.match(await memory.search({ query: 'café crumpets', limit: 1, threshold: 0 }), [{ metadata: { source: 'windows.txt' } }])
+})
+
 test('a damaged, encrypted or oversized file is reported once and left out', async t => {
   const warnings: { source?: string, reason?: string }[] = []
   const log = { warn: (fields: object) => { warnings.push(fields) }, info () {}, error () {}, debug () {} }
