@@ -135,14 +135,14 @@ export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | '
   return text?.replaceAll('\0', ' ')
 }
 
-/** UTF-16 by its byte order mark, UTF-8, or windows-1252; undefined for what is not text. */
+/** UTF-16 or UTF-8 by a byte order mark, UTF-8, or windows-1252; undefined for what is not text. */
 function decodeText (bytes: Buffer): string | undefined {
-  const mark = bytes.subarray(0, 2).toString('hex')
-  if (mark === 'fffe') return new TextDecoder('utf-16le').decode(bytes)
-  if (mark === 'feff') return new TextDecoder('utf-16be').decode(bytes)
+  const mark = bytes.subarray(0, 3).toString('hex')
+  if (mark.startsWith('fffe')) return new TextDecoder('utf-16le').decode(bytes)
+  if (mark.startsWith('feff')) return new TextDecoder('utf-16be').decode(bytes)
   if (bytes.subarray(0, 8_192).includes(0)) return undefined
   const text = new TextDecoder('utf-8').decode(bytes)
-  return isUtf8(bytes) || hasMoreLetters(text) ? text : decodeWindows1252(bytes)
+  return isUtf8(bytes) || mark === 'efbbbf' || hasMoreLetters(text) ? text : decodeWindows1252(bytes)
 }
 
 /** Whether text beyond ASCII is rather UTF-8 with some damage, such as a letter that was cut, than another encoding. */

@@ -21,7 +21,7 @@ export function placeName (source: string): 'page' | 'cell' | 'lines' {
   return extension === '.pdf' ? 'page' : extension === '.ipynb' ? 'cell' : 'lines'
 }
 
-/** The passages of a file that is not text, in a thread of its own. @throws the error of the parser, or of its import */
+/** The passages of a file that is not text, in a thread. @throws the error of the parser, or of its import */
 export async function splitBinary (source: string, bytes: Uint8Array): Promise<Passage[]> {
   return extname(source).toLowerCase() === '.pdf' ? await boundPdf(bytes, async () => await splitPdf(bytes)) : await splitDocx(bytes)
 }
