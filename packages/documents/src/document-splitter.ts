@@ -1,6 +1,7 @@
 import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@polyvac/core'
+import { damageOf } from './formats.js'
 import type { Passage } from './passages.js'
 import { splitDocument } from './split-document.js'
 import type { SplitJob, SplitPart } from './split-thread.js'
@@ -28,7 +29,12 @@ export class DocumentSplitter {
    * undefined where it takes too long.
    */
   async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[]) | undefined> {
-    if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) return () => splitDocument(source, text)
+    if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) {
+      const damage = damageOf(source, text)
+      if (damage === undefined) return () => splitDocument(source, text)
+      this.#logDamage(source, damage)
+      return []
+    }
     const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_SPLIT_MS)])
     const passages: Passage[] = []
     try {
@@ -38,7 +44,7 @@ export class DocumentSplitter {
       const parts = on(thread, 'message', { signal: limit }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
       for await (const [{ passages: some, end, leftOut, problem }] of parts) {
-        if (problem !== undefined) this.#log.warn({ source, reason: problem }, 'file left out: it cannot be read')
+        if (problem !== undefined) this.#logDamage(source, problem)
         passages.push(...some)
         if (!end) continue
         if (leftOut > 0) this.#log.warn({ source, leftOut }, 'the end of the file is left out: it has too many passages')
@@ -51,6 +57,10 @@ export class DocumentSplitter {
       if (limit.aborted) return undefined
     }
     return []
+  }
+
+  #logDamage (source: string, reason: string): void {
+    this.#log.warn({ source, reason }, 'file left out: it cannot be read')
   }
 
   /** Ends the thread. */

@@ -86,7 +86,7 @@ async function * splitBatches (index: PassageIndex, settings: FolderSettings, fi
       continue
     }
     // a short one is split when it is written: waiting passages would outlive the garbage collector's young generation
-    const passages = await splitter.split(file.source, text ?? '', signal)
+    const passages = text === undefined ? [] : await splitter.split(file.source, text, signal)
     const late = stampOf(file) + LATE
     // tried again by each process once: a hostile document takes as long at each refresh
     if (passages === undefined) settings.late.add(file.source + late)

@@ -19,11 +19,15 @@ export function watchFolder ({ root, pollMs, log }: FolderSettings, refresh: () 
   let watcher: FSWatcher | undefined
 
   let tookMs = 0
+  /** Why the last check failed: a folder that is gone fails each of them. */
+  let problem: string | undefined
   const check = (): void => {
     firstChange = 0
     const started = Date.now()
-    refresh().catch((error: unknown) => {
-      if (!stopped) log.warn({ err: error }, 'the folder cannot be checked for changes')
+    refresh().then(() => { problem = undefined }, (error: unknown) => {
+      const { message } = error as Error
+      if (!stopped && message !== problem) log.warn({ err: error }, 'the folder cannot be checked for changes')
+      problem = message
     }).finally(() => {
       tookMs = Date.now() - started
       if (watcher === undefined) poll()

@@ -126,6 +126,17 @@ function printed (text: string): string {
   }
 }
 
+/** Why a text cannot be split, where it should be JSON. */
+export function damageOf (source: string, text: string): string | undefined {
+  if (extname(source).toLowerCase() !== '.ipynb') return undefined
+  try {
+    const notebook = JSON.parse(text) as { cells?: unknown } | null
+    return Array.isArray(notebook?.cells) ? undefined : 'it is not a notebook: it has no cells'
+  } catch (error) {
+    return `it is not a notebook: ${(error as Error).message}`
+  }
+}
+
 function depthOf (json: string): number {
   let depth = 0
   let deepest = 0

@@ -1,7 +1,7 @@
 // Runs in a thread of document-splitter.ts: it splits one document after the other, and sends the passages in parts.
 import { parentPort } from 'node:worker_threads'
 import { extname } from 'node:path'
-import { PARSERS, splitBinary } from './formats.js'
+import { damageOf, PARSERS, splitBinary } from './formats.js'
 import { splitDocument } from './split-document.js'
 import type { Passage } from './passages.js'
 
@@ -20,6 +20,8 @@ export interface SplitPart { readonly passages: Passage[], readonly end: boolean
 parentPort?.on('message', async ({ source, text }: SplitJob) => {
   let all: Passage[]
   try {
+    const damage = typeof text === 'string' ? damageOf(source, text) : undefined
+    if (damage !== undefined) throw new Error(damage)
     all = typeof text === 'string' ? splitDocument(source, text) : await splitBinary(source, text)
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException

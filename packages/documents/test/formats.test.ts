@@ -89,6 +89,8 @@ test('a damaged, encrypted or oversized file is reported once and left out', asy
     'damaged.pdf': 'this is not a PDF',
     'damaged.docx': 'this is not a ZIP',
     'encrypted.pdf': Buffer.from(encrypted, 'latin1'),
+    'damaged.ipynb': '{ "cells": ',
+    'list.ipynb': `[${' '.repeat(1_000)}]`,
     'long.pdf': Buffer.alloc(20_000),
     'good.md': 'The heron waits.'
   })
@@ -96,7 +98,7 @@ test('a damaged, encrypted or oversized file is reported once and left out', asy
   t.teardown(async () => { await memory.close() })
   await memory.ready
   await memory.refresh()
-  t.strictSame(warnings.map(({ source }) => source).sort(), ['damaged.docx', 'damaged.pdf', 'encrypted.pdf', 'long.pdf'])
+  t.strictSame(warnings.map(({ source }) => source).sort(), ['damaged.docx', 'damaged.ipynb', 'damaged.pdf', 'encrypted.pdf', 'list.ipynb', 'long.pdf'])
   t.match(warnings.find(({ source }) => source === 'encrypted.pdf')?.reason, /password/i)
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.md'])
 })

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import { DocumentSplitter } from '../src/document-splitter.js'
+import type { FolderSettings } from '../src/folder-options.js'
+import { watchFolder } from '../src/folder-watch.js'
 import { openFolder, type FolderOptions } from '../src/index.js'
 import { folderOf } from './fixtures/folder.js'
 
@@ -117,6 +119,28 @@ test('a file that took too long to split is tried again at the next start, not a
   t.teardown(() => second.close())
   await second.ready
   t.match(await second.search({ query: 'lynx reeds', limit: 1, threshold: 0 }), [{ metadata: { source: 'long.md' } }])
+})
+
+test('a folder that is gone is logged once until it is back', async t => {
+  const { lines, log } = warnings()
+  let checks = 0
+  let problem: string | undefined = 'ENOENT'
+  const stop = watchFolder({ root: '/nowhere', pollMs: 1, log } as FolderSettings, async () => {
+    checks++
+    if (problem !== undefined) throw new Error(problem)
+  })
+  t.teardown(stop)
+  const alive = setInterval(() => {}, 1_000)
+  t.teardown(() => { clearInterval(alive) })
+  for (const next of [undefined, 'ENOENT', 'EACCES']) {
+    const before = checks
+    await until(() => checks > before + 3, 'the folder is checked three times')
+    problem = next
+  }
+  const before = checks
+  await until(() => checks > before + 3, 'the folder is checked three times')
+  t.match(lines, Array(3).fill({ message: /cannot be checked/ }))
+  t.equal(lines.length, 3)
 })
 
 test('a document of 16,000 characters and more is split in a thread', async t => {
