@@ -14,14 +14,14 @@ const FENCE = /^(\s*)(`{3,}|~{3,})/
 const FENCE_INFO = /^((?:`{3,}|~{3,})\s*[^\s`]*).*$/
 const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
-const ENTRY = /^\s*[^\s:][^:]{0,59}:\s+\S/
+const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
 const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 const CALLOUT = /^\s*\[!\w+\]\s*$/
 const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
 /** Longest list that is kept with its introduction, in characters. */
 const MAX_LIST_BELOW = 420
-/** A longer list item, in characters, is split into sentences. */
+/** A longer list item, or line of such a list, in characters, is split into sentences. */
 const MAX_ITEM = 300
 /** Abbreviations: their full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
@@ -69,13 +69,14 @@ export function unitsOf (content: string): Unit[] {
     } else {
       let end = index + 1
       while (end < lines.length && continues(lines[end] as string)) end++
-      const entries = lines.slice(index, end)
-      if (entries.length > 1 && entries.every(entry => ENTRY.test(entry))) {
-        for (const entry of entries) units.push({ kind: 'row', text: plainText(entry.trim()) })
+      const entries = lines.slice(index, end).map(part => part.replace(/^\s*(?:>\s?)+/, '').trim())
+      // a long one is a paragraph, such as a speech in a transcript
+      if (entries.length > 1 && entries.every(entry => entry.length <= MAX_ITEM && ENTRY.test(entry))) {
+        for (const entry of entries) units.push({ kind: 'row', text: plainText(entry) })
         index = end
         continue
       }
-      const text = entries.map(part => part.replace(/^\s*(?:>\s?)+/, '').trim()).join(' ')
+      const text = entries.join(' ')
       for (const sentence of sentencesOf(plainText(text))) units.push({ kind: 'sentence', text: sentence })
       index = end
     }

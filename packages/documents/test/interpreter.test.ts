@@ -127,6 +127,13 @@ test('an item, a cell or a line without a sentence is quoted with its heading', 
   ] as const) t.match((await ask(interpreter, question)).text, answer, question)
 })
 
+test('lines with labels are quoted without the marks of a quotation, and a long one by its sentences', async t => {
+  const talk = `Ann: ${'We talked about the weather of the week. '.repeat(12)}The boathouse opens at nine.\nBob: The crane lifts four tonnes at the pier, and not more.`
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'codes.md': '# Codes\n\n> PIN of the gate: 4711\n> PIN of the deep old cellar: 0815\n', 'talk.md': talk }))
+  t.equal((await ask(interpreter, 'What is the PIN of the cellar?')).text, 'PIN of the deep old cellar: 0815 [1]')
+  t.match((await ask(interpreter, 'When does the boathouse open?')).text, 'The boathouse opens at nine.')
+})
+
 test('a passage of code alone is quoted whole, whatever the question', async t => {
   const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
   t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
