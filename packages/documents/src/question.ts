@@ -7,9 +7,11 @@ import { languageOf, stopWordsOf } from './languages.js'
 const MIN_CONTENT_WORDS = 3
 
 const SMALL_TALK = new Set(`hi hello hey hallo moin good morning evening afternoon day thanks thank you very much ok okay
-cool great bye goodbye test ping yo there help who are what can do is up how
-danke dankeschön vielen dank tschüss servus merci bonjour bonsoir salut hola gracias adiós ciao grazie olá obrigado obrigada hoi dankjewel
-bedankt hej tack tak спасибо привет здравствуйте merhaba selam teşekkürler مرحبا شكرا नमस्ते धन्यवाद 你好 谢谢 こんにちは ありがとう สวัสดี ขอบคุณ`.split(/\s+/))
+cool great bye goodbye test ping yo there help who are what can do is up how`.split(/\s+/))
+/** Of other languages than English. In a question they are something else: "What is tack?" */
+const FOREIGN_SMALL_TALK = new Set(`danke dankeschön vielen dank tschüss servus merci bonjour bonsoir salut hola gracias adiós ciao grazie
+olá obrigado obrigada hoi dankjewel bedankt hej tack tak спасибо привет здравствуйте merhaba selam teşekkürler
+مرحبا شكرا नमस्ते धन्यवाद 你好 谢谢 こんにちは ありがとう สวัสดี ขอบคุณ`.split(/\s+/))
 
 export interface Question {
   /** The text of the caller. */
@@ -28,8 +30,10 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
   const asked = shorten(text.trim())
   const plain = asked.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
   const last = history.findLast(turn => turn.role === 'user' && turn.content.trim() !== '' && turn.content !== text)
-  const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(word => SMALL_TALK.has(word)))
-  const isReply = last !== undefined && plain.length > 0 && !(smallTalk && !/\?|what|how/i.test(asked))
+  const asks = /\?|what|how/i.test(asked)
+  const isSmall = (word: string): boolean => SMALL_TALK.has(word) || (!asks && FOREIGN_SMALL_TALK.has(word))
+  const smallTalk = plain.length === 0 || (plain.length <= 5 && plain.every(isSmall))
+  const isReply = last !== undefined && plain.length > 0 && !(smallTalk && !asks)
   if (isReply && countContentWords(asked) < MIN_CONTENT_WORDS) {
     const borrowed = shorten(last.content.trim())
     return { text, own: asked, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }

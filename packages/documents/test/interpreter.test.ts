@@ -127,6 +127,11 @@ test('an item, a cell or a line without a sentence is quoted with its heading', 
   ] as const) t.match((await ask(interpreter, question)).text, answer, question)
 })
 
+test('a question with a word that thanks in another language is not small talk', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'sail.md': 'Tack is the gear of a horse, and a turn of a boat through the wind.' }))
+  t.match((await ask(interpreter, 'What is tack?')).text, 'Tack is the gear of a horse')
+})
+
 test('lines with labels are quoted without the marks of a quotation, and a long one by its sentences', async t => {
   const talk = `Ann: ${'We talked about the weather of the week. '.repeat(12)}The boathouse opens at nine.\nBob: The crane lifts four tonnes at the pier, and not more.`
   const interpreter = documentsInterpreter(await memoryOf(t, { 'codes.md': '# Codes\n\n> PIN of the gate: 4711\n> PIN of the deep old cellar: 0815\n', 'talk.md': talk }))
