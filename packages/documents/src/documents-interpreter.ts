@@ -151,19 +151,19 @@ function textOf ({ unit, hit }: Extract, number: number, all: readonly Extract[]
   return `${listed ? '- ' : ''}${unit.text} [${number}]`
 }
 
-/** @param answers whether the nearest passage answers, but has nothing short enough to be quoted */
+/** @param answers whether the nearest passage answers, but none of its sentences can be quoted */
 function noAnswer (nearest: Hit | undefined, answers: boolean, metadata: Record<string, unknown>): FinalAnswer {
   if (nearest === undefined) {
     const answer = 'The documents do not answer this: none of its words occur in them.'
     return { answer, source_documents: [], metadata: { ...metadata, answered: false } }
   }
   const { source, heading, lines, page, cell } = nearest.metadata
-  const place = heading === undefined || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
+  const place = heading === undefined || heading === '' || heading === source ? `"${String(source)}"` : `"${String(heading)}" in ${String(source)}`
   const [name, at] = page !== undefined ? ['page', page] : cell !== undefined ? ['cell', cell] : ['line', lines]
   const range = at === undefined ? '' : `, ${name}${String(at).includes('-') ? 's' : ''} ${String(at)}`
   return {
     answer: answers
-      ? `The answer is too long to be quoted here. It is in ${place}${range}.`
+      ? `The answer cannot be quoted here. It is in ${place}${range}.`
       : `The documents do not answer this. The nearest they have is ${place}${range}.`,
     source_documents: [],
     metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }

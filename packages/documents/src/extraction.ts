@@ -109,7 +109,7 @@ class SentenceReader {
 
 function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceReader, wantsCode: boolean): Candidate[] {
   const { heading, source } = hit.metadata
-  const headings = typeof heading === 'string' ? heading.split(' > ') : []
+  const headings = typeof heading === 'string' && heading !== '' ? heading.split(' > ') : []
   const near = matcher.termsIn(headings.at(-1) ?? '')
   const far = matcher.termsIn(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
   const candidates: Candidate[] = []

@@ -132,6 +132,12 @@ test('a question with a word that thanks in another language is not small talk',
   t.match((await ask(interpreter, 'What is tack?')).text, 'Tack is the gear of a horse')
 })
 
+test('a memory of the application without headings is quoted, or named where its words are others', async t => {
+  const memory: Memory = { search: async () => [{ content: 'Rest: 5', score: 0.9, metadata: { source: 'a.md', heading: '' } }] }
+  t.equal((await ask(documentsInterpreter(memory), 'rest')).text, 'Rest: 5 [1]')
+  t.equal((await ask(documentsInterpreter(memory), 'remainder')).text, 'The answer cannot be quoted here. It is in "a.md".')
+})
+
 test('lines with labels are quoted without the marks of a quotation, and a long one by its sentences', async t => {
   const talk = `Ann: ${'We talked about the weather of the week. '.repeat(12)}The boathouse opens at nine.\nBob: The crane lifts four tonnes at the pier, and not more.`
   const interpreter = documentsInterpreter(await memoryOf(t, { 'codes.md': '# Codes\n\n> PIN of the gate: 4711\n> PIN of the deep old cellar: 0815\n', 'talk.md': talk }))
@@ -143,7 +149,7 @@ test('a passage of code alone is quoted whole, whatever the question', async t =
   const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
   t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
   const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge(level):\n${'    level = level - 1\n'.repeat(150)}\`\`\`\n` })
-  t.equal((await ask(documentsInterpreter(long), 'drain bilge')).text, 'The answer is too long to be quoted here. It is in "pump.md", lines 1-153.')
+  t.equal((await ask(documentsInterpreter(long), 'drain bilge')).text, 'The answer cannot be quoted here. It is in "pump.md", lines 1-153.')
 })
 
 test('questions and headings of any size and shape are answered in linear time', async t => {
