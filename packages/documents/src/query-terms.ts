@@ -34,7 +34,7 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
 const NONE: readonly number[] = []
 /** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
 export const MIN_PART = 5
-const MIN_REST = 3
+export const MIN_REST = 3
 
 /** Finds the terms of a query in texts. */
 export class TermMatcher {

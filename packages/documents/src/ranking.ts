@@ -3,7 +3,7 @@ import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
 import { languageOf, stemOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
-import { MIN_PART, type QueryTerm, type QueryTerms } from './query-terms.js'
+import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { queryWords, type Word } from './terms.js'
 import type { Passage } from './passages.js'
@@ -54,6 +54,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const countTerm = database.prepare('SELECT count(*) FROM term WHERE term MATCH ?')
   const countAll = database.prepare('SELECT count(*) FROM passage')
   const language = database.prepare("SELECT value FROM meta WHERE key = 'languages'")
+  const compound = database.prepare('SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? AND length(term) >= ? LIMIT 1')
   const dataVersion = database.prepare('PRAGMA data_version')
   const similar = similarWords(database)
   const counts = new Map<string, number>()
@@ -99,9 +100,11 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const usual = language !== 'en' ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
     const weight = share * weigh(Math.min(all, passages + usual))
     if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
-    const longer = beginningOf(word, language)
-    const compounds = longer === undefined ? 0 : frequency(longer)
-    if (longer !== undefined && compounds > 0) return { match: longer, passages: compounds, stems: word.stems, weight, likeness: 1 }
+    const beginning = beginningOf(word, language)
+    if (beginning !== undefined && compound.column(beginning, `${beginning}\u{10ffff}`, beginning.length + MIN_REST).length > 0) {
+      const longer = `${anyOf([beginning])} *`
+      return { match: longer, passages: frequency(longer), stems: word.stems, weight, likeness: 1 }
+    }
     if (!isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
@@ -199,10 +202,10 @@ function formsOf ({ text, stems }: Word, languages: readonly Language[]): readon
   return languages.length > 1 && stemOf(english, 'en') !== english ? [text, ...stems] : [text, ...stems.slice(1)]
 }
 
-/** Words that begin with a word, outside English. */
+/** What compounds with a word begin with, outside English. */
 function beginningOf ({ text }: Word, language: Language | 'other'): string | undefined {
   const stem = language === 'en' || language === 'other' ? '' : stemOf(text, language)
-  return stem.length < MIN_PART ? undefined : `${anyOf([stem])} *`
+  return stem.length < MIN_PART ? undefined : stem
 }
 
 function anyOf (words: readonly string[]): string {

@@ -132,6 +132,11 @@ test('outside English a part of a word means less than the whole, and a compound
   t.equal(index.search({ query: 'Wer ist der Schornsteinfeger?' })[0]?.source, 'a.md')
 })
 
+test('outside English a word without its last letters is corrected, not taken for the beginning of the right one', async t => {
+  const index = await indexOf(t, { 'a.md': 'Der Bahnhof liegt am Rand der Stadt.', 'b.md': 'Der Meister hat den Schlüssel für das Lager.' })
+  for (const [query, source] of [['Wo ist der Bahnho?', 'a.md'], ['Wer hat den Schlüsse?', 'b.md']] as const) t.match(index.search({ query }), [{ source }], query)
+})
+
 test('outside English a word of many passages is usual, as those of the table are in English', async t => {
   const texts = Array.from({ length: 12 }, (_, at) => [`${at}.md`, `Die Fähre Nummer ${at} fährt an der Insel vorbei, und auf ihr ist ${at === 0 ? 'der Leuchtturm' : 'nichts'}.`])
   const index = await indexOf(t, Object.fromEntries(texts))
