@@ -112,8 +112,8 @@ async function * entriesOf (path: string): AsyncGenerator<Dirent[]> {
 export const UNREADABLE = Symbol('unreadable')
 
 /**
- * The text of a file without byte order mark and NULs, or its bytes where a parser reads it; undefined, with a log,
- * where it is not text or leads out of the folder.
+ * The text of a file without byte order mark and NULs, or its bytes where a parser reads it; undefined where it leads
+ * out of the folder, or, with a log, is not text.
  */
 export async function readDocument ({ path, source }: Pick<FoundFile, 'path' | 'source'>, settings: FolderSettings,
   signal?: AbortSignal): Promise<string | Uint8Array | undefined | typeof UNREADABLE> {

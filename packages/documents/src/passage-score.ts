@@ -6,9 +6,9 @@ import type { Passage } from './passages.js'
 
 /** How well a passage matches a query, each 0 to 1 unless a comment states otherwise. */
 export interface PassageFit {
-  /** Weight of the terms that are in the passage, its headings or its file name. */
+  /** Weight of the terms that are in the passage, its headings or its file name; 0 and more. */
   readonly found: number
-  /** Weight of the other terms. */
+  /** The rest of the weight of all terms, which is above 0. */
   readonly missing: number
   /** How near to one another the terms are in the text. */
   readonly proximity: number
@@ -50,7 +50,7 @@ const MIN_WORDS = -10
 
 /** The value that passages for one query are ordered by. */
 export function orderOf (fit: PassageFit): number {
-  const coverage = fit.found / (fit.found + fit.missing || 1)
+  const coverage = fit.found / (fit.found + fit.missing)
   return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
     ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
