@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
-import { languageOf, stemOf, type Language } from './languages.js'
+import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
@@ -129,7 +129,10 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const budget = { corrections: MAX_CORRECTED }
       const language = languageOf(query, languagesOf())
       const known = language ?? (OTHER_SCRIPT.test(query) ? 'other' : 'en')
-      for (const [text, share] of [[query, 1], [context, CONTEXT_SHARE]] as const) {
+      const stopWords = stopWordsOf(language ?? 'en')
+      // "and why?" has only words that are searched where there are no others
+      const isBare = context !== '' && queryWords(query, languagesOf()).every(({ text }) => stopWords.has(text))
+      for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true).slice(0, MAX_TERMS - terms.size)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0

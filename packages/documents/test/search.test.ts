@@ -156,6 +156,13 @@ test('question words count only in a query without other words', async t => {
   t.ok(index.search({ query: 'the' }).length > 0)
 })
 
+test('in a follow-up question words do not count beside the words of the turn before', async t => {
+  const index = await indexOf(t, TEXTS)
+  const context = 'When is failed work tried again?'
+  const [before] = index.search({ query: context })
+  for (const query of ['Tell me more', 'What about it?', 'And why?']) t.match(index.search({ query, context }), [{ source: before?.source, score: before?.score }], query)
+})
+
 test('compound names are found whole and in parts', async t => {
   const index = await indexOf(t, TEXTS)
   for (const query of ['max_tasks', 'max tasks', 'bodyLimit', 'body limit', 'body_limit', 'bodylimit']) {
