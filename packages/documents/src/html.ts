@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 import { PassageBuilder, type Passage } from './passages.js'
-import { BLOCK_TAGS, SILENT_TAGS } from './html-tags.js'
+import { BLOCK_TAGS, SILENT_TAGS } from './html-names.js'
 
 /** Elements after which a new paragraph begins. */
 const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])

@@ -14,3 +14,7 @@ textarea datalist`.split(/\s+/))
 export const BLOCK_TAGS: ReadonlySet<string> = new Set(`address article aside blockquote body br caption center dd details
 dialog div dl dt fieldset figcaption figure footer form header hr html li main ol p pre section summary table tbody tfoot
 thead tr ul`.split(/\s+/))
+
+/** The entities that occur in Markdown; the parser of HTML decodes all of them. */
+export const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
+export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
