@@ -52,9 +52,10 @@ test('text designed for slow parsing is split in linear time', async t => {
   }
   t.pass(`${texts.length} texts`)
   for (const name of ['a.yaml', 'a.json', 'a.csv']) {
-    const started = performance.now()
+    // of this process: other ones do not count
+    const { user } = process.cpuUsage()
     for (const part of [' ', ', ', '\t,']) splitDocument(name, `k: ${part.repeat(60_000 / part.length)}x`)
-    t.ok(performance.now() - started < 1_000, name)
+    t.ok(process.cpuUsage().user - user < 1_000_000, name)
   }
 })
 
