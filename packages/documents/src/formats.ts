@@ -126,17 +126,27 @@ function printed (text: string): string {
   }
 }
 
-/** Why a text cannot be split, where it should be JSON. */
+/** Why a text cannot be split, where it should be a notebook. */
 export function damageOf (source: string, text: string): string | undefined {
   if (extname(source).toLowerCase() !== '.ipynb') return undefined
   try {
-    const notebook = JSON.parse(text) as { cells?: unknown } | null
-    return Array.isArray(notebook?.cells) ? undefined : 'it is not a notebook: it has no cells'
+    readCells(text)
+    return undefined
   } catch (error) {
     return `it is not a notebook: ${(error as Error).message}`
   }
 }
 
+type Cell = { readonly cell_type?: unknown, readonly source?: unknown } | null
+
+/** @throws an error where the text is not a notebook */
+function readCells (text: string): readonly Cell[] {
+  const notebook = JSON.parse(text) as { cells?: Cell[] } | null
+  if (!Array.isArray(notebook?.cells)) throw new Error('it has no cells')
+  return notebook.cells
+}
+
+/** Not isTooDeep of core: the thread that splits documents would load all of core for it. */
 function depthOf (json: string): number {
   let depth = 0
   let deepest = 0
@@ -153,15 +163,14 @@ function depthOf (json: string): number {
 
 /** The cells of a notebook; a citation counts the cells. Text that is not a notebook has no passages. */
 export function splitNotebook (text: string): Passage[] {
-  let cells: unknown
+  let cells: readonly Cell[]
   try {
-    ({ cells } = JSON.parse(text) as { cells?: unknown })
+    cells = readCells(text)
   } catch {
     return []
   }
-  if (!Array.isArray(cells)) return []
   let heading = ''
-  return cells.flatMap((cell: { cell_type?: unknown, source?: unknown } | null, index) => {
+  return cells.flatMap((cell, index) => {
     const content = Array.isArray(cell?.source) ? cell.source.join('') : String(cell?.source ?? '')
     const passages = splitMarkdown(cell?.cell_type === 'code' ? `\`\`\`\n${content}\n\`\`\`` : content)
     return passages.map(passage => {

@@ -130,7 +130,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const language = languageOf(query, languagesOf())
       const known = language ?? (OTHER_SCRIPT.test(query) ? 'other' : 'en')
       const stopWords = stopWordsOf(language ?? 'en')
-      // "and why?" has only words that are searched where there are no others
+      // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
       const isBare = context !== '' && queryWords(query, languagesOf()).every(({ text }) => stopWords.has(text))
       for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true).slice(0, MAX_TERMS - terms.size)) {

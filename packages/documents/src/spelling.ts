@@ -54,7 +54,7 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
   }
 }
 
-/** Whether a word that the index lacks is compared with its words. */
+/** Whether a search corrects a word that the index lacks: numbers and short words are not. */
 export function isCorrected (word: string): boolean {
   return word.length >= MIN_LENGTH && /^\p{L}[\p{L}\p{M}]*$/u.test(word)
 }
