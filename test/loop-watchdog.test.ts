@@ -5,10 +5,14 @@ import { root } from './fixtures/pages.js'
 import { readersEnvironment, run, startHost } from './fixtures/service.js'
 import { until } from './fixtures/until.js'
 
-/** Does 200 ms of reference work: in one turn, or with a turn for other work after each 10 ms. */
-const INTERPRETER = `import { setImmediate as nextTurn } from 'node:timers/promises'
+/**
+ * Does 200 ms of reference work: in one turn, or with a turn for other work after each 10 ms. A block counts the requests
+ * that ended since the last tick, so the work begins some ticks after the requests before it ended.
+ */
+const INTERPRETER = `import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { referenceCpuMs } from ${JSON.stringify(join(root, 'test/fixtures/reference-work.mjs'))}
 export async function stream_interpreter (question) {
+  await delay(50)
   for (let i = 0; i < 20; i++) {
     referenceCpuMs(() => 0)
     if (question === 'in turns') await nextTurn()
@@ -36,7 +40,6 @@ test('a host that keeps its event loop is reported, and one that works in turns 
     const headers = { 'content-type': 'application/json' }
     return (await fetch(`${host.url}/vac/worker`, { method: 'POST', headers, body: JSON.stringify({ user_input: question }) })).status
   }
-  // a block counts the requests that ended since the last tick, so this is the first request
   t.equal(await ask('at once'), 200)
   const found = await until(() => readFileSync(blocks, 'utf8'), 'the block is reported')
   t.match(found, /loop-watchdog\.test\.ts: a server of it kept its event loop for \d+ ms, at most 60; last request: POST \/vac\/worker\n$/)
