@@ -6,8 +6,8 @@ import { readersEnvironment, run, startHost } from './fixtures/service.js'
 import { until } from './fixtures/until.js'
 
 /**
- * Does 200 ms of reference work: in one turn, or with a turn for other work after each 10 ms. A block counts the requests
- * that ended since the last tick, so the work begins some ticks after the requests before it ended.
+ * Does 200 ms of reference work: in one turn, or with a turn for other work after each 10 ms. A block counts the
+ * requests that ended since the last tick, so the work begins some ticks after the requests before it ended.
  */
 const INTERPRETER = `import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { referenceCpuMs } from ${JSON.stringify(join(root, 'test/fixtures/reference-work.mjs'))}
