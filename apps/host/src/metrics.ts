@@ -1,10 +1,11 @@
-import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance } from 'fastify'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import { MetricsPackageError } from './errors.js'
+import { produceTotals } from './metric-producer.js'
 import { version } from './version.js'
 
 /** Collections of so many ms share their result: callers of the route are strangers. */
@@ -65,11 +66,12 @@ function requestLabels (method: string, route: string, statusClass: number) {
  * @throws METRICS_PACKAGE_MISSING
  */
 export async function serveMetrics (app: FastifyInstance): Promise<void> {
-  const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await loadExporter()
-  const reader = new PrometheusExporter({ preventServerStart: true })
+  const [{ PrometheusExporter, PrometheusSerializer }, sdk] = await loadExporter()
+  const totals = new Totals()
+  const reader = new PrometheusExporter({ preventServerStart: true, metricProducers: [produceTotals(sdk, totals)] })
   const serializer = new PrometheusSerializer('', false, undefined, true, true)
-  const provider = new MeterProvider({ readers: [reader] })
-  const stop = useMeter(provider.getMeter('polyvac', version))
+  const provider = new sdk.MeterProvider({ readers: [reader] })
+  const stop = useMeter(provider.getMeter('polyvac', version), totals)
   app.addHook('onClose', async () => {
     stop()
     await provider.shutdown()

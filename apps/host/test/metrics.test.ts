@@ -1,17 +1,29 @@
-import { METRICS, useMeter } from '@polyvac/core/plugin'
-import { InMemoryMetricExporter, AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { METRICS, record, Totals, useMeter, type Total } from '@polyvac/core/plugin'
+import * as sdk from '@opentelemetry/sdk-metrics'
+import { InMemoryMetricExporter, AggregationTemporality, MeterProvider, PeriodicExportingMetricReader, type MetricProducer } from '@opentelemetry/sdk-metrics'
+import fc from 'fast-check'
 import { test, type Test } from 'tap'
 import type { InterpreterExtra } from '@polyvac/core'
 import type { FastifyInstance } from 'fastify'
+import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, type HostOptions } from '../src/index.js'
+import { produceTotals } from '../src/metric-producer.js'
 import { until } from '../../../test/fixtures/until.js'
 import { root } from './command.js'
 
 /** For how long the test blocks the event loop; the metrics must show half of it. */
 const BLOCK_MS = 300
+
+/** The metrics that values are recorded of. */
+const RECORDED = ['http.server.request.duration', 'gen_ai.client.token.usage', 'polyvac.call.chunks'] as const
+
+/** Additions in another order differ in the last digits. */
+function rounded (value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_key, part: unknown) => typeof part === 'number' ? Number(part.toPrecision(12)) : part))
+}
 
 /** A meter as an application has it. The function returned collects the values of a metric, by a label. */
 function meter (t: Test): (name: string, label?: string) => Promise<Record<string, number>> {
@@ -71,6 +83,42 @@ test('GET /metrics has the metrics of all protocols, and no path, owner or conte
   for (const name of Object.keys(METRICS).filter(name => !needTraffic.includes(name))) t.match(payload, `# HELP ${prometheusName(name)}`, name)
   await app.close()
   t.notMatch((await import('@polyvac/core/plugin')).isMetered(), true, 'a closed host records nothing')
+})
+
+test('sums of the process are those of an SDK, for any values and labels', async t => {
+  const labels = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('', 'x', 'y'), { maxKeys: 2 })
+  const values = fc.array(fc.tuple(fc.constantFrom(...RECORDED), fc.oneof(fc.nat(200), fc.double({ min: 0, max: 200, noNaN: true })), labels), { maxLength: 40 })
+  await fc.assert(fc.asyncProperty(values, async list => {
+    const totals = new Totals()
+    const collect = (options: { producer?: MetricProducer }) => {
+      const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+      const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1e8, metricProducers: options.producer === undefined ? [] : [options.producer] })
+      const provider = new MeterProvider({ readers: [reader] })
+      const stop = useMeter(provider.getMeter('polyvac'), options.producer && totals)
+      return async () => {
+        const { resourceMetrics } = await reader.collect()
+        stop()
+        await provider.shutdown()
+        return Object.fromEntries(resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)
+          .filter(({ descriptor }) => RECORDED.includes(descriptor.name as typeof RECORDED[number]))
+          .map(({ descriptor: { name, unit, description, valueType }, dataPoints, ...rest }) =>
+            [name, { unit, description, valueType, ...rest, points: new Map(dataPoints.map(({ attributes, value }) => [JSON.stringify(Object.entries(attributes).sort()), rounded(value)])) }]))
+      }
+    }
+    const [bySdk, byTotals] = [collect({}), collect({ producer: produceTotals(sdk, totals) })]
+    for (const [name, value, set] of list) record(name, value, set)
+    assert.deepEqual(await byTotals(), await bySdk())
+  }), { numRuns: 200 })
+  t.pass()
+})
+
+test('a metric has at most 2,000 sets of labels, and the rest in one', t => {
+  const totals = new Totals()
+  for (let i = 0; i < 3_000; i++) totals.record('polyvac.call.chunks', 1, { name: String(i) })
+  const [[, points]] = [...totals.entries()] as [[string, readonly Total[]]]
+  t.equal(points.length, 2_000)
+  t.equal(points.find(({ labels }) => labels['otel.metric.overflow'] === 'true')?.sum, 1_001)
+  t.end()
 })
 
 test('without the switch there is no route', async t => {
