@@ -29,6 +29,7 @@ const LOADS = [
 const SIDES = [
   ['api', 'without an SDK', { atMost: 3 }],
   ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }],
+  ['plain', 'the same in an application that starts the SDK', {}],
   ['storage', 'with an AsyncLocalStorage alone', {}],
   ['traces', 'with 1 % of the traces, no metrics', {}],
   ['metrics', 'with metrics, no traces', {}]

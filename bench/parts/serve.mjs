@@ -29,7 +29,7 @@ const APPS = {
 /** The same app in processes that differ in what they start of OpenTelemetry before it. */
 function telemetryApps (prefix, make) {
   const after = async name => await (await import('./telemetry-apps.mjs'))[name]()
-  const starts = { alone: 'refuseOpenTelemetry', storage: 'enterStorage', traces: 'startTraces', metrics: 'startMetrics', sampled: 'startBoth' }
+  const starts = { alone: 'refuseOpenTelemetry', storage: 'enterStorage', traces: 'startTraces', metrics: 'startMetrics', sampled: 'startBoth', plain: 'startPlain' }
   return {
     [`${prefix}telemetry-api`]: make,
     ...Object.fromEntries(Object.entries(starts).map(([side, start]) => [`${prefix}telemetry-${side}`, () => after(start).then(make)]))

@@ -18,7 +18,7 @@ export function enterStorage () {
   new AsyncLocalStorage().run({}, () => {})
 }
 
-/** Traces as the host makes them, with an exporter that discards them. */
+/** Traces as the host makes them where a ratio of them is kept, with an exporter that discards them. */
 export async function startTraces () {
   await startSdk({})
 }
@@ -33,6 +33,11 @@ export async function startBoth () {
   await startSdk({ metricReaders: [await discardingReader()] })
 }
 
+/** Both, with contexts of all requests and values that the SDK records: as in an application that starts the SDK. */
+export async function startPlain () {
+  await startSdk({ metricReaders: [await discardingReader()], isHost: false })
+}
+
 const discarding = { export (_items, done) { done({ code: 0 }) }, async forceFlush () {}, async shutdown () {} }
 
 async function discardingReader () {
@@ -40,23 +45,27 @@ async function discardingReader () {
   return new metrics.PeriodicExportingMetricReader({ exporter: discarding, exportIntervalMillis: 10_000 })
 }
 
-async function startSdk ({ metricReaders, traces = true }) {
-  const { NodeSDK, node } = await import('@opentelemetry/sdk-node')
-  const { useMeter } = await import('@polyvac/core/plugin')
-  const api = await import('@opentelemetry/api')
-  if (!traces) process.env.OTEL_TRACES_EXPORTER = 'none'
-  new NodeSDK({
-    ...traces && { sampler: new node.ParentBasedSampler({ root: new node.TraceIdRatioBasedSampler(SAMPLED) }), traceExporter: discarding },
-    metricReaders: metricReaders ?? [],
+async function startSdk ({ metricReaders = [], traces = true, isHost = true }) {
+  const sdk = await import('@opentelemetry/sdk-node')
+  const { node: { ParentBasedSampler, TraceIdRatioBasedSampler } } = sdk
+  if (traces) process.env.OTEL_TRACES_SAMPLER = 'parentbased_traceidratio'
+  else process.env.OTEL_TRACES_EXPORTER = 'none'
+  const options = {
+    ...traces && { sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(SAMPLED) }), traceExporter: discarding },
+    metricReaders,
     instrumentations: [],
     autoDetectResources: false
-  }).start()
-  if (metricReaders !== undefined) useMeter(api.metrics.getMeter('polyvac'))
+  }
+  if (isHost) return await (await import('../../apps/host/dist/open-telemetry.js')).startSdk(sdk, options)
+  new sdk.NodeSDK(options).start()
+  const { metrics } = await import('@opentelemetry/api')
+  const { useMeter } = await import('@polyvac/core/plugin')
+  useMeter(metrics.getMeter('polyvac'))
 }
 
 /** The floor: a bare route, the SDK alone, and an empty span in each request. */
 export async function startBareSpans () {
-  await startTraces()
+  await startSdk({ isHost: false })
   const { context, SpanKind, trace } = await import('@opentelemetry/api')
   const tracer = trace.getTracer('bare')
   return request => {

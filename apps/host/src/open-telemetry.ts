@@ -1,5 +1,7 @@
-import { useMeter, within } from '@polyvac/core/plugin'
+import { keepSampledContexts, Totals, useMeter, within } from '@polyvac/core/plugin'
+import type { MetricProducer, MetricReader } from '@opentelemetry/sdk-metrics'
 import { TelemetrySdkMissingError } from './errors.js'
+import { produceTotals, type MetricsSdk } from './metric-producer.js'
 import { version } from './version.js'
 
 /** Longest time in ms for the last spans and metrics: the collector may not answer, and closing has a second in all. */
@@ -12,11 +14,24 @@ interface Sdk {
   shutdown (): Promise<void>
 }
 
+/** A reader, and the private list of its option `metricProducers`. */
+type Reader = Pick<MetricReader, 'selectAggregationTemporality'> & { readonly _metricProducers?: MetricProducer[] }
+
+interface SdkModule {
+  readonly NodeSDK: new (options: object) => Sdk
+  readonly metrics: MetricsSdk
+}
+
 /** Whether the standard variables of OpenTelemetry ask for spans or metrics. */
 export function isTelemetryWanted (env: NodeJS.ProcessEnv): boolean {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false
   return Object.entries(env).some(([name, value = '']) => value.trim() !== '' &&
     (name.startsWith('OTEL_EXPORTER_OTLP_') || ((name === 'OTEL_TRACES_EXPORTER' || name === 'OTEL_METRICS_EXPORTER') && value.trim() !== 'none')))
+}
+
+/** Whether most traces are dropped, so that their requests can do without a context. */
+export function isSampling (env: NodeJS.ProcessEnv): boolean {
+  return /^(?:parentbased_)?(?:traceidratio|always_off)$/.test(env['OTEL_TRACES_SAMPLER']?.trim().toLowerCase() ?? '')
 }
 
 /**
@@ -27,18 +42,45 @@ export function isTelemetryWanted (env: NodeJS.ProcessEnv): boolean {
 export async function startTelemetry (): Promise<() => Promise<void>> {
   if (!isTelemetryWanted(process.env)) return async () => {}
   process.env['OTEL_SERVICE_NAME'] ??= 'polyvac'
-  let NodeSDK: new () => Sdk
+  let module: SdkModule
   try {
-    ({ NodeSDK } = await import(SDK) as { NodeSDK: new () => Sdk })
+    module = await import(SDK) as SdkModule
   } catch (err) {
     throw Object.assign(new TelemetrySdkMissingError(), { cause: err })
   }
-  const sdk = new NodeSDK()
+  return await startSdk(module)
+}
+
+/** Starts the SDK, with contexts and sums as the host keeps them. @param options of the SDK, beside the environment */
+export async function startSdk ({ NodeSDK, metrics }: SdkModule, options: object = {}): Promise<() => Promise<void>> {
+  const contexts = isSampling(process.env) ? new (await import('./sampled-contexts.js')).SampledContexts() : undefined
+  const sdk = new NodeSDK(contexts === undefined ? options : { ...options, contextManager: contexts })
+  const totals = sendTotals(sdk, metrics)
   sdk.start()
-  const { metrics } = await import('@opentelemetry/api')
-  const stopMeter = useMeter(metrics.getMeter('polyvac', version))
+  const api = await import('@opentelemetry/api')
+  const stopMeter = useMeter(api.metrics.getMeter('polyvac', version), totals)
+  const stopKeeping = contexts && keepSampledContexts(contexts)
   return async () => {
     stopMeter()
+    stopKeeping?.()
     await within(sdk.shutdown().catch(() => { /* the collector is not reachable: what is left is lost */ }), FLUSH_MS)
   }
+}
+
+/**
+ * Adds the sums of the process to what the readers send that the SDK made of the environment: it has no option for it.
+ * Undefined where there are none, where they look different, or where they send differences instead of sums:
+ * instruments of the SDK then record each value, in 10 µs.
+ */
+function sendTotals (sdk: Sdk, metrics: MetricsSdk): Totals | undefined {
+  const { _meterProviderConfig: config } = sdk as Sdk & { _meterProviderConfig?: { readers?: readonly Reader[] } }
+  const { AggregationTemporality: { CUMULATIVE }, InstrumentType: { COUNTER, HISTOGRAM } } = metrics
+  const totals = new Totals()
+  const lists = config?.readers?.map(reader => {
+    const isCumulative = [COUNTER, HISTOGRAM].every(type => reader.selectAggregationTemporality(type) === CUMULATIVE)
+    return isCumulative ? reader._metricProducers : undefined
+  })
+  if (lists === undefined || lists.length === 0 || lists.some(list => !Array.isArray(list))) return undefined
+  for (const list of lists) list!.push(produceTotals(metrics, totals))
+  return totals
 }

@@ -55,7 +55,12 @@ async function collector (t: Test): Promise<{ received: string[], endpoint: stri
 
 /** What is used of a request to `/v1/metrics` in JSON. */
 interface Exported {
-  readonly resourceMetrics: Array<{ scopeMetrics: Array<{ metrics: Array<{ name: string, gauge?: { dataPoints: DataPoint[] } }> }> }>
+  readonly resourceMetrics: Array<{ scopeMetrics: Array<{ metrics: Array<{ name: string, gauge?: { dataPoints: DataPoint[] }, histogram?: Histogram }> }> }>
+}
+interface Histogram {
+  readonly dataPoints: Array<{
+    count: number | string, sum: number, min: number, max: number, bucketCounts: Array<number | string>, startTimeUnixNano: string, timeUnixNano: string
+  }>
 }
 interface DataPoint { readonly attributes: Array<{ value: { stringValue: string } }>, readonly asInt?: number, readonly asDouble?: number }
 
@@ -137,6 +142,34 @@ test('the gauges of a service arrive at a collector', async t => {
   await stop()
   t.notMatch(received.join(), /canary/)
 })
+
+for (const [preference, scopes] of [['cumulative', 2], ['delta', 1]] as const) {
+  test(`with ${preference} sums and a sampler of a ratio, traces and all values arrive`, async t => {
+    const { received, endpoint } = await collector(t)
+    const { url, stop } = await start(t, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: preference,
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '1'
+    })
+    for (let i = 0; i < 3; i++) await ask(url)
+    t.equal(await stop(), 0)
+    const sent = received.findLast(text => text.startsWith('/v1/metrics '))!
+    const { resourceMetrics: [metrics] } = JSON.parse(sent.slice('/v1/metrics '.length)) as Exported
+    // instruments of the SDK have one scope, and sums of the process a second one
+    t.equal(metrics!.scopeMetrics.length, scopes)
+    const named = (name: string): Histogram['dataPoints'] => metrics!.scopeMetrics.flatMap(({ metrics }) => metrics).find(metric => metric.name === name)?.histogram?.dataPoints ?? []
+    const [calls] = named('gen_ai.client.operation.duration')
+    t.equal(Number(calls?.count), 3)
+    t.equal(calls?.bucketCounts.reduce((sum: number, count) => sum + Number(count), 0), 3)
+    t.ok(calls!.sum > 0 && calls!.min <= calls!.max && calls!.max <= calls!.sum)
+    t.ok(BigInt(calls!.startTimeUnixNano) <= BigInt(calls!.timeUnixNano))
+    t.equal(named('http.server.request.duration').reduce((sum: number, { count }) => sum + Number(count), 0), 3)
+    const traces = received.filter(text => text.startsWith('/v1/traces')).join()
+    t.equal(traces.match(/"invoke_agent demo"/g)?.length, 3)
+  })
+}
 
 for (const [name, missing, service, env] of [
   ['@opentelemetry/sdk-node', new TelemetrySdkMissingError(), '', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }],

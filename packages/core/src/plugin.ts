@@ -67,5 +67,7 @@ export { traceTool } from './telemetry/trace-tool.js'
 export { traceLinks, traceTask } from './telemetry/trace-task.js'
 export { fieldsOf as traceFields } from './telemetry/trace-parent.js'
 export { traceRequests } from './telemetry/trace-requests.js'
-export { isTracing, startSpan, toolLabel, traceParent, withSpan, type OpenSpan, type SpanOptions } from './telemetry/spans.js'
+export {
+  isTraced, isTracing, keepSampledContexts, startSpan, toolLabel, traceParent, withSpan, type ContextKeeper, type OpenSpan, type SpanOptions
+} from './telemetry/spans.js'
 export * as telemetryNames from './telemetry/names.js'

@@ -2,7 +2,7 @@ import type { ToolAccess } from '../tools.js'
 import type { Answer, VacCall } from '../vac.js'
 import { contentOf } from './capture-content.js'
 import { AGENT_NAME, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL } from './names.js'
-import { isTracing, startSpan, type OpenSpan } from './spans.js'
+import { isTraced, startSpan, type OpenSpan } from './spans.js'
 import { traceTool } from './trace-tool.js'
 
 /** Observes one run of an interpreter, for every protocol. */
@@ -36,7 +36,7 @@ export class ObservedCall {
 
 /** The observation of a run that begins; undefined where nothing observes. */
 export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'code', question }: VacCall): ObservedCall | undefined {
-  if (!isTracing()) return undefined
+  if (!isTraced()) return undefined
   const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol, [INPUT_MESSAGES]: contentOf(question) }
   const span = startSpan(`${INVOKE_AGENT} ${vac}`, { attributes })
   return span === undefined ? undefined : new ObservedCall(span)

@@ -6,8 +6,8 @@ import type { TraceParent } from './trace-parent.js'
 
 /** An object whose declaration does not need the types of the optional peer. */
 export interface OpenSpan {
-  /** False where the sampler has decided against the trace: the span only carries its ids. */
-  readonly isRecorded: boolean
+  /** False where the sampler has decided against the trace, and nothing waits for the end of the span. */
+  readonly needsEnd: boolean
   /** Executes a step with this span as the parent of those that it starts. */
   run<T> (step: () => T): T
   /** Sets an attribute; undefined leaves it out. */
@@ -26,26 +26,71 @@ export interface SpanOptions {
   readonly linked?: readonly unknown[]
 }
 
+/** Counts the spans that have a context. */
+export interface ContextKeeper {
+  enter (): void
+  leave (): void
+}
+
+let keeper: ContextKeeper | undefined
+/** The spans that it counts. */
+const kept = new WeakMap<Span, TracedStep>()
+
+/**
+ * From now on a request or task whose trace begins here and is dropped has no context, and its steps start no spans.
+ * Returns the function that ends this.
+ */
+export function keepSampledContexts (counts: ContextKeeper): () => void {
+  keeper = counts
+  return () => { keeper = undefined }
+}
+
 /** Whether an SDK is registered. */
 export function isTracing (): boolean {
   return openTracer(openTelemetry()) !== undefined
 }
 
+/** Whether a step gets a span here: checked before names and attributes are made. */
+export function isTraced (): boolean {
+  const api = openTelemetry()
+  return openTracer(api) !== undefined && !isDropped(api!.trace.getSpan(api!.context.active()))
+}
+
 /** Starts a span; undefined where no SDK is registered. Callers end it in `finally`. */
 export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | undefined {
+  const { remote, root = false } = options
+  // the sampler has decided against the trace of this process: its steps need no spans
+  return remote === undefined && !root && !isTraced() ? undefined : start(name, options)
+}
+
+/**
+ * Starts the span of a request, and a trace where none is active. Where contexts are kept of sampled requests alone,
+ * the others are not described.
+ */
+export function startRequestSpan (describe: () => readonly [name: string, attributes: NonNullable<SpanOptions['attributes']>],
+  remote: unknown): OpenSpan | undefined {
+  if (keeper === undefined || remote !== undefined) {
+    const [name, attributes] = describe()
+    return start(name, { kind: 'SERVER', attributes, remote })
+  }
+  const span = start('', { kind: 'SERVER' })
+  span?.describe(...describe())
+  return span
+}
+
+function start (name: string, options: SpanOptions): TracedStep | undefined {
   const api = openTelemetry()
   const tracer = openTracer(api)
   if (api === undefined || tracer === undefined) return undefined
   const { kind = 'INTERNAL', attributes, remote, root = false, linked } = options
   const active = root ? api.ROOT_CONTEXT : api.context.active()
-  // the sampler has decided against the trace of this process: its steps need no spans
-  if (remote === undefined && !root && isDropped(api.trace.getSpan(active))) return undefined
   const parent = remote === undefined ? undefined : readTraceParent(api, remote)
   const links = linked === undefined && parent === undefined
     ? undefined
     : linksTo(api, [...(linked ?? []).map(fields => readTraceParent(api, fields)), parent === undefined ? undefined : active])
   const context = parent ?? active
   const span = tracer.startSpan(name, { kind: api.SpanKind[kind], attributes: attributes as Attributes, ...links !== undefined && { links }, root }, context)
+  if (keeper !== undefined && parent === undefined && !span.isRecording()) return undefined
   return new TracedStep(api, span, api.trace.setSpan(context, span))
 }
 
@@ -56,9 +101,17 @@ function linksTo (api: OpenTelemetry, contexts: ReadonlyArray<Context | undefine
   })
 }
 
+/** The request of the active span only waits from here on, so it needs no context. */
+export function releaseContext (): void {
+  if (keeper === undefined) return
+  const api = openTelemetry()
+  const span = api?.trace.getSpan(api.context.active())
+  if (span !== undefined) kept.get(span)?.release()
+}
+
 /** Executes an asynchronous step in a new span. */
 export async function withSpan<T> (name: string, options: () => SpanOptions, step: (span?: OpenSpan) => Promise<T>): Promise<T> {
-  if (!isTracing()) return await step()
+  if (!isTraced()) return await step()
   const span = startSpan(name, options())
   if (span === undefined) return await step()
   try {
@@ -92,31 +145,46 @@ export function hasSpan (): boolean {
 
 /** Whether a span of this process is not recorded; that of a remote caller only carries its ids. */
 function isDropped (span: Span | undefined): boolean {
-  return span !== undefined && !span.isRecording() && span.spanContext().isRemote !== true
+  if (span === undefined) return keeper !== undefined
+  return !span.isRecording() && span.spanContext().isRemote !== true
 }
 
 class TracedStep implements OpenSpan {
   readonly #api: OpenTelemetry
   readonly #span: Span
   readonly #context: Context
+  #keeper = keeper
 
   constructor (api: OpenTelemetry, span: Span, context: Context) {
     this.#api = api
     this.#span = span
     this.#context = context
+    if (this.#keeper === undefined) return
+    this.#keeper.enter()
+    kept.set(span, this)
   }
 
-  get isRecorded (): boolean { return this.#span.isRecording() }
+  get needsEnd (): boolean { return this.#keeper !== undefined || this.#span.isRecording() }
 
   run<T> (step: () => T): T {
     return this.#api.context.with(this.#context, step)
+  }
+
+  describe (name: string, attributes: NonNullable<SpanOptions['attributes']>): void {
+    this.#span.updateName(name).setAttributes(attributes as Attributes)
   }
 
   set (name: string, value: string | number | undefined): void {
     if (value !== undefined) this.#span.setAttribute(name, value)
   }
 
+  release (): void {
+    this.#keeper?.leave()
+    this.#keeper = undefined
+  }
+
   end (err?: unknown): void {
+    this.release()
     if (!this.#span.isRecording()) return
     if (err !== undefined) {
       this.#span.setAttribute(ERROR_TYPE, errorType(err))

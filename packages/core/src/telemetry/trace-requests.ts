@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loadOpenTelemetry } from './load-open-telemetry.js'
 import { HTTP_METHOD, HTTP_ROUTE, HTTP_STATUS, knownMethod, URL_PATH, URL_SCHEME } from './names.js'
-import { hasSpan, isTracing, startSpan, type OpenSpan } from './spans.js'
+import { hasSpan, isTracing, startRequestSpan, type OpenSpan } from './spans.js'
 
 const SPAN = Symbol('polyvac.span')
 interface Traced { [SPAN]?: OpenSpan | undefined }
@@ -21,7 +21,7 @@ export async function traceRequests (scope: FastifyInstance): Promise<void> {
     if (span === undefined) return done()
     request[SPAN] = span
     // a client that disconnects causes no onResponse
-    if (span.isRecorded) reply.raw.once('close', () => { endSpan(span, reply) })
+    if (span.needsEnd) reply.raw.once('close', () => { endSpan(span, reply) })
     span.run(done)
   })
   // the body was read in the context of the connection
@@ -33,7 +33,11 @@ export async function traceRequests (scope: FastifyInstance): Promise<void> {
 }
 
 function openSpan (request: FastifyRequest): OpenSpan | undefined {
-  const { method, protocol, headers, url, routeOptions: { url: route } } = request
+  const { headers } = request.raw
+  return startRequestSpan(() => describe(request), headers['traceparent'] === undefined ? undefined : headers)
+}
+
+function describe ({ method, protocol, url, routeOptions: { url: route } }: FastifyRequest) {
   const known = knownMethod(method)
   const attributes = {
     [HTTP_METHOD]: known,
@@ -42,8 +46,7 @@ function openSpan (request: FastifyRequest): OpenSpan | undefined {
     [URL_PATH]: route === undefined ? undefined : url.split('?', 1)[0],
     [HTTP_ROUTE]: route
   }
-  const name = route === undefined ? known : `${known} ${route}`
-  return startSpan(name, { kind: 'SERVER', attributes, remote: headers.traceparent === undefined ? undefined : headers })
+  return [route === undefined ? known : `${known} ${route}`, attributes] as const
 }
 
 function endSpan (span: OpenSpan, { raw }: FastifyReply): void {

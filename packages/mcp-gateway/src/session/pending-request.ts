@@ -1,4 +1,4 @@
-import { CallAbortedError, isTracing, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
+import { CallAbortedError, isTraced, startSpan, telemetryNames as names, toolLabel, traceParent, type LinkedNode, type LinkedSet, type OpenSpan } from '@polyvac/core/plugin'
 import type { CallProgress, LogMessage } from '@polyvac/mcp-protocol'
 import type { CallOptions, ToolResult } from '../protocol/call-options.js'
 import { CallTimeoutError } from '../errors.js'
@@ -115,7 +115,7 @@ export class PendingRequest implements Waiting {
   }
 
   #openSpan (): OpenSpan | undefined {
-    if (!isTracing()) return undefined
+    if (!isTraced()) return undefined
     const { method, tool = '' } = this
     const name = tool === '' ? undefined : toolLabel(tool)
     return startSpan(name === undefined ? method : `${method} ${name}`, {

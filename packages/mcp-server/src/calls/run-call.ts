@@ -1,4 +1,4 @@
-import { isTracing, telemetryNames as names, startSpan, toolLabel, type OpenCalls, type OpenSpan } from '@polyvac/core/plugin'
+import { isTraced, telemetryNames as names, startSpan, toolLabel, traceFields, type OpenCalls, type OpenSpan } from '@polyvac/core/plugin'
 import type { Json } from '../protocol/rpc.js'
 import type { Call } from './call.js'
 import { protocolError, rpcErrorOf } from './failures.js'
@@ -33,8 +33,9 @@ function failOrAsk (call: Call, err: unknown, span: OpenSpan | undefined): void 
 
 /** The server span of a request of MCP, a child of the span that `_meta` names. */
 function spanOf ({ method, params, protocolVersion }: Call): OpenSpan | undefined {
-  if (!isTracing()) return undefined
-  const { name, _meta: remote } = params
+  const { name, _meta } = params
+  const remote = traceFields(_meta)
+  if (remote === undefined && !isTraced()) return undefined
   const isTool = method === 'tools/call' && typeof name === 'string'
   const tool = isTool ? toolLabel(name) : undefined
   return startSpan(tool === undefined ? method : `${method} ${tool}`, {

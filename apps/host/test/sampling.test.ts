@@ -1,0 +1,192 @@
+import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { ParentBasedSampler, SamplingDecision } from '@opentelemetry/sdk-trace-base'
+import { keepSampledContexts, traceParent } from '@polyvac/core/plugin'
+import { test, type Test } from 'tap'
+import type { InterpreterExtra } from '@polyvac/core'
+import type { FastifyInstance } from 'fastify'
+import { executionAsyncResource } from 'node:async_hooks'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createHost } from '../src/index.js'
+import { isSampling } from '../src/open-telemetry.js'
+import { SampledContexts } from '../src/sampled-contexts.js'
+import { linesOf, recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
+import { until } from '../../../test/fixtures/until.js'
+
+const everything = join(createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/package.json'), '..', 'dist', 'index.js')
+
+// the contexts of a service that keeps a ratio of its traces
+
+/** Whether the next trace that begins is kept. */
+let isKept = false
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const PARENT = 'b7ad6b7169203331'
+const UNSAMPLED = `00-${TRACE}-${PARENT}-00`
+
+const contexts = new SampledContexts()
+recordSpans({
+  contextManager: contexts,
+  sampler: new ParentBasedSampler({
+    root: { shouldSample: () => ({ decision: isKept ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD }), toString: () => 'steered' }
+  })
+})
+keepSampledContexts(contexts)
+
+/** Waits for `held` where the question is `hold`, uses a tool and a library with spans, answers with its trace. */
+let held: Promise<unknown> = Promise.resolve()
+let runs = 0
+async function stream_interpreter (question: string, _vac: string, _history: unknown, { callTool }: InterpreterExtra): Promise<string> {
+  await delay(5)
+  runs++
+  if (question === 'hold') await held
+  await callTool!('everything', 'echo', { message: 'hello' })
+  trace.getTracer('library').startActiveSpan('library', span => { span.end() })
+  return traceParent()?.traceparent ?? 'none'
+}
+
+async function host (t: Test): Promise<FastifyInstance> {
+  const app = await createHost({
+    vacs: ['demo'],
+    stream_interpreter,
+    enable_a2a_agent: true,
+    enable_mcp_server: true,
+    mcp_servers: [{ name: 'everything', command: process.execPath, args: [everything], inherit_env: [] }],
+    server: { logger: false }
+  })
+  t.teardown(() => app.close())
+  await app.ready()
+  await app.polyvac.gateway!.settled()
+  isKept = false
+  await takeSpans()
+  return app
+}
+
+async function ask (app: FastifyInstance, question: string, headers: Record<string, string> = {}): Promise<string> {
+  const response = await app.inject({ method: 'POST', url: '/vac/demo', headers, payload: { user_input: question } })
+  return (response.json() as { answer: string }).answer
+}
+
+/** Whether asynchronous steps keep a context. Node.js before 24 marks each of them while a storage is on. */
+async function isOn (): Promise<boolean> {
+  await delay(1)
+  return Object.getOwnPropertySymbols(executionAsyncResource()).some(({ description }) => description === 'kResourceStore')
+}
+const canLook = Number.parseInt(process.versions.node) < 24 ? {} : { skip: 'Node.js 24 keeps contexts without marks' }
+
+const CALL = 'INTERNAL invoke_agent demo < SERVER POST /vac/:vector_name'
+const KEPT = [
+  `CLIENT tools/call echo < INTERNAL execute_tool echo < ${CALL}`, `INTERNAL execute_tool echo < ${CALL}`, CALL, `INTERNAL library < ${CALL}`,
+  'SERVER POST /vac/:vector_name'
+].sort()
+
+test('a request whose trace is dropped has no context, and its tools no spans', async t => {
+  const app = await host(t)
+  t.equal(await ask(app, 'hello'), 'none')
+  t.strictSame(await takeSpans(), [])
+})
+
+test('a request whose trace is kept has the context in every step, beside others that have none', async t => {
+  const app = await host(t)
+  let release = (): void => {}
+  held = new Promise<void>(resolve => { release = resolve })
+  isKept = true
+  const kept = ask(app, 'hold')
+  await until(() => contexts.isOn, 'the request has begun')
+  isKept = false
+  t.equal(await ask(app, 'hello'), 'none', 'while the storage is on')
+  release()
+  const traceparent = await kept
+  const spans = await takeSpans()
+  t.strictSame(linesOf(spans), KEPT)
+  t.ok(spans.every(span => span.spanContext().traceId === traceparent.split('-')[1]))
+  t.match(spans.find(({ name }) => name.startsWith('POST'))?.attributes, {
+    'http.request.method': 'POST', 'http.route': '/vac/:vector_name', 'url.path': '/vac/demo', 'http.response.status_code': 200
+  })
+})
+
+test('a trace that its caller dropped is passed on', async t => {
+  const app = await host(t)
+  isKept = true
+  t.match(await ask(app, 'hello', { traceparent: UNSAMPLED }), new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
+  t.strictSame(await takeSpans(), [])
+  t.equal(contexts.isOn, false)
+})
+
+test('the storage is off after the last span', canLook, async t => {
+  const app = await host(t)
+  t.equal(await isOn(), false)
+  isKept = true
+  await ask(app, 'hello')
+  await until(() => !contexts.isOn, 'the request has ended')
+  t.equal(await isOn(), false)
+  contexts.enter()
+  contexts.with(ROOT_CONTEXT, () => {})
+  t.equal(await isOn(), true, 'the mark is there while it is on')
+  contexts.leave()
+  t.equal(await isOn(), false)
+  await takeSpans()
+})
+
+test('a task runs in a separate trace that is linked, and its request keeps no context while it waits', async t => {
+  const app = await host(t)
+  let release = (): void => {}
+  held = new Promise<void>(resolve => { release = resolve })
+  isKept = true
+  const before = runs
+  const params = { skillName: 'vac_query_demo', input: { query: 'hold' } }
+  const sent = app.inject({ method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/send', params } })
+  await until(() => runs > before, 'the task runs')
+  isKept = false
+  release()
+  t.match((await sent).payload, /completed/)
+  const spans = await takeSpans()
+  const request = spans.find(({ name }) => name === 'POST /a2a/tasks/send')!
+  const run = spans.find(({ name }) => name === 'run_task')!
+  t.strictSame(run.links.map(({ context }) => context.spanId), [request.spanContext().spanId])
+  t.ok(linesOf(spans).includes('INTERNAL library < INTERNAL invoke_agent demo < CONSUMER run_task'))
+  await until(() => !contexts.isOn, 'all spans have ended')
+})
+
+test('a call over MCP has a span where its request or `_meta` has a trace that is kept', async t => {
+  const app = await host(t)
+  const call = async (meta: object): Promise<string[]> => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      ...meta
+    }
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_query_demo' },
+      payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'vac_query_demo', arguments: { query: 'hello' }, _meta } }
+    })
+    t.equal(statusCode, 200)
+    return linesOf(await takeSpans()).filter(line => line.startsWith('SERVER'))
+  }
+  t.strictSame(await call({}), [])
+  t.strictSame(await call({ traceparent: `00-${TRACE}-${PARENT}-01` }), [`SERVER tools/call vac_query_demo < ${PARENT}`])
+  isKept = true
+  t.strictSame(await call({}), ['SERVER POST /mcp', 'SERVER tools/call vac_query_demo < SERVER POST /mcp'])
+})
+
+test('which samplers drop traces', t => {
+  for (const name of ['traceidratio', 'parentbased_traceidratio', ' ALWAYS_OFF']) t.ok(isSampling({ OTEL_TRACES_SAMPLER: name }), name)
+  for (const name of ['always_on', 'parentbased_always_on', 'jaeger_remote', '']) t.notOk(isSampling({ OTEL_TRACES_SAMPLER: name }), name)
+  t.end()
+})
+
+test('a step without a span has its context while it is synchronous, and a function can be bound to one', async t => {
+  const mine = ROOT_CONTEXT.setValue(Symbol('mine'), 1)
+  t.equal(context.with(mine, () => context.active()), mine)
+  t.equal(context.active(), ROOT_CONTEXT)
+  t.throws(() => context.with(mine, () => { throw new Error('x') }), /x/)
+  t.equal(context.active(), ROOT_CONTEXT)
+  t.equal(context.bind(mine, () => context.active())(), mine)
+  t.equal(context.bind(mine, 'text'), 'text')
+  contexts.enter()
+  t.equal(await context.with(mine, async () => { await delay(1); return context.active() }), mine)
+  contexts.leave()
+})
