@@ -22,6 +22,11 @@ const everything = join(createRequire(import.meta.url).resolve('@modelcontextpro
 let isKept = false
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
+const MODERN = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }
+}
 const UNSAMPLED = `00-${TRACE}-${PARENT}-00`
 
 const contexts = new SampledContexts()
@@ -148,15 +153,53 @@ test('a task runs in a separate trace that is linked, and its request keeps no c
   await until(() => !contexts.isOn, 'all spans have ended')
 })
 
+test('a stream that only waits keeps no context', async t => {
+  const app = await host(t)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> => await fetch(`${url}${path}`, {
+    method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body })
+  })
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+  const session = (await post('/mcp', { method: 'initialize', params })).headers.get('mcp-session-id')!
+  let release = (): void => {}
+  held = new Promise<void>(resolve => { release = resolve })
+  const sent = await post('/a2a/tasks/send', { method: 'tasks/send', params: { skillName: 'vac_stream_demo', input: { query: 'hold' } } })
+  const { result: { taskId } } = await sent.json() as { result: { taskId: string } }
+  const streams: Record<string, (signal: AbortSignal) => Promise<Response>> = {
+    'GET of an MCP session': async signal => await fetch(`${url}/mcp`, { headers: { accept: 'text/event-stream', 'mcp-session-id': session }, signal }),
+    'GET of HTTP with SSE': async signal => await fetch(`${url}/mcp`, { headers: { accept: 'text/event-stream' }, signal }),
+    'subscriptions/listen': async signal => await fetch(`${url}/mcp`, {
+      method: 'POST',
+      signal,
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { notifications: {}, _meta: MODERN } })
+    }),
+    'tasks/resubscribe': async signal => await fetch(`${url}/a2a/tasks/resubscribe`, {
+      method: 'POST',
+      signal,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/resubscribe', params: { taskId } })
+    })
+  }
+  for (const [name, open] of Object.entries(streams)) {
+    const leave = new AbortController()
+    isKept = true
+    const response = await open(leave.signal)
+    isKept = false
+    t.equal(response.status, 200, name)
+    await until(() => !contexts.isOn, `${name}: its context is given up`)
+    leave.abort()
+    await response.text().catch(() => {})
+    const spans = await until(async () => { const list = await takeSpans(); return list.length > 0 && list }, `${name}: its span has ended`)
+    t.ok(spans.some(({ name }) => /^(?:GET|POST) /.test(name)), name)
+  }
+  release()
+})
+
 test('a call over MCP has a span where its request or `_meta` has a trace that is kept', async t => {
   const app = await host(t)
   const call = async (meta: object): Promise<string[]> => {
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
-      ...meta
-    }
+    const _meta = { ...MODERN, ...meta }
     const { statusCode } = await app.inject({
       method: 'POST',
       url: '/mcp',

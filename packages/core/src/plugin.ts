@@ -68,6 +68,6 @@ export { traceLinks, traceTask } from './telemetry/trace-task.js'
 export { fieldsOf as traceFields } from './telemetry/trace-parent.js'
 export { traceRequests } from './telemetry/trace-requests.js'
 export {
-  isTraced, isTracing, keepSampledContexts, startSpan, toolLabel, traceParent, withSpan, type ContextKeeper, type OpenSpan, type SpanOptions
+  isTraced, isTracing, keepSampledContexts, releaseContext, startSpan, toolLabel, traceParent, withSpan, type ContextKeeper, type OpenSpan, type SpanOptions
 } from './telemetry/spans.js'
 export * as telemetryNames from './telemetry/names.js'

@@ -1,5 +1,5 @@
 import {
-  LightAbort, memoryBudget, ownerShare, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
+  LightAbort, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
@@ -139,6 +139,7 @@ export class TaskStreams {
     const { state } = created.task
     if (isTerminal(state) || isWaiting(state)) return created.task
     const { service, replies, sendTimeoutMs } = this.#options
+    releaseContext()
     const { signal, end } = replies.begin(reply)
     const stop = new LightAbort()
     const abort = (): void => { stop.abort(undefined) }
@@ -172,6 +173,7 @@ export class TaskStreams {
     const { encode, isLast, onFailure } = encoding
     const { service, stallMs } = this.#options
     const { seq } = task
+    releaseContext()
     const { wait_time: wait = STREAM_WAIT_TIME } = streamSettings(task.input)
     return sendEvents(reply, withHint(service.follow(task, after ?? seq - 1, signal, isLast), signal), {
       encode: step => {

@@ -101,12 +101,16 @@ function linksTo (api: OpenTelemetry, contexts: ReadonlyArray<Context | undefine
   })
 }
 
-/** The request of the active span only waits from here on, so it needs no context. */
+/** The request of the active span only waits from here on: it needs no context, and neither do the spans above it. */
 export function releaseContext (): void {
-  if (keeper === undefined) return
-  const api = openTelemetry()
-  const span = api?.trace.getSpan(api.context.active())
-  if (span !== undefined) kept.get(span)?.release()
+  const api = keeper && openTelemetry()
+  if (api === undefined) return
+  for (let step = stepOf(api, api.context.active()); step !== undefined; step = step.above) step.release()
+}
+
+function stepOf (api: OpenTelemetry, context: Context): TracedStep | undefined {
+  const span = api.trace.getSpan(context)
+  return span && kept.get(span)
 }
 
 /** Executes an asynchronous step in a new span. */
@@ -153,6 +157,8 @@ class TracedStep implements OpenSpan {
   readonly #api: OpenTelemetry
   readonly #span: Span
   readonly #context: Context
+  /** The step that this one belongs to, where contexts are counted. */
+  readonly above: TracedStep | undefined
   #keeper = keeper
 
   constructor (api: OpenTelemetry, span: Span, context: Context) {
@@ -160,6 +166,7 @@ class TracedStep implements OpenSpan {
     this.#span = span
     this.#context = context
     if (this.#keeper === undefined) return
+    this.above = stepOf(api, api.context.active())
     this.#keeper.enter()
     kept.set(span, this)
   }

@@ -1,6 +1,6 @@
 import { openTelemetry } from './open-telemetry.js'
 import { RUN_TASK, SKILL, TASK_ATTEMPT } from './names.js'
-import { releaseContext, startSpan, traceParent } from './spans.js'
+import { startSpan, traceParent } from './spans.js'
 import { fieldsOf, isSampled, type TraceParent } from './trace-parent.js'
 
 /** What the record of a task keeps for its runs; callers do not see it. */
@@ -14,8 +14,6 @@ export function traceLinks (...metadata: readonly unknown[]): TraceLinks | undef
   if (openTelemetry() === undefined) return undefined
   const own = traceParent()
   if (own === undefined) return undefined
-  // the request then waits for the task
-  releaseContext()
   const trace = [own, ...metadata.map(fieldsOf)].filter((fields): fields is TraceParent => fields !== undefined && isSampled(fields))
   return trace.length === 0 ? undefined : { trace }
 }
