@@ -227,11 +227,12 @@ function deciles (calibration) {
     const sum = value => inside.reduce((all, one) => all + one.weight * value(one), 0)
     const predicted = sum(({ score }) => score) / sum(() => 1)
     const observed = sum(({ isAnswerable }) => isAnswerable ? 1 : 0) / sum(() => 1)
-    return { at, count: inside.length, predicted, observed, error: Math.abs(predicted - observed) }
+    const deviation = Math.sqrt(observed * (1 - observed) * sum(({ weight }) => weight)) / sum(() => 1)
+    return { at, count: inside.length, predicted, observed, deviation, error: Math.abs(predicted - observed) }
   })
 }
 
 export function calibrationTable (calibration) {
-  return ['score      questions predicted observed', ...deciles(calibration).map(({ at, count, predicted, observed }) =>
-    `${(at / 10).toFixed(1)} to ${((at + 1) / 10).toFixed(1)} ${String(count).padEnd(9)} ${predicted.toFixed(2).padEnd(9)} ${observed.toFixed(2)}`)].join('\n')
+  return ['score      questions predicted observed standard error', ...deciles(calibration).map(({ at, count, predicted, observed, deviation }) =>
+    `${(at / 10).toFixed(1)} to ${((at + 1) / 10).toFixed(1)} ${String(count).padEnd(9)} ${[predicted, observed, deviation].map(value => value.toFixed(2).padEnd(9)).join('')}`.trimEnd())].join('\n')
 }

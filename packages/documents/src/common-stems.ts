@@ -5,6 +5,8 @@ import { COMMON_WORDS } from './stop-words.js'
 export const BACKGROUND_PASSAGES = 1_000
 /** The share of them that hold a stop word which a search weighs. */
 const COMMON_SHARE = 0.25
+/** A superlative is less usual than the word it is made from; the table has none, but many questions do. */
+const SUPERLATIVE_SHARE = 0.25
 
 /**
  * The 1,000 commonest English stems without stop words. A line begins with -log2 of the share of passages that hold
@@ -83,7 +85,10 @@ for (const entry of TABLE.trim().split(/\s+/)) {
 }
 for (const word of COMMON_WORDS) shares.set(stemmer(word), COMMON_SHARE)
 
+/** A stop word itself, but not its superlative. */
+shares.set('long', COMMON_SHARE)
+
 /** The number of background passages that hold a stem. */
 export function backgroundOf (stem: string): number {
-  return BACKGROUND_PASSAGES * (shares.get(stem) ?? 0)
+  return BACKGROUND_PASSAGES * (shares.get(stem) ?? SUPERLATIVE_SHARE * (shares.get(stem.replace(/i?est$/, '')) ?? 0))
 }

@@ -46,6 +46,11 @@ const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
 const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr']
 const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
+/** Letters that Turkish alone has, of these languages; they count as stop words, of which it has few: it has endings instead. */
+const TURKISH_LETTER = /[ığ]/
+const MARKED_LETTER = /(?![\0-\x7f])\p{L}/gu
+/** The highest share of letters beyond ASCII in English. */
+const MOST_MARKED = 0.05
 const LATIN_MARKS = /[\u0300-\u036f]/g
 const ARABIC_MARKS = /\u0640|[\u064b-\u0652]/g
 /** Stop words that show a language other than English: fewer may be code, or a quotation. */
@@ -79,20 +84,29 @@ export function languageOf (text: string, among?: readonly Language[]): Language
   const possible = among === undefined ? LATIN : LATIN.filter(language => language === 'en' || among.includes(language))
   const listed = candidateWords(possible)
   const counts = possible.map(() => 0)
+  const turkish = isAscii ? -1 : possible.indexOf('tr')
   for (const word of words) {
     // a letter alone is a name, or code
     if (word.length > 1) for (const at of listed.get(word) ?? []) counts[at] = (counts[at] as number) + 1
+    if (turkish >= 0 && TURKISH_LETTER.test(word)) counts[turkish] = (counts[turkish] as number) + 1
   }
   const [english = 0] = counts
   let best: Language | undefined
   let most = 0
   for (const [at, language] of possible.entries()) {
     const count = counts[at] as number
-    const isEnough = language === 'en' || among !== undefined || (count >= Math.min(MIN_STOP_WORDS, words.length / 3) &&
-      count >= MIN_STOP_SHARE * words.length && count >= 1.5 * english)
+    const isEnough = language === 'en'
+      ? isAscii || mayBeEnglish(sample)
+      : among !== undefined || (count >= Math.min(MIN_STOP_WORDS, words.length / 3) &&
+        count >= MIN_STOP_SHARE * words.length && count >= 1.5 * english)
     if (count > most && isEnough) [best, most] = [language, count]
   }
   return best
+}
+
+/** Whether a text has as few letters beyond ASCII as English has: otherwise its English stop words belong to another language. */
+export function mayBeEnglish (text: string): boolean {
+  return (text.match(MARKED_LETTER)?.length ?? 0) <= MOST_MARKED * (text.match(/\p{L}/gu)?.length ?? 0)
 }
 
 /** The stop words of some languages, each with the places of its languages in the list. */

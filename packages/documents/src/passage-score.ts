@@ -16,6 +16,10 @@ export interface PassageFit {
   readonly bm25: number
   /** How well a heading, or the file name, has the words of the query and no others; 0 to 0.75. */
   readonly heading: number
+  /** How many terms have a weight in `found`: one alone may be there by chance. */
+  readonly terms: number
+  /** Words of the text: a long one has some of the terms by chance. */
+  readonly words: number
   /** How near the passage is in meaning; undefined where that is not known. */
   readonly likeness: number | undefined
 }
@@ -40,12 +44,18 @@ const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 
 /** Likeness of a passage without a vector beside others with one. */
 const UNKNOWN_LIKENESS = 0.15
 
-/** Logistic regression over questions of which a third have no answer: docs/decisions/0022 names them. */
-const LOGISTIC = { bm25: 9.28, proximity: 2.16, heading: 5.1, found: 0.109, missing: -0.063, size: -0.44, constant: -0.73 } as const
+/** Logistic regression over questions of which a third have no answer: docs/decisions/0022 names them, and why `passages` is lower. */
+const LOGISTIC = {
+  bm25: 9.78, proximity: 0.74, heading: 5.74, found: 0.077, missing: -0.035, perTerm: -0.955, words: -0.456, passages: -0.34, constant: 1.32
+} as const
+/** The highest probability: some questions have all their words in a passage that does not answer them. */
+const MOST = 0.97
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
 const MORE_PASSAGES = 10
+/** The same for the words of a passage. */
+const MORE_WORDS = 10
 /** The same for a passage with a vector; `words` is the weight of the sum above, but at least of MIN_WORDS. */
-const MEANING = { words: 0.34, likeness: 6.43, constant: -0.72 } as const
+const MEANING = { words: 0.37, likeness: 6.43, constant: -0.72 } as const
 const MIN_WORDS = -10
 
 /** The value that passages for one query are ordered by. */
@@ -58,10 +68,12 @@ export function orderOf (fit: PassageFit): number {
 /** The probability that a passage answers the query, where it is the best of an index with so many passages. */
 export function probabilityOf (fit: PassageFit, passages: number): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
-    LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.size * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
-  if (fit.likeness === undefined) return 1 / (1 + Math.exp(-sum))
-  const fused = MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
-  return 1 / (1 + Math.exp(-fused))
+    LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
+    LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
+  const all = fit.likeness === undefined
+    ? sum
+    : MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
+  return MOST / (1 + Math.exp(-all))
 }
 
 /** Compares passages with one query. */
@@ -89,6 +101,7 @@ export class PassageScorer {
     const name = this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))
     const above = this.#matcher.termsIn(headings.slice(0, -1).join(' '))
     let found = 0
+    let terms = 0
     let bm25 = 0
     const length = BM25_K1 * (1 - BM25_B + BM25_B * words / AVERAGE_WORDS)
     for (const term of this.#terms.keys()) {
@@ -96,6 +109,7 @@ export class PassageScorer {
       if (tf === 0) continue
       const weight = this.#weight(term) * (last.has(term) || above.has(term) || name.has(term) ? 1 : shares[term] ?? 1)
       found += weight
+      terms++
       bm25 += weight * tf / (tf + length)
     }
     return {
@@ -104,6 +118,8 @@ export class PassageScorer {
       proximity: this.#proximity(positions),
       bm25: bm25 / this.#total,
       heading: this.#headingFit(heading, source),
+      terms,
+      words,
       likeness
     }
   }

@@ -1,11 +1,11 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
-import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
+import { languageOf, mayBeEnglish, stemOf, stopWordsOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
-import { queryWords, type Word } from './terms.js'
+import { queryWords, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
 
@@ -19,9 +19,9 @@ const MAX_CORRECTED = 8
 const MAX_COMPARED = 50
 /** A rare word means more beside a common one than their idf: hit@1 rises by up to 0.7 points. */
 const IDF_POWER = 1.3
-/** Passages whose words are unknown, beside those of an index in another language than English. */
+/** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
 const OWN_BACKGROUND = 100
-const OTHER_SCRIPT = /\p{L}(?<!\p{Script=Latin})/u
+const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
@@ -96,8 +96,10 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf(formsOf(word, languagesOf()))
     const passages = Math.min(frequency(match), count())
-    // English has a table of usual words; in another language a word is as usual as in the index
-    const usual = language !== 'en' ? BACKGROUND_PASSAGES * Math.max(0, passages - 1) / (count() + OWN_BACKGROUND) : backgroundOf(word.stems[0] as string)
+    // English has a table of usual words; elsewhere the index shows how usual a word is, and in a small one its length does
+    const usual = language !== 'en'
+      ? BACKGROUND_PASSAGES * (Math.max(0, passages - 1) + OWN_BACKGROUND * usualShare(word.text)) / (count() + OWN_BACKGROUND)
+      : backgroundOf(word.stems[0] as string)
     const weight = share * weigh(Math.min(all, passages + usual))
     if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     const beginning = beginningOf(word, language)
@@ -128,7 +130,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       const terms = new Map<string, IndexedTerm>()
       const budget = { corrections: MAX_CORRECTED }
       const language = languageOf(query, languagesOf())
-      const known = language ?? (OTHER_SCRIPT.test(query) ? 'other' : 'en')
+      const known = language ?? (mayBeEnglish(query) ? 'en' : 'other')
       const stopWords = stopWordsOf(language ?? 'en')
       // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
       const isBare = context !== '' && queryWords(query, languagesOf()).every(({ text }) => stopWords.has(text))
@@ -203,6 +205,12 @@ function nearestOf ({ nearest, likeness }: Meaning, found: readonly FoundRow[], 
 function formsOf ({ text, stems }: Word, languages: readonly Language[]): readonly string[] {
   const [english = ''] = stems
   return languages.length > 1 && stemOf(english, 'en') !== english ? [text, ...stems] : [text, ...stems.slice(1)]
+}
+
+/** The share of usual passages with a word of another language than English: it falls with the word's length. */
+function usualShare (word: string): number {
+  const letters = [...word].length
+  return 2 ** -(IDEOGRAPHS.test(word) ? 1 + 2 * letters : (UNSPACED.test(word) ? 1 : 2) + letters / 2)
 }
 
 /** What compounds with a word begin with, outside English. */

@@ -2,7 +2,7 @@ import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
 import { COMMON_WORDS } from './stop-words.js'
 
 /** Scripts without spaces between words: their runs are split into words first. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+export const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const UNSPACED_RUN = new RegExp(`${UNSPACED.source}(?:${UNSPACED.source}|[ー\\p{M}])*`, 'gu')
 const NOT_ASCII = /[^\0-\x7f]/
 export const WORD = /[\p{L}\p{N}\p{M}_]+/gu
