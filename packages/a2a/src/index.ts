@@ -2,7 +2,7 @@
 export { a2aPlugin, a2aPlugin as default } from './plugin.js'
 export type { A2aOptions, PushOptions } from './options.js'
 export { AgentCard } from './dialects/description/card.js'
-export { METHODS, PushNotificationConfig, StoredPushConfig } from './dialects/description/methods.js'
+export { METHODS, PushDelivery, PushNotificationConfig, ReadPushConfig, StoredPushConfig } from './dialects/description/methods.js'
 export { Task } from './dialects/description/record.js'
 export type { TaskUpdateFrame } from './dialects/description/record.js'
 export { openSigningKeys } from './push/open-signing-keys.js'

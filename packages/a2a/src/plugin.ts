@@ -22,6 +22,7 @@ import { OWN_EXTENSIONS } from './protocol/extensions.js'
 import type { PushDialect } from './protocol/push-config.js'
 import { AddressGuard } from './push/address-guard.js'
 import { pushDeliverer, type PushPayload } from './push/deliver.js'
+import { RecentDeliveries } from './push/recent-deliveries.js'
 import { SigningKeys } from './push/signing-keys.js'
 import { skillRunner } from './tasks/run-skill.js'
 import { TaskService } from './tasks/task-service.js'
@@ -66,7 +67,8 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
 
   const guard = push === undefined ? undefined : new AddressGuard({ allow: push.allow })
   const keys = push === undefined ? undefined : push.keys ?? await SigningKeys.generate()
-  const service = new TaskService(tasks, guard)
+  const recent = push === undefined ? undefined : new RecentDeliveries()
+  const service = new TaskService(tasks, guard, recent)
   const replies = new OpenStreams()
   const streams = new TaskStreams({
     service, replies, quota: new StreamQuota(read.maxStreams), sendTimeoutMs: read.sendTimeoutMs, stallMs: read.stallMs
@@ -79,7 +81,8 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       issuer: publicUrl ?? 'polyvac',
       timeoutMs: push.timeoutMs,
       payload: (delivery, signal) => payloadOf(service, delivery, signal),
-      log
+      log,
+      recent
     })
 
   await traceRequests(app)

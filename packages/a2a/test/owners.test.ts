@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import type { Interpreter } from '@polyvac/core'
-import type { Task } from '../src/index.js'
+import type { ReadPushConfig, Task } from '../src/index.js'
 import { memoryBudget } from '@polyvac/core/plugin'
 import { StreamQuota } from '../src/tasks/task-streams.js'
 import { rpc } from './fixtures/public.js'
@@ -65,7 +65,10 @@ test('a task of another owner is answered byte for byte as one that does not exi
   const served = await serve(t, interpreter(opened), { plugin: { authenticate, concurrency: 1, push: { allow: ['127.0.0.1'] } } })
   const tasks = await everyState(served)
   t.equal(tasks.size, 6)
-  const alices = async (): Promise<unknown> => [(await served.rpc('tasks/list', {}, as('alice'))).text, await Promise.all([...tasks.values()].map(async taskId => (await served.rpc('tasks/pushNotification/get', { taskId }, as('alice'))).text))]
+  const alices = async (): Promise<unknown> => [(await served.rpc('tasks/list', {}, as('alice'))).text, await Promise.all([...tasks.values()].map(async taskId => {
+    const { deliveries, ...config } = (await served.rpc('tasks/pushNotification/get', { taskId }, as('alice'))).body.result as ReadPushConfig
+    return config
+  }))]
   const before = await alices()
   const covered = new Set(requests.map(([method]) => method))
   t.strictSame(methodNames.filter(method => !covered.has(method)), ['tasks/list'])

@@ -14,7 +14,7 @@ import { refuseOthers, withSlash } from './paths.js'
 import { paramsOf, requestSchema, responseSchema } from '../dialects/description/envelope.js'
 import { rpcFailure } from '../dialects/description/failures.js'
 import { METHODS, type MethodName, type ParamsOf, type SendParams } from '../dialects/description/methods.js'
-import { toNewPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
+import { toNewPushConfig, toReadPushConfig, toStoredPushConfig } from '../dialects/description/push-config.js'
 import { fromState, isStreaming, toFrame, toTask } from '../dialects/description/record.js'
 
 export interface DescriptionOptions {
@@ -68,7 +68,8 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   })
   answer('tasks/pushNotification/get', async ({ taskId, id }, request) => {
     const task = await service.getTaskForPush(ownerOf(request), taskId)
-    return toStoredPushConfig(await service.getPush(task, id))
+    const config = await service.getPush(task, id)
+    return toReadPushConfig(config, service.recentDeliveries(task, config))
   })
   answer('tasks/pushNotification/delete', async ({ taskId, id }, request) => {
     const task = await service.getTaskForPush(ownerOf(request), taskId)

@@ -6,6 +6,7 @@ import type { AddressGuard } from './address-guard.js'
 import { deliveryOutcome } from './delivery-outcome.js'
 import { PushClosedError, PushTimeoutError } from './errors.js'
 import { checkSecrets, type PushSecrets } from './push-secrets.js'
+import type { RecentDeliveries, RecentDelivery } from './recent-deliveries.js'
 import type { PushKeys } from './signing-keys.js'
 
 /** Default of the longest time of one delivery. */
@@ -36,6 +37,8 @@ export interface PushDelivererOptions {
   readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | undefined>
   /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
   readonly log: TaskLogger
+  /** Gets each request with its duration and its outcome. */
+  readonly recent?: RecentDeliveries | undefined
 }
 
 export interface PushDeliverer {
@@ -47,7 +50,7 @@ export interface PushDeliverer {
 
 /** Sends the events of a task store to the receivers that its push configs name, signed, once each unless they fail. */
 export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
-  const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log } = options
+  const { guard, keys, issuer, timeoutMs = PUSH_TIMEOUT_MS, payload, log, recent } = options
   const running = new Set<AbortController>()
   let closed: Promise<void> | undefined
   const gate = new LogGate()
@@ -90,6 +93,12 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     delivery: Delivery, url: URL, secrets: PushSecrets, { type, body, trace }: PushPayload, signal: AbortSignal
   ): Promise<DeliveryOutcome> {
     const { id, taskId, tries } = delivery
+    const at = new Date().toISOString()
+    const clock = performance.now()
+    const keep = (outcome: RecentDelivery['outcome'], more: Pick<RecentDelivery, 'status' | 'error'>): void => {
+      const ms = Math.round((performance.now() - clock) * 10) / 10
+      recent?.add(delivery.owner, delivery.config, { at, ms, ...more, outcome, try: tries + 1 })
+    }
     const span = startSpan('POST', {
       kind: 'CLIENT',
       root: true,
@@ -115,10 +124,12 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
       else warn(`refused ${url.host}`, fields, 'a notification was refused')
       const name = typeof outcome === 'string' ? outcome : 'retryAt' in outcome ? 'retry' : 'disable'
       record('polyvac.push.deliveries', 1, { [names.OUTCOME]: name })
+      keep(name === 'disable' ? 'disabled' : name, { status })
       return outcome
     } catch (error) {
       record('polyvac.push.deliveries', 1, { [names.OUTCOME]: 'retry' })
       span?.end(error ?? '_OTHER')
+      keep('retry', { error: codeOf(error) })
       warn(`failed ${url.host}`, { delivery: id, host: url.host, code: codeOf(error), tries }, 'a notification did not arrive')
       return { retryAt: Date.now() + pushBackoff(tries) }
     }
@@ -169,7 +180,7 @@ async function discard (body: Dispatcher.ResponseData['body']): Promise<void> {
   }
 }
 
-/** What may be logged of an error: its text might quote headers. */
+/** What may be logged and shown of an error: its text might quote headers. */
 function codeOf (error: unknown): string {
   const { code, name } = error as { code?: unknown, name?: unknown }
   return String(code ?? name)

@@ -6,6 +6,7 @@ import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupport
 import type { TaskStep } from '../protocol/task-view.js'
 import type { AddressGuard } from '../push/address-guard.js'
 import { checkSecrets } from '../push/push-secrets.js'
+import type { RecentDeliveries, RecentDelivery } from '../push/recent-deliveries.js'
 
 /**
  * What every dialect does with the tasks of an owner. Bindings and operations reach the store only through it. It knows
@@ -14,11 +15,16 @@ import { checkSecrets } from '../push/push-secrets.js'
 export class TaskService {
   readonly #tasks: TaskStore
   readonly #guard: AddressGuard | undefined
+  readonly #recent: RecentDeliveries | undefined
 
-  /** `guard`: checks the URLs of webhooks; undefined where push notifications are off. */
-  constructor (tasks: TaskStore, guard?: AddressGuard) {
+  /**
+   * `guard`: checks the URLs of webhooks. `recent`: what this process has sent to them. Both are undefined where push
+   * notifications are off.
+   */
+  constructor (tasks: TaskStore, guard?: AddressGuard, recent?: RecentDeliveries) {
     this.#tasks = tasks
     this.#guard = guard
+    this.#recent = recent
   }
 
   /** @throws A2A_TASK_NOT_FOUND, also for the task of another owner */
@@ -143,9 +149,16 @@ export class TaskService {
     return await this.#tasks.listPush(owner, id)
   }
 
+  /** The last deliveries of this process to a config of the task, the newest last. */
+  recentDeliveries ({ owner }: TaskRecord, config: PushConfig): readonly RecentDelivery[] {
+    return this.#recent?.list(owner, config) ?? []
+  }
+
   /** Whether there was such a config. */
   async deletePush ({ owner, id: taskId }: TaskRecord, id: string): Promise<boolean> {
-    return await this.#tasks.deletePush(owner, taskId, id)
+    const isDeleted = await this.#tasks.deletePush(owner, taskId, id)
+    this.#recent?.forget(owner, taskId, id)
+    return isDeleted
   }
 }
 

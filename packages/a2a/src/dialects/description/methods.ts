@@ -65,6 +65,29 @@ export const StoredPushConfig = Type.Object({
 }, { title: 'StoredPushConfig' })
 export type StoredPushConfig = Static<typeof StoredPushConfig>
 
+const OUTCOMES = ['delivered', 'retry', 'disabled'] as const
+
+/** One request to a webhook. */
+export const PushDelivery = Type.Object({
+  at: Type.String({ description: 'when the request began, ISO 8601, UTC' }),
+  ms: Type.Number({ description: 'its duration in ms' }),
+  status: Optional(Type.Integer({ description: 'HTTP status of the receiver' })),
+  error: Optional(Type.String({ description: 'code of the error where no status arrived' })),
+  outcome: Type.Union(OUTCOMES.map(outcome => Type.Literal(outcome)), {
+    description: '`retry`: it is sent again; `disabled`: nothing more is sent'
+  }),
+  try: Type.Integer({ minimum: 1, description: 'tries of the same update so far, this one included' })
+}, { title: 'PushDelivery' })
+
+/** A config without its secrets, and what was sent to it. */
+export const ReadPushConfig = Type.Object({
+  ...StoredPushConfig.properties,
+  deliveries: Type.Array(PushDelivery, {
+    description: 'the last requests of the process that answers, the newest last; empty where it made none'
+  })
+}, { title: 'ReadPushConfig' })
+export type ReadPushConfig = Static<typeof ReadPushConfig>
+
 export interface Method {
   readonly summary: string
   readonly params: TObject
@@ -85,7 +108,9 @@ export const METHODS = {
     summary: 'Set a webhook for the updates of a task', params: PushParams, result: StoredPushConfig
   },
   'tasks/pushNotification/get': {
-    summary: 'Read a push notification config, without its secrets', params: PushIdParams, result: StoredPushConfig
+    summary: 'Read a push notification config, without its secrets, and its last deliveries',
+    params: PushIdParams,
+    result: ReadPushConfig
   },
   'tasks/pushNotification/delete': {
     summary: 'Delete a push notification config', params: PushIdParams, result: Type.Null()

@@ -1,6 +1,7 @@
 import type { NewPushConfig, PushConfig } from '@polyvac/tasks'
 import { newPushConfig } from '../../protocol/push-config.js'
-import type { PushNotificationConfig, StoredPushConfig } from './methods.js'
+import type { RecentDelivery } from '../../push/recent-deliveries.js'
+import type { PushNotificationConfig, ReadPushConfig, StoredPushConfig } from './methods.js'
 
 /** The name of a config without one: setting it again replaces it. */
 const DEFAULT_ID = 'default'
@@ -23,4 +24,8 @@ export function toStoredPushConfig ({ id, taskId, url, settings, disabled }: Pus
       ...(disabled === null ? {} : { disabled })
     }
   }
+}
+
+export function toReadPushConfig (config: PushConfig, deliveries: readonly RecentDelivery[]): ReadPushConfig {
+  return { ...toStoredPushConfig(config), deliveries: [...deliveries] }
 }
