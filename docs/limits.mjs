@@ -335,6 +335,7 @@ export const limits = {
     ['Frames that the page keeps of one exchange', 'packages/playground/page/exchange.ts', 'MAX_FRAMES', '', 'The chat goes on; the raw view shows how many are left out.'],
     ['Text that the page keeps of one frame', 'packages/playground/page/exchange.ts', 'MAX_FRAME_CHARS', 'characters', 'The chat goes on with the whole frame.'],
     ['One response that the page reads', 'packages/playground/page/exchange.ts', 'MAX_RESPONSE_CHARS', 'characters', 'The answer fails and names the bound.'],
+    ['Deliveries to webhooks that the page keeps of a task', 'packages/playground/page/tasks/watch-deliveries.ts', 'MAX_DELIVERIES', '', 'The one that was read first leaves.'],
     ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
     ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
     ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],

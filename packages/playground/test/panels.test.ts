@@ -243,7 +243,6 @@ test('a task of another tab, and of another replica, is followed to its end', op
   await page.getByTestId('zoom-in').click()
   t.not(await page.getByTestId('zoom-length').textContent(), length)
   t.strictSame(await violationsOfThemes(page), [])
-  await takePicture(page, 'timeline')
 })
 
 test('10,000 events scroll with the nodes of the rows in sight alone', options, async t => {

@@ -12,6 +12,18 @@ export interface Task {
 }
 interface Part { readonly text?: string }
 
+export interface Webhook { readonly id: string, readonly url: string }
+
+/** One request to a webhook. */
+export interface Delivery {
+  readonly at: string
+  readonly ms: number
+  readonly status?: number
+  readonly error?: string
+  readonly outcome: string
+  readonly try: number
+}
+
 /** Tasks of one state that the page reads; the service sends the newest first. */
 const MAX_TASKS = 50
 const ENDED: ReadonlySet<string> = new Set(['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'])
@@ -47,10 +59,18 @@ export async function * followTask (id: string, signal: AbortSignal): AsyncGener
   }
 }
 
-/** The addresses of a task's webhooks. */
-export async function listWebhooks (id: string, signal: AbortSignal): Promise<readonly string[]> {
+export async function listWebhooks (id: string, signal: AbortSignal): Promise<readonly Webhook[]> {
   const { configs } = await bodyOf(await request(`list webhooks of task ${id}`, `tasks/${encodeURIComponent(id)}/pushNotificationConfigs`, { signal }))
-  return Array.isArray(configs) ? configs.map(config => String(isObject(config) ? config.url : '')) : []
+  return Array.isArray(configs) ? configs.filter(isObject).map(({ id, url }) => ({ id: String(id), url: String(url) })) : []
+}
+
+/** What the process that answers has sent to a webhook. The description dialect alone shows it. */
+export async function readDeliveries (taskId: string, { id }: Webhook, signal: AbortSignal): Promise<readonly Delivery[]> {
+  const method = 'tasks/pushNotification/get'
+  const body = { jsonrpc: '2.0', id: randomId(), method, params: { taskId, id } }
+  const sent = await send({ protocol: 'a2a-description', label: `read webhook ${id}`, path: `${settings.value.routes.a2a}/${method}`, body, signal, as: 'json' })
+  const { result } = await bodyOf(sent)
+  return isObject(result) && Array.isArray(result.deliveries) ? result.deliveries as Delivery[] : []
 }
 
 /** The tasks that wait for a person. */

@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange.js'
 export const LANES = ['tasks', 'streams', 'tool calls', 'webhooks', 'requests'] as const
 export type Lane = typeof LANES[number]
 
-/** A request, or one frame that arrived for it. Times are in ms since the epoch. */
+/** A request of the page, a frame that arrived for it, or a delivery to a webhook. Times are in ms since the epoch. */
 export interface TimelineEvent {
   readonly lane: Lane
   readonly start: number
@@ -27,9 +27,12 @@ function labelOf (text: string): string {
   return (/"state":\s*"([\w-]+)"/.exec(text)?.[1] ?? text).slice(0, MAX_LABEL)
 }
 
-/** The events of a session in the order of their times. Only frames that are new since the last call are read. */
-export function eventsOf (exchanges: readonly Exchange[]): TimelineEvent[] {
-  const events: TimelineEvent[] = []
+/**
+ * The events of a session and `others` in the order of their times. Only frames that are new since the last call are
+ * read.
+ */
+export function eventsOf (exchanges: readonly Exchange[], others: readonly TimelineEvent[]): TimelineEvent[] {
+  const events = [...others]
   for (const exchange of exchanges) {
     const { startedAt, endedAt, label, status, error, frames } = exchange
     const lane = laneOf(exchange)

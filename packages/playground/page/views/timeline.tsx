@@ -4,8 +4,9 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { exchanges } from '../exchange.js'
 import { addressOf, route } from '../router.js'
 import { settings } from '../settings.js'
-import { followTask, getTask, hasEnded, listWebhooks, shortState, textOf, type Task } from '../tasks/client.js'
+import { followTask, getTask, hasEnded, shortState, textOf, type Task } from '../tasks/client.js'
 import { barsOf, eventsOf, LANES, spanOf, zoomed, type Lane, type Range, type TimelineEvent } from '../tasks/timeline-events.js'
+import { READS_AFTER_END, watchDeliveries, type Deliveries } from '../tasks/watch-deliveries.js'
 import { bytes, duration, Notice, VirtualList } from '../ui.js'
 
 const COLUMNS = 240
@@ -19,7 +20,8 @@ export function Timeline (): JSX.Element {
   const hidden = useSignal<readonly Lane[]>([])
   const zoom = useSignal<Range | undefined>(undefined)
   const session = exchanges.value
-  const all = useMemo(() => eventsOf(session), [session])
+  const deliveries = useSignal<readonly TimelineEvent[]>([])
+  const all = useMemo(() => eventsOf(session, deliveries.value), [session, deliveries.value])
   const now = Date.now()
   const span = spanOf(all, now)
   const range = zoom.value ?? span
@@ -40,7 +42,7 @@ export function Timeline (): JSX.Element {
         <label>Task of any tab or replica <input name='task' data-testid='task-id' placeholder='task id' defaultValue={taskId} key={taskId} /></label>
         <button data-testid='task-open'>Open the task</button>
       </form>
-      {taskId !== '' && <TaskCard key={taskId} id={taskId} />}
+      {taskId !== '' && <TaskCard key={taskId} id={taskId} onDeliveries={list => { deliveries.value = list }} />}
       <div class='row'>
         <label>Filter <input type='search' data-testid='timeline-filter' value={filter} onInput={event => { filter.value = event.currentTarget.value }} /></label>
         {LANES.map(lane => (
@@ -66,7 +68,6 @@ export function Timeline (): JSX.Element {
       </svg>
       <p data-testid='timeline-count'>{shown.length} of {all.length} events</p>
       <VirtualList items={shown} rowHeight={ROW_HEIGHT} height={ROW_HEIGHT * 16} label='Events' testId='timeline-events' row={(event, i) => <EventRow key={i} event={event} range={range} now={now} />} />
-      <p class='soft'>The service shows the webhooks of a task, and not their deliveries: those are in its log and metrics.</p>
     </div>
   )
 }
@@ -84,8 +85,8 @@ function EventRow ({ event: { lane, start, end, label, isFrame }, range, now }: 
   )
 }
 
-/** One task, followed to its end. */
-function TaskCard ({ id }: { readonly id: string }): JSX.Element {
+/** One task, followed to its end, and what is sent to its webhooks. */
+function TaskCard ({ id, onDeliveries }: { readonly id: string, readonly onDeliveries: (list: readonly TimelineEvent[]) => void }): JSX.Element {
   const task = useSignal<Task | undefined>(undefined)
   const state = useSignal('loading')
   const webhooks = useSignal<readonly string[]>([])
@@ -100,7 +101,6 @@ function TaskCard ({ id }: { readonly id: string }): JSX.Element {
         try {
           task.value = await getTask(id, stop.signal)
           state.value = task.value.status.state
-          if (attempt === 0) webhooks.value = await listWebhooks(id, stop.signal).catch(() => [])
           problem.value = ''
           if (hasEnded(state.value)) return
           for await (const next of followTask(id, stop.signal)) {
@@ -123,6 +123,17 @@ function TaskCard ({ id }: { readonly id: string }): JSX.Element {
     follow()
     return () => stop.abort()
   }, [id, routes])
+  const seen = useMemo<Deliveries>(() => new Map(), [id])
+  useEffect(() => () => onDeliveries([]), [id])
+  useEffect(() => {
+    if (task.value === undefined) return
+    const stop = new AbortController()
+    watchDeliveries(id, hasEnded(state.value) ? READS_AFTER_END : Infinity, seen, stop.signal, list => {
+      webhooks.value = list.map(({ url }) => url)
+      onDeliveries([...seen.values()])
+    }).catch(() => {})
+    return () => stop.abort()
+  }, [id, routes, state.value])
   const answer = (task.value?.artifacts ?? []).map(({ parts }) => textOf(parts)).join('\n') || textOf(task.value?.status.message?.parts)
   return (
     <section class='card' aria-label={`Task ${id}`} aria-live='polite' data-testid='task' data-state={task.value === undefined ? (problem.value === '' ? 'loading' : 'failed') : shortState(state.value)}>
