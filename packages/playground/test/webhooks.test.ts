@@ -61,3 +61,16 @@ test('each delivery to a webhook is a bar with its duration and status, while th
   await page.keyboard.press('Space')
   await page.getByText(/^0 of \d+ events$/).waitFor()
 })
+
+test('the page keeps 500 deliveries of a task', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async question => question)
+  const page = await openPage(t, `${url}#/timeline`)
+  await page.route('**/a2a/v1/tasks/many', async route => { await route.fulfill({ json: { id: 'many', status: { state: 'TASK_STATE_COMPLETED' } } }) })
+  await page.route('**/tasks/many/pushNotificationConfigs', async route => { await route.fulfill({ json: { configs: [{ id: 'hook', url: 'http://127.0.0.1:9/' }] } }) })
+  const deliveries = Array.from({ length: 600 }, (_, i) => ({ at: new Date(i).toISOString(), ms: 1, error: 'ECONNREFUSED', outcome: 'retry', try: 1 }))
+  await page.route('**/a2a/tasks/pushNotification/get', async route => { await route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { deliveries } } }) })
+  await page.getByTestId('timeline-filter').fill('deliver to')
+  await page.getByTestId('task-id').fill('many')
+  await page.getByTestId('task-open').click()
+  await page.getByText(/^500 of \d+ events$/).waitFor()
+})
