@@ -23,6 +23,8 @@ const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
 const MAX_LIST_BELOW = 420
 /** A longer list item, or line of such a list, in characters, is split into sentences. */
 const MAX_ITEM = 300
+/** The beginning of a line in a quotation. */
+const QUOTED = /^\s*(?:>\s?)+/
 /** Abbreviations: their full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
 // eslint-disable-next-line no-control-regex -- NUL marks removed code spans; texts contain none
@@ -45,7 +47,7 @@ export function unitsOf (content: string): Unit[] {
   let index = 0
   const block = (from: number, to: number): string => lines.slice(from, to).join('\n')
   while (index < lines.length) {
-    const line = (lines[index] as string).replace(/^\s*(?:>\s?)+/, '')
+    const line = (lines[index] as string).replace(QUOTED, '')
     const fence = FENCE.exec(line)
     if (fence !== null) {
       let end = index + 1
@@ -69,7 +71,7 @@ export function unitsOf (content: string): Unit[] {
     } else {
       let end = index + 1
       while (end < lines.length && continues(lines[end] as string)) end++
-      const entries = lines.slice(index, end).map(part => part.replace(/^\s*(?:>\s?)+/, '').trim())
+      const entries = lines.slice(index, end).map(part => part.replace(QUOTED, '').trim())
       // a long one is a paragraph, such as a speech in a transcript
       if (entries.length > 1 && entries.every(entry => entry.length <= MAX_ITEM && ENTRY.test(entry))) {
         for (const entry of entries) units.push({ kind: 'row', text: plainText(entry) })
@@ -84,7 +86,8 @@ export function unitsOf (content: string): Unit[] {
   return units
 }
 
-function continues (line: string): boolean {
+function continues (raw: string): boolean {
+  const line = raw.replace(QUOTED, '')
   return line.trim() !== '' && !ITEM.test(line) && !FENCE.test(line) && !RULE.test(line) && !CALLOUT.test(line)
 }
 
@@ -102,10 +105,10 @@ function addItems (units: Unit[], lines: readonly string[], start: number): numb
   const items: string[] = []
   let index = start
   while (index < lines.length) {
-    const item = ITEM.exec(lines[index] as string)
+    const item = ITEM.exec((lines[index] as string).replace(QUOTED, ''))
     if (item === null) break
     const text = [item[2] as string]
-    for (index++; index < lines.length && continues(lines[index] as string); index++) text.push((lines[index] as string).trim())
+    for (index++; index < lines.length && continues(lines[index] as string); index++) text.push((lines[index] as string).replace(QUOTED, '').trim())
     while (lines[index] === '' && ITEM.test(lines[index + 1] ?? '')) index++
     const plain = plainText(text.join(' '))
     if (plain.length > MAX_ITEM) items.push(...sentencesOf(plain))

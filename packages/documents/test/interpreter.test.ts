@@ -160,3 +160,10 @@ test('questions and headings of any size and shape are answered in linear time',
   const { text } = await ask(echoInterpreter, `x${' '.repeat(500_000)}`)
   t.equal(text, 'x')
 })
+
+test('a list in a quotation is quoted by its items', async t => {
+  const note = '# Notes\n\n> **Warning:**\n> * The crane must not lift the yawl.\n> * The slipway floods\n>   at spring tide.\n'
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': note })), 'When does the slipway flood?')).text, '- The slipway floods at spring tide.')
+  const rules = '# Rules\n\n> - The crane rests on Sunday.\n> - The pier is closed at night.\n'
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': rules })), 'When does the crane rest?')).text, 'The crane rests on Sunday.')
+})
