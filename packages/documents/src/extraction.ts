@@ -11,14 +11,25 @@ const FRAGMENT_SHARE = 0.8
 const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** Longer code blocks, in characters, are left out; they are never cut. A passage of source code is shorter. */
+/** Longer parts of code blocks, in characters, are left out: each is one line. */
 const MAX_CODE = 2_500
-/** A code block longer than this, in characters, is less likely to answer. */
-const LONG_CODE = 700
+/** The weight of code, as a share: its words match by chance more often. */
+const CODE_SHARE = 0.8
+/** The same where the question asks for no code: of a passage of code alone, and of another. */
+const CODE_ALONE_SHARE = 0.6
+const OTHER_CODE_SHARE = 0.3
 /** Sentences below this share of the best one's weight are left out. */
-const WEAKEST_SHARE = 0.7
-/** Two sentences that share more than this part of their words count as equal. */
-const SAME_SHARE = 0.6
+const WEAKEST_SHARE = 0.6
+/** A sentence repeats another where the other one has more than this part of its words... */
+const SAME_SHARE = 0.7
+/** ...or where it has more than this part of the other one's: a longer sentence adds to one that it begins like. */
+const WHOLE_SHARE = 0.9
+/** Weight of a question's word that is in the code or list below a sentence. */
+const BELOW_SHARE = 0.8
+/** A heading that is a name in code: `keepAlive`, `options.ttl`, `close(callback)`, `--port`. */
+const NAME = /^(?:(?:--?|[.$@])?[a-z_][\w.$-]*|[\w$]+\.[\w.$]+|[A-Za-z_$][\w.$]*(?=\())(?:\(|$)/
+/** Of a longer heading of that kind, in characters, the arguments are left out. */
+const MAX_SIGNATURE = 60
 /** Weight of a question's word that is in the headings above a sentence, not in it. */
 const HEADING_SHARE = 0.4
 /** Weight of the passage's score beside that of the sentence. */
@@ -87,12 +98,33 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (!chosen.some(other => repeats(candidate, other))) chosen.push(candidate)
   }
   // one sentence is seldom an answer: the next one of the text is added
-  const follows = ({ hit, order, unit }: Candidate): boolean => hit === best.hit && order === best.order + 1 && unit.kind !== 'row'
+  const follows = ({ hit, order, unit }: Candidate): boolean =>
+    hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && !(unit.kind === 'code' && best.unit.kind === 'code')
   const next = chosen.length > 1 ? undefined : candidates.find(follows)
   if (next !== undefined && max > 1) chosen.push(next)
   const rank = new Map<Hit, number>()
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
-  return chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
+  chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
+  return chosen.map((one, index) => chosen[index - 1]?.hit === one.hit ? one : withName(one, chosen))
+}
+
+/** Puts the name that a heading defines in front of the first sentence of its passage, unless a sentence has it. */
+function withName (first: Extract, all: readonly Extract[]): Extract {
+  const { unit, hit } = first
+  const heading = headingsOf(hit).at(-1) ?? ''
+  // the heading of a text without one is its file
+  if (!NAME.test(heading) || heading === hit.metadata['source']) return first
+  const name = (/[\w$.-]+/.exec(heading) as RegExpExecArray)[0]
+  if (all.some(other => other.hit === hit && `${other.unit.text}\n${other.unit.below ?? ''}`.includes(name))) return first
+  const signature = `\`${heading.length > MAX_SIGNATURE ? name : heading}\`:`
+  return {
+    hit,
+    unit: unit.kind === 'code' ? { kind: 'sentence', text: signature, below: unit.text } : { ...unit, text: `${signature} ${unit.text}` }
+  }
+}
+
+function headingsOf ({ metadata: { heading } }: Hit): string[] {
+  return typeof heading === 'string' && heading !== '' ? heading.split(' > ') : []
 }
 
 /** The beginning of a passage that is found by its meaning, since its sentences have none of the words. */
@@ -119,15 +151,15 @@ class SentenceReader {
 }
 
 function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceReader, wantsCode: boolean): Candidate[] {
-  const { heading, source } = hit.metadata
-  const headings = typeof heading === 'string' && heading !== '' ? heading.split(' > ') : []
+  const { source } = hit.metadata
+  const headings = headingsOf(hit)
   const near = matcher.termsIn(headings.at(-1) ?? '')
   const far = matcher.termsIn(`${headings.slice(0, -1).join(' ')} ${typeof source === 'string' ? source.replace(/\.[^./]*$/, '') : ''}`)
   const candidates: Candidate[] = []
   let before = 0
   const units = unitsOf(hit.content)
   // a passage of code alone has nothing else to quote
-  const quotesCode = wantsCode || units.every(({ kind }) => kind === 'code')
+  const codeShare = wantsCode ? CODE_SHARE : units.every(({ kind }) => kind === 'code') ? CODE_ALONE_SHARE : OTHER_CODE_SHARE
   for (const [order, raw] of units.entries()) {
     const unit = withHeading(raw, headings.at(-1))
     const found = matcher.termsIn(unit.text)
@@ -136,15 +168,15 @@ function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceRe
     let sum = 0
     for (const [term, weight] of weights.entries()) {
       if (found.has(term)) sum += weight * (opening.has(term) ? OPENING_BONUS : 1)
+      else if (below?.has(term) === true) sum += weight * BELOW_SHARE
       else if (near.has(term)) sum += weight * HEADING_SHARE
-      else if (below?.has(term) === true) sum += weight * HEADING_SHARE
       else if (far.has(term)) sum += weight * HEADING_SHARE / 2
     }
-    // the sentence after a relevant one has the same topic; a code block illustrates it
-    const carried = unit.kind === 'code' ? 0.5 : 0.15
+    // the sentence after a relevant one has the same topic; a code block illustrates it, unless it continues other code
+    const carried = unit.kind !== 'code' ? 0.15 : units[order - 1]?.kind === 'code' ? 0 : 0.5
     const own = sum / total + before * carried
     const kind = own > 0 && isKind(`${unit.text} ${unit.below ?? ''}`) ? KIND_BONUS : 0
-    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, quotesCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
+    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
     if (fits(unit)) candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), weight })
   }
@@ -170,13 +202,12 @@ function fits ({ kind, text, below = '' }: Unit): boolean {
   return text.length <= (kind === 'code' ? MAX_CODE : MAX_SENTENCE) && below.length <= MAX_CODE
 }
 
-function shapeFactor (unit: Unit, order: number, wantsCode: boolean): number {
+function shapeFactor (unit: Unit, order: number, codeShare: number, wantsCode: boolean): number {
   const { kind, text, below } = unit
-  if (kind === 'code') return (wantsCode ? 1 : 0.3) * (text.length > LONG_CODE ? 0.6 : 1)
+  if (kind === 'code') return codeShare
   let factor = order === 0 ? 1.15 : LEANS_ON_THE_LAST.test(text) ? 0.8 : 1
   if (text.endsWith('?') || POINTS_ELSEWHERE.test(text)) factor *= 0.4
   if (text.endsWith(':')) factor *= below === undefined ? 0.4 : hasCode(unit) ? (wantsCode ? 1.1 : 0.7) : 1
-  if (below !== undefined && below.length > LONG_CODE) factor *= 0.7
   if (kind === 'row') factor *= 0.9
   // a list of links or a table of contents is not an answer
   if (!/[\p{Ll}\p{Lo}]{2,}\S*\s+\S+\s+\S+|[\p{Lo}]{6,}/u.test(text)) factor *= 0.5
@@ -187,12 +218,13 @@ function hasCode (unit: Unit): boolean {
   return unit.kind === 'code' || (unit.below !== undefined && !unit.below.startsWith('- '))
 }
 
+/** Whether a sentence has the words of another one that is already chosen. */
 function repeats (a: Candidate, b: Candidate): boolean {
   if (a.unit.kind !== b.unit.kind && (a.unit.kind === 'code' || b.unit.kind === 'code')) return false
   if ([...a.facts].some(fact => !b.facts.has(fact)) && [...b.facts].some(fact => !a.facts.has(fact))) return false
   let shared = 0
   for (const word of a.words) if (b.words.has(word)) shared++
-  return shared > SAME_SHARE * Math.min(a.words.size, b.words.size)
+  return shared > Math.min(SAME_SHARE * a.words.size, WHOLE_SHARE * b.words.size)
 }
 
 /** A test whether a text has the kind of answer that a question asks for: a number, a date, a name of something new. */

@@ -23,8 +23,22 @@ const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
 const MAX_LIST_BELOW = 420
 /** A longer list item, or line of such a list, in characters, is split into sentences. */
 const MAX_ITEM = 300
+/** The term that an item defines, at its beginning. */
+const TERM = /^(`[^`]{1,60}`|[\p{L}\p{N}_.-]{1,40}(?=:\s))/u
 /** The beginning of a line in a quotation. */
 const QUOTED = /^\s*(?:>\s?)+/
+/** A longer code block, in characters, is divided. */
+const LONG_CODE = 550
+/** Past this many characters a part of it ends at the next blank line... */
+const MIN_CODE_PART = 150
+/** ...and before the line with which it would pass this many. */
+const MAX_CODE_PART = 500
+/** The first line of a code block without a programming language. */
+const PLAIN_FENCE = /^(?:`+|~+)\s*(?:te?xt|console|sh|shell|bash|cmd)?$/i
+/** A line of a help text that begins an option, such as "-p, --port NUM"; not one of a command with many lines. */
+const OPTION = /^\s*--?[A-Za-z](?!.*\\$)/
+/** A code block with fewer such lines is not a help text. */
+const MIN_OPTIONS = 3
 /** Abbreviations: their full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
 // eslint-disable-next-line no-control-regex -- NUL marks removed code spans; texts contain none
@@ -95,10 +109,65 @@ function afterItem (units: readonly Unit[]): boolean {
   return units.at(-1)?.kind === 'item'
 }
 
+/** Adds a code block; a sentence above it that introduces it becomes the lead of each of its parts. */
 function addCode (units: Unit[], code: string): void {
-  const lead = units.at(-1)
-  if (lead !== undefined && lead.text.endsWith(':') && lead.below === undefined) units[units.length - 1] = { ...lead, below: code }
-  else units.push({ kind: 'code', text: code })
+  const parts: Unit[] = code.length > LONG_CODE ? partsOfCode(code.split('\n')) : [{ kind: 'code', text: code }]
+  const last = units.at(-1)
+  const introduces = last !== undefined && last.text.endsWith(':') && last.below === undefined
+  const lead = introduces && parts.some(({ kind }) => kind === 'code') ? units.pop() : undefined
+  for (const part of parts) units.push(lead !== undefined && part.kind === 'code' ? { ...lead, below: part.text } : part)
+}
+
+/**
+ * Divides a long code block, since few of its lines answer a question: the options of a help text become rows, other
+ * code is cut at blank lines, or between any lines where they are far apart.
+ */
+function partsOfCode (lines: readonly string[]): Unit[] {
+  const [open = '', close = ''] = [lines[0], lines.at(-1)]
+  const units: Unit[] = []
+  let part: string[] = []
+  let size = 0
+  const end = (): void => {
+    if (part.some(line => /[\p{L}\p{N}]/u.test(line))) units.push({ kind: 'code', text: [open, ...outdented(part), close].join('\n') })
+    part = []
+    size = 0
+  }
+  const isHelp = PLAIN_FENCE.test(open) && lines.filter(line => OPTION.test(line)).length >= MIN_OPTIONS
+  let index = 1
+  while (index < lines.length - 1) {
+    const line = lines[index++] as string
+    if (isHelp && OPTION.test(line)) {
+      end()
+      const option = [line.trim().replaceAll('\t', '  ')]
+      const belongs = (next: string): boolean => indentOf(next) > indentOf(line) && !OPTION.test(next)
+      while (index < lines.length - 1 && belongs(lines[index] as string)) option.push((lines[index++] as string).trim())
+      for (const text of partsOfItem(optionText(option.join('  ')))) units.push({ kind: 'row', text })
+      continue
+    }
+    const isBlank = line.trim() === ''
+    if (isBlank ? size > MIN_CODE_PART : size + line.length > MAX_CODE_PART) end()
+    if (isBlank && size === 0) continue
+    part.push(line)
+    size += line.length + 1
+  }
+  end()
+  return units
+}
+
+/** An option of a help text as a row: two spaces end its names. */
+function optionText (option: string): string {
+  const gap = option.indexOf('  ')
+  return gap === -1 ? `\`${option}\`` : `\`${option.slice(0, gap)}\`: ${option.slice(gap).replace(/\s+/g, ' ').trim()}`
+}
+
+function outdented (lines: readonly string[]): string[] {
+  const indent = lines.reduce((least, line) => line.trim() === '' ? least : Math.min(least, indentOf(line)), Infinity)
+  return lines.map(line => line.slice(indent))
+}
+
+/** The spaces before a line; a blank line has none. */
+function indentOf (line: string): number {
+  return Math.max(0, line.search(/\S/))
 }
 
 function addItems (units: Unit[], lines: readonly string[], start: number): number {
@@ -111,8 +180,7 @@ function addItems (units: Unit[], lines: readonly string[], start: number): numb
     for (index++; index < lines.length && continues(lines[index] as string); index++) text.push((lines[index] as string).replace(QUOTED, '').trim())
     while (lines[index] === '' && ITEM.test(lines[index + 1] ?? '')) index++
     const plain = plainText(text.join(' '))
-    if (plain.length > MAX_ITEM) items.push(...sentencesOf(plain))
-    else if (plain !== '') items.push(plain)
+    if (plain !== '') items.push(...partsOfItem(plain))
   }
   const lead = units.at(-1)
   const list = items.map(item => `- ${item}`).join('\n')
@@ -122,6 +190,13 @@ function addItems (units: Unit[], lines: readonly string[], start: number): numb
     for (const item of items) units.push({ kind: 'item', text: item })
   }
   return index
+}
+
+/** A list item, or the sentences of a long one: "Defaults to 5." means nothing without the term of the item. */
+function partsOfItem (text: string): string[] {
+  if (text.length <= MAX_ITEM) return [text]
+  const term = TERM.exec(text)?.[1]
+  return sentencesOf(text).map((sentence, index) => index === 0 || term === undefined ? sentence : `${term}: ${sentence}`)
 }
 
 /** Adds table rows as sentences: the first cell, then the others with their headings. */

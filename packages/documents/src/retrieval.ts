@@ -5,9 +5,12 @@ import type { Question } from './question.js'
 import { shorten } from './search-arguments.js'
 import { queryWords } from './terms.js'
 
+/** Once a passage answers, others add to it from this share of the threshold on. */
+const FURTHER_SHARE = 0.6
+
 /** The search result for a question. */
 export interface Retrieval {
-  /** Passages that answer, best first. */
+  /** Passages that answer, or add to those that do, best first. */
   readonly hits: readonly Hit[]
   /** The best passage, also where it does not answer. */
   readonly nearest: Hit | undefined
@@ -30,7 +33,8 @@ export async function retrieve (memory: Memory, question: Question, k: number, t
   const [found, asked] = await Promise.all([
     memory.search(query), weighs ? memory.terms(own, borrowed, signal) : unweighted(question.query)
   ])
-  return { hits: found.filter(hit => hit.score >= threshold), nearest: found[0], asked, degraded }
+  const least = found.some(hit => hit.score >= threshold) ? threshold * FURTHER_SHARE : threshold
+  return { hits: found.filter(hit => hit.score >= least), nearest: found[0], asked, degraded }
 }
 
 function unweighted (query: string): QueryTerms {

@@ -148,8 +148,8 @@ test('lines with labels are quoted without the marks of a quotation, and a long 
 test('a passage of code alone is quoted whole, whatever the question', async t => {
   const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
   t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
-  const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge(level):\n${'    level = level - 1\n'.repeat(150)}\`\`\`\n` })
-  t.equal((await ask(documentsInterpreter(long), 'drain bilge')).text, 'The answer cannot be quoted here. It is in "pump.md", lines 1-153.')
+  const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge():\n    return ${'level - '.repeat(350)}1\n\`\`\`\n` })
+  t.equal((await ask(documentsInterpreter(long), 'return level')).text, 'The answer cannot be quoted here. It is in "pump.md", lines 1-4.')
 })
 
 test('questions and headings of any size and shape are answered in linear time', async t => {
@@ -161,9 +161,62 @@ test('questions and headings of any size and shape are answered in linear time',
   t.equal(text, 'x')
 })
 
+test('of a long code block the part with the words of the question is quoted', async t => {
+  const code = ['buoy', 'anchor', 'winch', 'pump', 'crane'].map(part => `  // the ${part} of the boat\n  ${part}: {\n    weight: 12,\n    maker: 'Bremer & Sons of the old harbour',\n    place: 'in the shed beside the slipway, left of the door'\n  },\n`).join('\n')
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'boat.md': `# Boat\n\nDescribe each part of the boat in its inventory:\n\n\`\`\`js\nconst inventory = {\n${code}}\n\`\`\`\n` }))
+  const { text } = await ask(interpreter, 'How do I describe the winch of the boat?')
+  t.match(text, /^Describe each part of the boat in its inventory:\n\n```js\n\/\/ the winch of the boat\nwinch: \{\n {2}weight: 12,/)
+  t.notMatch(text, 'crane')
+  const lines = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge(level):\n${'    level = level - 1\n'.repeat(150)}\`\`\`\n` })
+  t.match((await ask(documentsInterpreter(lines), 'drain bilge')).text, /^```py\ndef drain_bilge\(level\):\n( {4}level = level - 1\n){10,30}```\n\[1\]$/)
+})
+
+test('an option of a help text is quoted alone, with its description', async t => {
+  const help = ['-c, --crew NUM     The number of people on the boat.\n                     default: 4', '-e/--engine\n        Use the engine instead of the sails.', '--port PORT\tThe harbour to sail to.', ...Array.from({ length: 12 }, (_, i) => `--knob${i} NUM       A screw of the rig, which turns to the left.`)]
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'sail.md': `# Sail\n\n\`\`\`\nUsage: sail [options]\n\n${help.map(line => `  ${line}\n`).join('')}\`\`\`\n` }))
+  for (const [question, answer] of [
+    ['How many people are on the boat by default?', /`-c, --crew NUM`: The number of people on the boat\. default: 4 \[1\]/],
+    ['Can the engine be used instead of sails?', /`-e\/--engine`: Use the engine instead of the sails\. \[1\]/],
+    ['Which option names the harbour?', /`--port PORT`: The harbour to sail to\. \[1\]/]
+  ] as const) t.match((await ask(interpreter, question)).text, answer, question)
+  const command = `# Run\n\nStart the boat in its container:\n\n\`\`\`sh\ndocker run \\\n${Array.from({ length: 20 }, (_, i) => `  --env BOAT_OPTION_${i}=value \\\n`).join('')}  boat\n\`\`\`\n`
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'run.md': command })), 'How do I start the boat in a container?')).text, /```sh\ndocker run \\\n {2}--env BOAT_OPTION_0=value/)
+})
+
+test('a sentence of a long list item has the term that the item defines', async t => {
+  const item = `- \`maxCrew\`: the people who may be on the boat at the same time. ${'It counts them at the pier with the old brass bell. '.repeat(5)}The harbour master sets it to nine.`
+  const { text } = await ask(documentsInterpreter(await memoryOf(t, { 'a.md': `# Options\n\n- \`colour\`: white.\n${item}\n` }), { maxSentences: 1 }), 'What does the harbour master set?')
+  t.equal(text, '`maxCrew`: The harbour master sets it to nine. [1]')
+})
+
+test('the name that a heading defines is quoted with a sentence that does not have it', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, {
+    'a.md': '# Crane\n\n## `maxLoad`\n\nThe heaviest boat that the crane lifts, in tonnes.\n\n## crane.lower(boat, [speed])\n\n```js\nawait boat.drop()\n```\n\n## Colour of the mast\n\nThe mast has a stripe of red paint.\n'
+  }))
+  t.match((await ask(interpreter, 'Which is the heaviest boat that the crane lifts?')).text, /^`maxLoad`: The heaviest boat that the crane lifts, in tonnes\. \[1\]/)
+  t.match((await ask(interpreter, 'How do I drop a boat?')).text, /^`crane\.lower\(boat, \[speed\]\)`:\n\n```js\nawait boat\.drop\(\)\n```\n\[1\]/)
+  t.match((await ask(interpreter, 'Which stripe has the mast?')).text, /^The mast has a stripe of red paint\. \[1\]/)
+})
+
+test('a sentence that begins like a shorter one does not repeat it', async t => {
+  const document = 'Match the pumps of the boat. The following rule will match the pumps of the boat in a long brass cabinet.'
+  t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': document })), 'How do I match the pumps of the boat?')).text, /^Match[^]*brass cabinet/)
+  const same = 'The crane lifts boats of eight tonnes. The slipway is free on Sunday. The crane lifts boats of eight tonnes too.'
+  t.notMatch((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': same })), 'What does the crane lift?')).text, 'too')
+})
+
 test('a list in a quotation is quoted by its items', async t => {
   const note = '# Notes\n\n> **Warning:**\n> * The crane must not lift the yawl.\n> * The slipway floods\n>   at spring tide.\n'
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': note })), 'When does the slipway flood?')).text, '- The slipway floods at spring tide.')
   const rules = '# Rules\n\n> - The crane rests on Sunday.\n> - The pier is closed at night.\n'
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': rules })), 'When does the crane rest?')).text, 'The crane rests on Sunday.')
+})
+
+test('once a passage answers, others with a lower score add to it', async t => {
+  const memoryWith = (...scores: number[]): Memory => ({
+    search: async () => scores.map((score, index) => ({ content: `The ferry to island ${index} leaves at ${index + 7}.`, score, metadata: { source: `${index}.md`, heading: '' } }))
+  })
+  const textFor = async (...scores: number[]): Promise<string> => (await ask(documentsInterpreter(memoryWith(...scores)), 'When does the ferry leave?')).text
+  t.match(await textFor(0.8, 0.4, 0.3), /leaves at 7\. \[1\]\n\nThe ferry to island 1 leaves at 8\. \[2\]$/)
+  t.match(await textFor(0.5, 0.4), /^The documents do not answer this/)
 })

@@ -59,6 +59,20 @@ test('text designed for slow parsing is split in linear time', async t => {
   }
 })
 
+test('long code and lists of any shape are divided in linear time', async t => {
+  const texts = [
+    ...['  --a b\\\n', '  -a\n', '--\n', '\n', ' \n', 'a\n', '\ta\n', '- a\n', '> - a\n', '> > '].map(line => line.repeat(30_000)),
+    `--a${'\\'.repeat(500_000)}`, `-a${' '.repeat(500_000)}b`, '--a '.repeat(250_000), `${' '.repeat(500_000)}-a`
+  ]
+  for (const text of texts) {
+    for (const content of [`\`\`\`\n${text}\n\`\`\``, `Run it:\n\n\`\`\`js\n${text}\n\`\`\``, text]) {
+      const { user } = process.cpuUsage()
+      unitsOf(content)
+      t.ok(process.cpuUsage().user - user < 1_000_000, text.slice(0, 10))
+    }
+  }
+})
+
 test('headings with brackets, closing marks and many spaces become plain text', async t => {
   const read = (heading: string): string | undefined => splitDocument('a.md', `${heading}\n\ntext`)[0]?.heading
   t.strictSame(['# A #', '## A#', '### C# and F# ##', '#   A   B   ', '#A', '# [a] b', '# `<b>`', '# T {#id}', '# ![i](x) [a](b_(c)) d'].map(read),
