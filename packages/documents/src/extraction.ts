@@ -28,8 +28,6 @@ const WHOLE_SHARE = 0.9
 const BELOW_SHARE = 0.8
 /** A heading that is a name in code: `keepAlive`, `options.ttl`, `close(callback)`, `--port`. */
 const NAME = /^(?:(?:--?|[.$@])?[a-z_][\w.$-]*|[\w$]+\.[\w.$]+|[A-Za-z_$][\w.$]*(?=\())(?:\(|$)/
-/** Of a longer heading of that kind, in characters, the arguments are left out. */
-const MAX_SIGNATURE = 60
 /** Weight of a question's word that is in the headings above a sentence, not in it. */
 const HEADING_SHARE = 0.4
 /** Weight of the passage's score beside that of the sentence. */
@@ -114,13 +112,10 @@ function withName (first: Extract, all: readonly Extract[]): Extract {
   const heading = headingsOf(hit).at(-1) ?? ''
   // the heading of a text without one is its file
   if (!NAME.test(heading) || heading === hit.metadata['source']) return first
-  const name = (/[\w$.-]+/.exec(heading) as RegExpExecArray)[0]
-  if (all.some(other => other.hit === hit && `${other.unit.text}\n${other.unit.below ?? ''}`.includes(name))) return first
-  const signature = `\`${heading.length > MAX_SIGNATURE ? name : heading}\`:`
-  return {
-    hit,
-    unit: unit.kind === 'code' ? { kind: 'sentence', text: signature, below: unit.text } : { ...unit, text: `${signature} ${unit.text}` }
-  }
+  const name = heading.split('(')[0] as string
+  if (all.some(other => other.hit === hit && `${other.unit.text}\n${other.unit.below}`.includes(name))) return first
+  const lead = `\`${name}\`:`
+  return { hit, unit: unit.kind === 'code' ? { kind: 'sentence', text: lead, below: unit.text } : { ...unit, text: `${lead} ${unit.text}` } }
 }
 
 function headingsOf ({ metadata: { heading } }: Hit): string[] {
