@@ -46,7 +46,7 @@ const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
 const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr']
 const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
-/** Letters that Turkish alone has, of these languages; they count as stop words, of which it has few: it has endings instead. */
+/** Letters that Turkish alone has of these languages. They count as stop words, of which it has few. */
 const TURKISH_LETTER = /[ığ]/
 const MARKED_LETTER = /(?![\0-\x7f])\p{L}/gu
 /** The highest share of letters beyond ASCII in English. */
@@ -104,7 +104,7 @@ export function languageOf (text: string, among?: readonly Language[]): Language
   return best
 }
 
-/** Whether a text has as few letters beyond ASCII as English has: otherwise its English stop words belong to another language. */
+/** Whether a text has as few letters beyond ASCII as English: otherwise its stop words are those of another language. */
 export function mayBeEnglish (text: string): boolean {
   return (text.match(MARKED_LETTER)?.length ?? 0) <= MOST_MARKED * (text.match(/\p{L}/gu)?.length ?? 0)
 }

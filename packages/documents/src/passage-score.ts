@@ -44,7 +44,7 @@ const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 
 /** Likeness of a passage without a vector beside others with one. */
 const UNKNOWN_LIKENESS = 0.15
 
-/** Logistic regression over questions of which a third have no answer: docs/decisions/0022 names them, and why `passages` is lower. */
+/** Logistic regression over questions of which a third have no answer: see docs/decisions/0022, also for `passages`. */
 const LOGISTIC = {
   bm25: 9.78, proximity: 0.74, heading: 5.74, found: 0.077, missing: -0.035, perTerm: -0.955, words: -0.456, passages: -0.34, constant: 1.32
 } as const

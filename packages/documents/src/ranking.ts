@@ -96,7 +96,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf(formsOf(word, languagesOf()))
     const passages = Math.min(frequency(match), count())
-    // English has a table of usual words; elsewhere the index shows how usual a word is, and in a small one its length does
+    // English has a table of usual words; elsewhere the index shows how usual a word is, and its length in a small one
     const usual = language !== 'en'
       ? BACKGROUND_PASSAGES * (Math.max(0, passages - 1) + OWN_BACKGROUND * usualShare(word.text)) / (count() + OWN_BACKGROUND)
       : backgroundOf(word.stems[0] as string)
