@@ -104,7 +104,7 @@ export function languageOf (text: string, among?: readonly Language[]): Language
   return best
 }
 
-/** Whether a text has as few letters beyond ASCII as English: otherwise its stop words are those of another language. */
+/** Whether a text has as few letters beyond ASCII as English: otherwise its stop words are of another language. */
 export function mayBeEnglish (text: string): boolean {
   return (text.match(MARKED_LETTER)?.length ?? 0) <= MOST_MARKED * (text.match(/\p{L}/gu)?.length ?? 0)
 }
