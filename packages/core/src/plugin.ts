@@ -62,8 +62,8 @@ export {
   BodyTooDeepError, UnauthenticatedError, MethodNotAllowedError
 } from './errors.js'
 export { loadOpenTelemetry } from './telemetry/load-open-telemetry.js'
-export { captureContent } from './telemetry/capture-content.js'
-export { traceTool } from './telemetry/trace-tool.js'
+export { captureContent } from './telemetry/observe-call.js'
+export { traceTool } from './telemetry/observe-call.js'
 export { traceLinks, traceTask } from './telemetry/trace-task.js'
 export { fieldsOf as traceFields } from './telemetry/trace-parent.js'
 export { traceRequests } from './telemetry/trace-requests.js'

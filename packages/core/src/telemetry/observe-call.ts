@@ -1,9 +1,24 @@
 import type { ToolAccess } from '../tools.js'
 import type { Answer, VacCall } from '../vac.js'
-import { contentOf } from './capture-content.js'
-import { AGENT_NAME, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL } from './names.js'
-import { isTraced, startSpan, type OpenSpan } from './spans.js'
-import { traceTool } from './trace-tool.js'
+import {
+  AGENT_NAME, EXECUTE_TOOL, INPUT_MESSAGES, INVOKE_AGENT, OPERATION, OUTPUT_MESSAGES, PROTOCOL, TOOL_ARGUMENTS, TOOL_NAME, TOOL_RESULT
+} from './names.js'
+import { isTraced, startSpan, toolLabel, withSpan, type OpenSpan } from './spans.js'
+
+/** Most characters of a text in an attribute. */
+export const MAX_CONTENT_CHARS = 8_192
+
+let isCaptured = false
+
+/** Puts questions, answers, arguments and results into attributes of spans, which have none of them without it. */
+export function captureContent (on: boolean): void { isCaptured = on }
+
+/** The text of an attribute; undefined unless content is captured. */
+export function contentOf (value: unknown): string | undefined {
+  if (!isCaptured) return undefined
+  const text = typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+  return text.length <= MAX_CONTENT_CHARS ? text : `${text.slice(0, MAX_CONTENT_CHARS)}…`
+}
 
 /** Observes one run of an interpreter, for every protocol. */
 export class ObservedCall {
@@ -40,4 +55,17 @@ export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'co
   const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol, [INPUT_MESSAGES]: contentOf(question) }
   const span = startSpan(`${INVOKE_AGENT} ${vac}`, { attributes })
   return span === undefined ? undefined : new ObservedCall(span)
+}
+
+/** Executes a call of a tool in the span `execute_tool <tool>`. A result with `isError` ends it with an error. */
+export async function traceTool<T extends object> (tool: string, args: unknown, call: () => Promise<T>): Promise<T> {
+  if (!isTraced()) return await call()
+  return await withSpan(`${EXECUTE_TOOL} ${toolLabel(tool)}`, () => ({
+    attributes: { [OPERATION]: EXECUTE_TOOL, [TOOL_NAME]: toolLabel(tool), [TOOL_ARGUMENTS]: contentOf(args) }
+  }), async span => {
+    const result = await call()
+    span?.set(TOOL_RESULT, contentOf(result))
+    if ((result as { isError?: unknown }).isError === true) span?.end('tool_error')
+    return result
+  })
 }
