@@ -70,7 +70,7 @@ export async function startSdk ({ NodeSDK, metrics }: SdkModule, options: object
 /**
  * Adds the sums of the process to what the readers send that the SDK made of the environment: it has no option for it.
  * Undefined where there are none, where they look different, or where they send differences instead of sums:
- * instruments of the SDK then record each value, in 10 µs.
+ * instruments of the SDK then record each value, in 3 µs instead of 0.1.
  */
 function sendTotals (sdk: Sdk, metrics: MetricsSdk): Totals | undefined {
   const { _meterProviderConfig: config } = sdk as Sdk & { _meterProviderConfig?: { readers?: readonly Reader[] } }

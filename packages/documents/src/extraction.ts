@@ -13,16 +13,16 @@ const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 /** Longer parts of code blocks, in characters, are left out: each is one line. */
 const MAX_CODE = 2_500
-/** The weight of code, as a share: its words match by chance more often. */
+/** The weight of code, as a share: code has words of a question by chance more often. */
 const CODE_SHARE = 0.8
 /** The same where the question asks for no code: of a passage of code alone, and of another. */
 const CODE_ALONE_SHARE = 0.6
 const OTHER_CODE_SHARE = 0.3
 /** Sentences below this share of the best one's weight are left out. */
 const WEAKEST_SHARE = 0.6
-/** A sentence repeats another where the other one has more than this part of its words... */
+/** A sentence repeats another one that has more than this part of the sentence's words... */
 const SAME_SHARE = 0.7
-/** ...or where it has more than this part of the other one's: a longer sentence adds to one that it begins like. */
+/** ...and one of whose words it has more than this part: a longer sentence adds to one that it begins like. */
 const WHOLE_SHARE = 0.9
 /** Weight of a question's word that is in the code or list below a sentence. */
 const BELOW_SHARE = 0.8
