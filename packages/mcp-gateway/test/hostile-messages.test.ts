@@ -1,5 +1,7 @@
 import { memoryBudget } from '@polyvac/core/plugin'
 import { test } from 'tap'
+import { OrphanWatchdog } from '../src/connections/stdio/orphan-watchdog.js'
+import { StdioTransport } from '../src/connections/stdio/stdio-transport.js'
 import { parseProblem } from '../src/protocol/read-message.js'
 import { bad, started, textOf, until } from './fixtures/app.js'
 import { handWritten } from './fixtures/hand-written.js'
@@ -83,9 +85,31 @@ test('a line of a child process that waits for its end is counted in the memory 
   await until(() => memoryBudget.used === before)
   t.equal(textOf(await call('bad', 'big', { bytes: 500_000 })).length, 500_000)
   await until(() => memoryBudget.used === before)
+  const lengths = await Promise.all([3_000_000, 500_000, 3_000_000, 10, 3_000_000].map(async bytes => textOf(await call('bad', 'big', { bytes })).length))
+  t.same(lengths, [3_000_000, 500_000, 3_000_000, 10, 3_000_000])
+  await until(() => memoryBudget.used === before)
   memoryBudget.limit = before + 300_000
   t.match(await call('bad', 'big', { bytes: 500_000 }), { status: 503, body: { code: 'MEMORY_BUDGET_EXCEEDED', error: /memory for answers of MCP servers is used up/ } })
   t.equal(textOf(await call('bad', 'echo', { message: 'again' })), 'again', 'the next line is read')
+})
+
+test('a long line is counted in the memory budget until it is delivered, one at a time', async t => {
+  const before = memoryBudget.used
+  const counted = new Map<unknown, number>()
+  const log = { debug () {}, info () {}, warn () {}, error () {} }
+  const watch = new OrphanWatchdog(log)
+  t.teardown(() => watch.close())
+  const writer = `const line = id => JSON.stringify({ jsonrpc: '2.0', id, result: 'x'.repeat(3_000_000) }) + '\\n'
+    process.stdout.write(line(0)); process.stdout.write(line(1)); process.stdout.write('{"jsonrpc":"2.0","id":2,"result":"x"}\\n')
+    process.stdin.resume()`
+  const transport = new StdioTransport({ command: process.execPath, args: ['-e', writer], env: {}, cwd: '.', stderrLines: 10 }, watch, {
+    maxMessageBytes: 4_000_000, onRefused: (_, err) => { throw err }, onMute () {}, onGarbage () {}
+  })
+  t.teardown(() => transport.close())
+  await transport.open({ message (message) { counted.set((message as { id: unknown }).id, memoryBudget.used - before) }, failed () {}, trouble (err) { throw err }, closed () {} })
+  await until(() => counted.size === 3)
+  for (const id of [0, 1]) t.ok(counted.get(id)! > 2_900_000 && counted.get(id)! < 4_500_000, `${counted.get(id)} bytes are counted at delivery ${id}`)
+  await until(() => memoryBudget.used === before)
 })
 
 test('a server that fails again and again writes few log lines', async t => {

@@ -1,4 +1,4 @@
-import { idOfEdges, LineReader, memoryBudget, takeTurn } from '@polyvac/core/plugin'
+import { idOfEdges, LineReader, memoryBudget, takeTurn, type HeldBytes } from '@polyvac/core/plugin'
 import type { Id, RpcMessage } from '../../protocol/json-rpc.js'
 import { parseJson, parseProblem } from '../../protocol/read-message.js'
 import { refused, tooLong } from '../../session/rpc-channel.js'
@@ -34,6 +34,8 @@ const MUTE_GRACE_MS = 300
 /** Unread bytes from which calls fail: a child that does not read must not exhaust the memory. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 
+const holdLine = (): HeldBytes => memoryBudget.hold('answers of MCP servers')
+
 /** One JSON message per line over a child's standard streams (MCP, stdio binding). */
 export class StdioTransport implements Transport {
   readonly #command: Command
@@ -46,7 +48,7 @@ export class StdioTransport implements Transport {
   #isDue = false
   #isMute = false
   /** The line whose end has not arrived. */
-  readonly #held = memoryBudget.hold('answers of MCP servers')
+  #held = holdLine()
 
   constructor (command: Command, watch: OrphanWatchdog, options: StdioOptions) {
     this.#command = command
@@ -59,8 +61,13 @@ export class StdioTransport implements Transport {
   async open (events: TransportEvents): Promise<void> {
     this.#events = events
     const child = this.#child = new ServerProcess(this.#command, this.#watch)
+    const { stdout } = child
     const reader = new LineReader(this.#options.maxMessageBytes, {
       line: text => {
+        if (stdout != null && text.length >= LONG_CHARS) {
+          this.#readLong(text, stdout).catch((err: Error) => { events.trouble(err) })
+          return
+        }
         this.#held.release()
         this.#read(text)
       },
@@ -71,12 +78,12 @@ export class StdioTransport implements Transport {
       },
       keep: bytes => bytes - this.#held.bytes < COUNTED_BYTES || this.#held.tryResize(bytes)
     })
-    child.stdout?.on('data', (chunk: Buffer) => {
+    stdout?.on('data', (chunk: Buffer) => {
       reader.push(chunk)
       if (reader.bytes > ENDLESS_FACTOR * this.#options.maxMessageBytes) this.#endless(child)
     })
-    child.stdout?.on('error', err => events.trouble(err))
-    child.stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
+    stdout?.on('error', err => events.trouble(err))
+    stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
     child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
     child.ended.then(() => this.#end(), () => {})
   }
@@ -149,20 +156,36 @@ export class StdioTransport implements Transport {
     this.#end()
   }
 
-  /** A long line is parsed and delivered in separate turns of the event loop. Shorter lines may overtake it. */
   #read (line: string): void {
-    if (line === '') return
-    const problem = parseProblem(line, this.#options.maxMessageBytes)
-    if (problem !== undefined) return this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), refused(problem))
-    if (line.length < LONG_CHARS) this.#deliver(line, parseJson(line))
-    else this.#readLong(line).catch((err: Error) => { this.#events?.trouble(err) })
+    if (line !== '' && this.#isAccepted(line)) this.#deliver(line, parseJson(line))
   }
 
-  async #readLong (line: string): Promise<void> {
-    await takeTurn()
-    const message = parseJson(line)
-    await takeTurn()
-    this.#deliver(line, message)
+  #isAccepted (line: string): boolean {
+    const problem = parseProblem(line, this.#options.maxMessageBytes)
+    if (problem !== undefined) this.#options.onRefused(idOfEdges(line.slice(0, EDGE_CHARS), line.slice(-EDGE_CHARS)), refused(problem))
+    return problem === undefined
+  }
+
+  /**
+   * Checks, parses and delivers a long line in separate turns of the event loop. The line is counted, and the server
+   * waits, until it is delivered: the text and the value of one line are held, not those of all that it can write
+   * meanwhile. Shorter lines that were read with it overtake it.
+   */
+  async #readLong (line: string, stdout: NodeJS.ReadableStream): Promise<void> {
+    const held = this.#held
+    this.#held = holdLine()
+    stdout.pause()
+    try {
+      if (!this.#isAccepted(line)) return
+      await takeTurn()
+      const message = parseJson(line)
+      await takeTurn()
+      this.#deliver(line, message)
+    } finally {
+      // the receiver counts what it keeps of the message
+      held.release()
+      stdout.resume()
+    }
   }
 
   #deliver (line: string, message: unknown): void {
