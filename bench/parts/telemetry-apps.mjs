@@ -7,7 +7,7 @@ const REFUSE = `export async function resolve (name, context, next) {
   if (name !== '@opentelemetry/api') return await next(name, context)
   throw Object.assign(new Error("Cannot find package '@opentelemetry/api'"), { code: 'ERR_MODULE_NOT_FOUND' })
 }`
-const SAMPLED = 0.01
+const SAMPLED = '0.01'
 
 export function refuseOpenTelemetry () {
   register(`data:text/javascript,${encodeURIComponent(REFUSE)}`)
@@ -47,11 +47,10 @@ async function discardingReader () {
 
 async function startSdk ({ metricReaders = [], traces = true, isHost = true }) {
   const sdk = await import('@opentelemetry/sdk-node')
-  const { node: { ParentBasedSampler, TraceIdRatioBasedSampler } } = sdk
-  if (traces) process.env.OTEL_TRACES_SAMPLER = 'parentbased_traceidratio'
+  if (traces) Object.assign(process.env, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: SAMPLED })
   else process.env.OTEL_TRACES_EXPORTER = 'none'
   const options = {
-    ...traces && { sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(SAMPLED) }), traceExporter: discarding },
+    ...traces && { traceExporter: discarding },
     metricReaders,
     instrumentations: [],
     autoDetectResources: false

@@ -2,6 +2,7 @@ import { keepSampledContexts, Totals, useMeter, within } from '@polyvac/core/plu
 import type { MetricProducer, MetricReader } from '@opentelemetry/sdk-metrics'
 import { TelemetrySdkMissingError } from './errors.js'
 import { produceTotals, type MetricsSdk } from './metric-producer.js'
+import type { TracesSdk } from './sampled-ids.js'
 import { version } from './version.js'
 
 /** Longest time in ms for the last spans and metrics: the collector may not answer, and closing has a second in all. */
@@ -20,6 +21,7 @@ type Reader = Pick<MetricReader, 'selectAggregationTemporality'> & { readonly _m
 interface SdkModule {
   readonly NodeSDK: new (options: object) => Sdk
   readonly metrics: MetricsSdk
+  readonly node: TracesSdk
 }
 
 /** Whether the standard variables of OpenTelemetry ask for spans or metrics. */
@@ -29,9 +31,15 @@ export function isTelemetryWanted (env: NodeJS.ProcessEnv): boolean {
     (name.startsWith('OTEL_EXPORTER_OTLP_') || ((name === 'OTEL_TRACES_EXPORTER' || name === 'OTEL_METRICS_EXPORTER') && value.trim() !== 'none')))
 }
 
-/** Whether most traces are dropped, so that their requests can do without a context. */
-export function isSampling (env: NodeJS.ProcessEnv): boolean {
-  return /^(?:parentbased_)?(?:traceidratio|always_off)$/.test(env['OTEL_TRACES_SAMPLER']?.trim().toLowerCase() ?? '')
+/** The share of the traces that the sampler keeps; undefined where it keeps all, or is not known. */
+export function ratioOfTraces (env: NodeJS.ProcessEnv): number | undefined {
+  const valueOf = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
+  if (valueOf('OTEL_TRACES_EXPORTER') === 'none') return 0
+  const [, kind] = /^(?:parentbased_)?(traceidratio|always_off)$/.exec(valueOf('OTEL_TRACES_SAMPLER')) ?? []
+  if (kind !== 'traceidratio') return kind === undefined ? undefined : 0
+  const ratio = valueOf('OTEL_TRACES_SAMPLER_ARG')
+  // as in the SDK: without a number between 0 and 1 it keeps all
+  return ratio !== '' && Number(ratio) >= 0 && Number(ratio) < 1 ? Number(ratio) : undefined
 }
 
 /**
@@ -52,19 +60,29 @@ export async function startTelemetry (): Promise<() => Promise<void>> {
 }
 
 /** Starts the SDK, with contexts and sums as the host keeps them. @param options of the SDK, beside the environment */
-export async function startSdk ({ NodeSDK, metrics }: SdkModule, options: object = {}): Promise<() => Promise<void>> {
-  const contexts = isSampling(process.env) ? new (await import('./sampled-contexts.js')).SampledContexts() : undefined
-  const sdk = new NodeSDK(contexts === undefined ? options : { ...options, contextManager: contexts })
+export async function startSdk (module: SdkModule, options: object = {}): Promise<() => Promise<void>> {
+  const { NodeSDK, metrics } = module
+  const ratio = ratioOfTraces(process.env)
+  const sampled = ratio === undefined ? undefined : await keepSampled(module, ratio)
+  const sdk = new NodeSDK({ ...options, ...sampled })
   const totals = sendTotals(sdk, metrics)
   sdk.start()
   const api = await import('@opentelemetry/api')
   const stopMeter = useMeter(api.metrics.getMeter('polyvac', version), totals)
-  const stopKeeping = contexts && keepSampledContexts(contexts)
+  const stopKeeping = sampled && keepSampledContexts(sampled.contextManager)
   return async () => {
     stopMeter()
     stopKeeping?.()
     await within(sdk.shutdown().catch(() => { /* the collector is not reachable: what is left is lost */ }), FLUSH_MS)
   }
+}
+
+/** The options of the SDK for contexts of sampled traces alone. */
+async function keepSampled ({ node }: SdkModule, ratio: number) {
+  const { SampledContexts } = await import('./sampled-contexts.js')
+  const { SampledIds } = await import('./sampled-ids.js')
+  const idGenerator = new SampledIds(node, ratio)
+  return { idGenerator, contextManager: new SampledContexts(idGenerator.keepsNext) }
 }
 
 /**

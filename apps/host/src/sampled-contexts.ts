@@ -8,11 +8,20 @@ import type { ContextKeeper } from '@polyvac/core/plugin'
  */
 export class SampledContexts implements ContextManager, ContextKeeper {
   readonly #storage = new AsyncLocalStorage<Context>()
+  readonly #keepsNext: () => boolean
   #open = 0
   /** The context of a step that runs while the storage is off, such as an export: asynchronous parts do not see it. */
   #current = ROOT_CONTEXT
 
+  /** @param keepsNext whether the sampler would keep a trace that begins with the next span */
+  constructor (keepsNext: () => boolean) {
+    this.#keepsNext = keepsNext
+  }
+
   get isOn (): boolean { return this.#open > 0 }
+  get isIdle (): boolean { return !this.isOn && this.#current === ROOT_CONTEXT }
+
+  keepsNext (): boolean { return this.#keepsNext() }
 
   enter (): void { this.#open++ }
 

@@ -1,5 +1,5 @@
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import { ParentBasedSampler, SamplingDecision } from '@opentelemetry/sdk-trace-base'
+import * as tracesSdk from '@opentelemetry/sdk-trace-base'
 import { keepSampledContexts, traceParent } from '@polyvac/core/plugin'
 import { test, type Test } from 'tap'
 import type { InterpreterExtra } from '@polyvac/core'
@@ -9,11 +9,13 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost } from '../src/index.js'
-import { isSampling } from '../src/open-telemetry.js'
+import { ratioOfTraces } from '../src/open-telemetry.js'
 import { SampledContexts } from '../src/sampled-contexts.js'
+import { SampledIds } from '../src/sampled-ids.js'
 import { linesOf, recordSpans, takeSpans } from '../../../test/fixtures/traces.js'
 import { until } from '../../../test/fixtures/until.js'
 
+const { ParentBasedSampler, SamplingDecision, TraceIdRatioBasedSampler } = tracesSdk
 const everything = join(createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/package.json'), '..', 'dist', 'index.js')
 
 // the contexts of a service that keeps a ratio of its traces
@@ -29,7 +31,7 @@ const MODERN = {
 }
 const UNSAMPLED = `00-${TRACE}-${PARENT}-00`
 
-const contexts = new SampledContexts()
+const contexts = new SampledContexts(() => true)
 recordSpans({
   contextManager: contexts,
   sampler: new ParentBasedSampler({
@@ -215,9 +217,32 @@ test('a call over MCP has a span where its request or `_meta` has a trace that i
   t.strictSame(await call({}), ['SERVER POST /mcp', 'SERVER tools/call vac_query_demo < SERVER POST /mcp'])
 })
 
-test('which samplers drop traces', t => {
-  for (const name of ['traceidratio', 'parentbased_traceidratio', ' ALWAYS_OFF']) t.ok(isSampling({ OTEL_TRACES_SAMPLER: name }), name)
-  for (const name of ['always_on', 'parentbased_always_on', 'jaeger_remote', '']) t.notOk(isSampling({ OTEL_TRACES_SAMPLER: name }), name)
+test('which share of the traces the variables ask for', t => {
+  const ratio = (sampler: string, arg?: string): number | undefined => ratioOfTraces({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: arg })
+  t.equal(ratio('traceidratio', '0.25'), 0.25)
+  t.equal(ratio(' ParentBased_TraceIdRatio ', ' 0 '), 0)
+  for (const arg of [undefined, '', 'x', '-1', '1', '2']) t.equal(ratio('traceidratio', arg), undefined, `all, as the SDK does with ${arg}`)
+  t.equal(ratio('ALWAYS_OFF'), 0)
+  t.equal(ratio('parentbased_always_off', '1'), 0)
+  for (const name of ['always_on', 'parentbased_always_on', 'jaeger_remote', '']) t.equal(ratio(name, '0.1'), undefined, name)
+  t.equal(ratioOfTraces({ OTEL_TRACES_EXPORTER: 'none', OTEL_TRACES_SAMPLER: 'always_on' }), 0)
+  t.end()
+})
+
+test('the sampler of the SDK keeps the traces that were chosen before, and no others', t => {
+  const ids = new SampledIds(tracesSdk, 0.25)
+  const sampler = new TraceIdRatioBasedSampler(0.25)
+  let kept = 0
+  for (let i = 0; i < 2_000; i++) {
+    const isKept = ids.keepsNext()
+    if (!isKept) continue
+    kept++
+    const id = ids.generateTraceId()
+    t.equal(sampler.shouldSample(ROOT_CONTEXT, id).decision, SamplingDecision.RECORD_AND_SAMPLED)
+    t.not(ids.generateTraceId(), id, 'an id is used once')
+  }
+  t.ok(kept > 350 && kept < 650, `${kept} of 2000`)
+  t.match(ids.generateSpanId(), /^[0-9a-f]{16}$/)
   t.end()
 })
 

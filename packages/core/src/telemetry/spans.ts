@@ -26,8 +26,12 @@ export interface SpanOptions {
   readonly linked?: readonly unknown[]
 }
 
-/** Counts the spans that have a context. */
+/** Decides which traces begin, and counts the spans that have a context. */
 export interface ContextKeeper {
+  /** No step has a context: there is no active span to look for. */
+  readonly isIdle: boolean
+  /** Whether the sampler would keep a trace that begins with the next span. */
+  keepsNext (): boolean
   enter (): void
   leave (): void
 }
@@ -40,8 +44,8 @@ const kept = new WeakMap<Span, TracedStep>()
  * From now on a request or task whose trace begins here and is dropped has no context, and its steps start no spans.
  * Returns the function that ends this.
  */
-export function keepSampledContexts (counts: ContextKeeper): () => void {
-  keeper = counts
+export function keepSampledContexts (contexts: ContextKeeper): () => void {
+  keeper = contexts
   return () => { keeper = undefined }
 }
 
@@ -53,29 +57,27 @@ export function isTracing (): boolean {
 /** Whether a step gets a span here: checked before names and attributes are made. */
 export function isTraced (): boolean {
   const api = openTelemetry()
-  return openTracer(api) !== undefined && !isDropped(api!.trace.getSpan(api!.context.active()))
+  return openTracer(api) !== undefined && !isDropped(activeSpan(api!))
 }
 
-/** Starts a span; undefined where no SDK is registered. Callers end it in `finally`. */
+function activeSpan (api: OpenTelemetry): Span | undefined {
+  return keeper?.isIdle === true ? undefined : api.trace.getSpan(api.context.active())
+}
+
+/** Starts a span; undefined where no SDK is registered or its trace is dropped. Callers end it in `finally`. */
 export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | undefined {
   const { remote, root = false } = options
   // the sampler has decided against the trace of this process: its steps need no spans
-  return remote === undefined && !root && !isTraced() ? undefined : start(name, options)
+  if (remote === undefined && (root ? keeper?.keepsNext() === false : !isTraced())) return undefined
+  return start(name, options)
 }
 
-/**
- * Starts the span of a request, and a trace where none is active. Where contexts are kept of sampled requests alone,
- * the others are not described.
- */
+/** Starts the span of a request that has none, with the fields of its caller. A dropped request is not described. */
 export function startRequestSpan (describe: () => readonly [name: string, attributes: NonNullable<SpanOptions['attributes']>],
   remote: unknown): OpenSpan | undefined {
-  if (keeper === undefined || remote !== undefined) {
-    const [name, attributes] = describe()
-    return start(name, { kind: 'SERVER', attributes, remote })
-  }
-  const span = start('', { kind: 'SERVER' })
-  span?.describe(...describe())
-  return span
+  if (remote === undefined && keeper?.keepsNext() === false) return undefined
+  const [name, attributes] = describe()
+  return start(name, { kind: 'SERVER', attributes, remote })
 }
 
 function start (name: string, options: SpanOptions): TracedStep | undefined {
@@ -105,11 +107,11 @@ function linksTo (api: OpenTelemetry, contexts: ReadonlyArray<Context | undefine
 export function releaseContext (): void {
   const api = keeper && openTelemetry()
   if (api === undefined) return
-  for (let step = stepOf(api, api.context.active()); step !== undefined; step = step.above) step.release()
+  for (let step = activeStep(api); step !== undefined; step = step.above) step.release()
 }
 
-function stepOf (api: OpenTelemetry, context: Context): TracedStep | undefined {
-  const span = api.trace.getSpan(context)
+function activeStep (api: OpenTelemetry): TracedStep | undefined {
+  const span = activeSpan(api)
   return span && kept.get(span)
 }
 
@@ -137,14 +139,14 @@ export function traceParent (): TraceParent | undefined {
 /** The id of the active trace, for log lines. */
 export function activeTraceId (): string | undefined {
   const api = openTelemetry()
-  return api?.trace.getSpanContext(api.context.active())?.traceId
+  return api && activeSpan(api)?.spanContext().traceId
 }
 
 /** Whether a span of this process is active. */
 export function hasSpan (): boolean {
   const api = openTelemetry()
-  const span = api?.trace.getSpanContext(api.context.active())
-  return span !== undefined && span.isRemote !== true
+  const span = api && activeSpan(api)
+  return span !== undefined && span.spanContext().isRemote !== true
 }
 
 /** Whether a span of this process is not recorded; that of a remote caller only carries its ids. */
@@ -166,7 +168,7 @@ class TracedStep implements OpenSpan {
     this.#span = span
     this.#context = context
     if (this.#keeper === undefined) return
-    this.above = stepOf(api, api.context.active())
+    this.above = activeStep(api)
     this.#keeper.enter()
     kept.set(span, this)
   }
@@ -175,10 +177,6 @@ class TracedStep implements OpenSpan {
 
   run<T> (step: () => T): T {
     return this.#api.context.with(this.#context, step)
-  }
-
-  describe (name: string, attributes: NonNullable<SpanOptions['attributes']>): void {
-    this.#span.updateName(name).setAttributes(attributes as Attributes)
   }
 
   set (name: string, value: string | number | undefined): void {
