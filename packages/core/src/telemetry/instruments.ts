@@ -1,19 +1,20 @@
 import { METRICS, type Labels, type Meter, type MetricName, type Observe } from './metrics.js'
 import { boundsOf, Totals } from './totals.js'
 
-type Recorder = (value: number, labels?: Labels) => void
+type Recorder = (name: MetricName, value: number, labels: Labels | undefined) => void
 
-/** One set of instruments for each meter: of `/metrics`, and of a provider of the application or of OTLP. */
-const meters = new Set<ReadonlyMap<MetricName, Recorder>>()
-/** Sums that metric readers collect themselves. */
-const kept = new Set<Totals>()
+/**
+ * One for each meter: of `/metrics`, and of a provider of the application or of OTLP. It records with instruments, or
+ * adds to sums that metric readers collect. An array: loops over a Set are slow.
+ */
+let recorders: readonly Recorder[] = []
 /** Reports values to one meter: a source that keeps a window of time has one for each meter. */
 type Source = (observe: Observe, meter: object) => Promise<void> | void
 const sources = new Set<Source>()
 type Observed = Map<MetricName, Array<readonly [number, Labels | undefined]>>
 
 /** Whether values are recorded: checked before labels are made. */
-export function isMetered (): boolean { return meters.size > 0 || kept.size > 0 }
+export function isMetered (): boolean { return recorders.length > 0 }
 
 /**
  * Creates all instruments with a meter, beside those of other meters. Returns the function that ends their use.
@@ -21,7 +22,7 @@ export function isMetered (): boolean { return meters.size > 0 || kept.size > 0 
  * @example useMeter(metrics.getMeter('polyvac', version))
  */
 export function useMeter (meter: Meter, totals?: Totals): () => void {
-  const recorders = new Map<MetricName, Recorder>()
+  const instruments = new Map<MetricName, (value: number, labels?: Labels) => void>()
   // all observable instruments of one collection share what the sources reported at it
   let observed: Promise<Observed> | undefined
   const observe = (): Promise<Observed> => {
@@ -34,10 +35,10 @@ export function useMeter (meter: Meter, totals?: Totals): () => void {
     if (totals !== undefined && (kind === 'counter' || kind === 'histogram')) continue
     if (kind === 'counter') {
       const counter = meter.createCounter(name, { unit, description })
-      recorders.set(name, (value, labels) => counter.add(value, labels))
+      instruments.set(name, (value, labels) => counter.add(value, labels))
     } else if (kind === 'histogram') {
       const histogram = meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: boundsOf(name) } })
-      recorders.set(name, (value, labels) => histogram.record(value, labels))
+      instruments.set(name, (value, labels) => histogram.record(value, labels))
     } else {
       const instrument = kind === 'total' ? meter.createObservableCounter(name, { unit, description }) : meter.createObservableGauge(name, { unit, description })
       instrument.addCallback(async result => {
@@ -45,18 +46,16 @@ export function useMeter (meter: Meter, totals?: Totals): () => void {
       })
     }
   }
-  if (totals === undefined) meters.add(recorders)
-  else kept.add(totals)
-  return () => {
-    meters.delete(recorders)
-    if (totals !== undefined) kept.delete(totals)
-  }
+  const recorder: Recorder = totals === undefined
+    ? (name, value, labels) => { instruments.get(name)?.(value, labels) }
+    : (name, value, labels) => { totals.record(name, value, labels) }
+  recorders = [...recorders, recorder]
+  return () => { recorders = recorders.filter(other => other !== recorder) }
 }
 
 /** Records a value of a counter or histogram; nothing without a meter. */
 export function record (name: MetricName, value: number, labels?: Labels): void {
-  for (const totals of kept) totals.record(name, value, labels)
-  for (const recorders of meters) recorders.get(name)?.(value, labels)
+  for (let i = 0; i < recorders.length; i++) recorders[i]!(name, value, labels)
 }
 
 /**

@@ -56,12 +56,18 @@ export function isTracing (): boolean {
 
 /** Whether a step gets a span here: checked before names and attributes are made. */
 export function isTraced (): boolean {
+  if (isIdle()) return false
   const api = openTelemetry()
-  return openTracer(api) !== undefined && !isDropped(activeSpan(api!))
+  return openTracer(api) !== undefined && !isDropped(api!.trace.getSpan(api!.context.active()))
 }
 
-function activeSpan (api: OpenTelemetry): Span | undefined {
-  return keeper?.isIdle === true ? undefined : api.trace.getSpan(api.context.active())
+/** Whether no step has a context. Most requests ask nothing else: V8 inlines little code into one function. */
+function isIdle (): boolean { return keeper !== undefined && keeper.isIdle }
+
+function activeSpan (): Span | undefined {
+  if (isIdle()) return undefined
+  const api = openTelemetry()
+  return api?.trace.getSpan(api.context.active())
 }
 
 /** Starts a span; undefined where no SDK is registered or its trace is dropped. Callers end it in `finally`. */
@@ -105,13 +111,11 @@ function linksTo (api: OpenTelemetry, contexts: ReadonlyArray<Context | undefine
 
 /** The request of the active span only waits from here on: it needs no context, and neither do the spans above it. */
 export function releaseContext (): void {
-  const api = keeper && openTelemetry()
-  if (api === undefined) return
-  for (let step = activeStep(api); step !== undefined; step = step.above) step.release()
+  for (let step = activeStep(); step !== undefined; step = step.above) step.release()
 }
 
-function activeStep (api: OpenTelemetry): TracedStep | undefined {
-  const span = activeSpan(api)
+function activeStep (): TracedStep | undefined {
+  const span = activeSpan()
   return span && kept.get(span)
 }
 
@@ -132,20 +136,19 @@ export async function withSpan<T> (name: string, options: () => SpanOptions, ste
 
 /** The fields of the active span, to be sent with a request. */
 export function traceParent (): TraceParent | undefined {
+  if (isIdle()) return undefined
   const api = openTelemetry()
   return openTracer(api) === undefined ? undefined : writeTraceParent(api!, api!.context.active())
 }
 
 /** The id of the active trace, for log lines. */
 export function activeTraceId (): string | undefined {
-  const api = openTelemetry()
-  return api && activeSpan(api)?.spanContext().traceId
+  return activeSpan()?.spanContext().traceId
 }
 
 /** Whether a span of this process is active. */
 export function hasSpan (): boolean {
-  const api = openTelemetry()
-  const span = api && activeSpan(api)
+  const span = activeSpan()
   return span !== undefined && span.spanContext().isRemote !== true
 }
 
@@ -168,7 +171,7 @@ class TracedStep implements OpenSpan {
     this.#span = span
     this.#context = context
     if (this.#keeper === undefined) return
-    this.above = activeStep(api)
+    this.above = activeStep()
     this.#keeper.enter()
     kept.set(span, this)
   }
