@@ -18,10 +18,11 @@ interface Sdk {
 /** A reader, and the private list of its option `metricProducers`. */
 type Reader = Pick<MetricReader, 'selectAggregationTemporality'> & { readonly _metricProducers?: MetricProducer[] }
 
+/** Version 0.301 no longer exports the packages that it is made of. */
 interface SdkModule {
   readonly NodeSDK: new (options: object) => Sdk
-  readonly metrics: MetricsSdk
-  readonly node: TracesSdk
+  readonly metrics?: MetricsSdk
+  readonly node?: TracesSdk
 }
 
 /** Whether the standard variables of OpenTelemetry ask for spans or metrics. */
@@ -80,6 +81,7 @@ export async function startSdk (module: SdkModule, options: object = {}): Promis
 /** The options of the SDK for contexts of sampled traces alone. */
 async function keepSampled ({ node }: SdkModule, ratio: number) {
   const { SampledContexts } = await import('./sampled-contexts.js')
+  if (node === undefined) return { contextManager: new SampledContexts(() => true) }
   const { SampledIds } = await import('./sampled-ids.js')
   const idGenerator = new SampledIds(node, ratio)
   return { idGenerator, contextManager: new SampledContexts(idGenerator.keepsNext) }
@@ -90,7 +92,8 @@ async function keepSampled ({ node }: SdkModule, ratio: number) {
  * Undefined where there are none, where they look different, or where they send differences instead of sums:
  * instruments of the SDK then record each value, in 3 µs instead of 0.1.
  */
-function sendTotals (sdk: Sdk, metrics: MetricsSdk): Totals | undefined {
+function sendTotals (sdk: Sdk, metrics: MetricsSdk | undefined): Totals | undefined {
+  if (metrics === undefined) return undefined
   const { _meterProviderConfig: config } = sdk as Sdk & { _meterProviderConfig?: { readers?: readonly Reader[] } }
   const { AggregationTemporality: { CUMULATIVE }, InstrumentType: { COUNTER, HISTOGRAM } } = metrics
   const totals = new Totals()

@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createHost } from '../src/index.js'
+import { startSdk } from '../src/open-telemetry.js'
 import { until } from '../../../test/fixtures/until.js'
 import { MetricsPackageError, TelemetrySdkMissingError } from '../src/errors.js'
 import { emptyFolder, polyvac, withoutPackage } from './command.js'
@@ -173,6 +175,22 @@ for (const [preference, scopes] of [['cumulative', 2], ['delta', 1]] as const) {
     t.equal(traces.match(/"POST \/vac\/:vector_name"/g)?.length, kept)
   })
 }
+
+test('an SDK that exports nothing but NodeSDK, such as 0.301, sends that share of the traces and all values', async t => {
+  const { received, endpoint } = await collector(t)
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_METRICS_EXPORTER: 'otlp', OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' }
+  t.teardown(() => { for (const name of Object.keys(variables)) delete process.env[name] })
+  Object.assign(process.env, variables)
+  const { NodeSDK } = await import('@opentelemetry/sdk-node')
+  const stop = await startSdk({ NodeSDK })
+  const app = await createHost({ vacs: ['demo'], stream_interpreter: 'echo', server: { logger: false } })
+  for (let i = 0; i < ASKED; i++) await app.inject({ method: 'POST', url: '/vac/demo', payload: { user_input: 'hello' } })
+  await app.close()
+  await stop()
+  const kept = received.join().match(/"invoke_agent demo"/g)?.length ?? 0
+  t.ok(kept > 5 && kept < ASKED - 5, `${kept} of ${ASKED}`)
+  t.match(received.join(), new RegExp(`"gen_ai.client.operation.duration".*?"count":${ASKED},`))
+})
 
 for (const [name, missing, service, env] of [
   ['@opentelemetry/sdk-node', new TelemetrySdkMissingError(), '', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }],
