@@ -32,13 +32,11 @@ export function isTelemetryWanted (env: NodeJS.ProcessEnv): boolean {
     (name.startsWith('OTEL_EXPORTER_OTLP_') || ((name === 'OTEL_TRACES_EXPORTER' || name === 'OTEL_METRICS_EXPORTER') && value.trim() !== 'none')))
 }
 
-/** The share of the traces that the sampler keeps; undefined where it keeps all, or is not known. */
+/** The share of the traces that the sampler keeps, read as in the SDK; undefined where it keeps all or is unknown. */
 export function ratioOfTraces (env: NodeJS.ProcessEnv): number | undefined {
-  const valueOf = (name: string): string => env[name]?.trim().toLowerCase() ?? ''
-  if (valueOf('OTEL_TRACES_EXPORTER') === 'none') return 0
-  const [, kind] = /^(?:parentbased_)?(traceidratio|always_off)$/.exec(valueOf('OTEL_TRACES_SAMPLER')) ?? []
+  const [, kind] = /^(?:parentbased_)?(traceidratio|always_off)$/.exec(env['OTEL_TRACES_SAMPLER'] ?? '') ?? []
   if (kind !== 'traceidratio') return kind === undefined ? undefined : 0
-  const ratio = valueOf('OTEL_TRACES_SAMPLER_ARG')
+  const ratio = env['OTEL_TRACES_SAMPLER_ARG']?.trim() ?? ''
   // as in the SDK: without a number between 0 and 1 it keeps all
   return ratio !== '' && Number(ratio) >= 0 && Number(ratio) < 1 ? Number(ratio) : undefined
 }
@@ -63,14 +61,14 @@ export async function startTelemetry (): Promise<() => Promise<void>> {
 /** Starts the SDK, with contexts and sums as the host keeps them. @param options of the SDK, beside the environment */
 export async function startSdk (module: SdkModule, options: object = {}): Promise<() => Promise<void>> {
   const { NodeSDK, metrics } = module
-  const ratio = ratioOfTraces(process.env)
-  const sampled = ratio === undefined ? undefined : await keepSampled(module, ratio)
+  const sampled = await keepSampled(module)
   const sdk = new NodeSDK({ ...options, ...sampled })
   const totals = sendTotals(sdk, metrics)
   sdk.start()
   const api = await import('@opentelemetry/api')
   const stopMeter = useMeter(api.metrics.getMeter('polyvac', version), totals)
-  const stopKeeping = sampled && keepSampledContexts(sampled.contextManager)
+  // an SDK that was started before this one has its own contexts
+  const stopKeeping = sampled?.contextManager.isUsedBy(api) === true ? keepSampledContexts(sampled.contextManager) : undefined
   return async () => {
     stopMeter()
     stopKeeping?.()
@@ -78,10 +76,14 @@ export async function startSdk (module: SdkModule, options: object = {}): Promis
   }
 }
 
-/** The options of the SDK for contexts of sampled traces alone. */
-async function keepSampled ({ node }: SdkModule, ratio: number) {
+/** The options of the SDK for contexts of sampled traces alone; undefined where all are kept. */
+async function keepSampled ({ node }: SdkModule) {
+  const isSilent = process.env['OTEL_TRACES_EXPORTER']?.trim() === 'none'
+  const ratio = ratioOfTraces(process.env)
+  if (ratio === undefined && !isSilent) return undefined
   const { SampledContexts } = await import('./sampled-contexts.js')
-  if (node === undefined) return { contextManager: new SampledContexts(() => true) }
+  // the SDK then makes no spans, and another provider may decide
+  if (ratio === undefined || isSilent || node === undefined) return { contextManager: new SampledContexts(() => true) }
   const { SampledIds } = await import('./sampled-ids.js')
   const idGenerator = new SampledIds(node, ratio)
   return { idGenerator, contextManager: new SampledContexts(idGenerator.keepsNext) }

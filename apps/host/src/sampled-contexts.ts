@@ -1,4 +1,5 @@
-import { ROOT_CONTEXT, type Context, type ContextManager } from '@opentelemetry/api'
+import { createContextKey, ROOT_CONTEXT, type Context, type ContextManager } from '@opentelemetry/api'
+import type * as Api from '@opentelemetry/api'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ContextKeeper } from '@polyvac/core/plugin'
 
@@ -8,20 +9,20 @@ import type { ContextKeeper } from '@polyvac/core/plugin'
  */
 export class SampledContexts implements ContextManager, ContextKeeper {
   readonly #storage = new AsyncLocalStorage<Context>()
-  readonly #keepsNext: () => boolean
   #open = 0
   /** The context of a step that runs while the storage is off, such as an export: asynchronous parts do not see it. */
   #current = ROOT_CONTEXT
 
-  /** @param keepsNext whether the sampler would keep a trace that begins with the next span */
-  constructor (keepsNext: () => boolean) {
-    this.#keepsNext = keepsNext
-  }
+  constructor (readonly keepsNext: () => boolean) {}
 
   get isOn (): boolean { return this.#open > 0 }
   get isIdle (): boolean { return !this.isOn && this.#current === ROOT_CONTEXT }
 
-  keepsNext (): boolean { return this.#keepsNext() }
+  /** Whether the API has taken this manager: it keeps the first one that it is given. */
+  isUsedBy ({ context }: Pick<typeof Api, 'context'>): boolean {
+    const own = ROOT_CONTEXT.setValue(createContextKey('polyvac'), true)
+    return context.with(own, () => this.active() === own)
+  }
 
   enter (): void { this.#open++ }
 

@@ -5,7 +5,7 @@ export type TracesSdk = Pick<typeof import('@opentelemetry/sdk-trace-base'), 'Ra
 
 /**
  * Draws the id of a trace before its first span is made, and asks the sampler about it. The span of a trace that is
- * kept gets this id, so that the sampler of the SDK decides alike. A span that the SDK drops takes it twice as long.
+ * kept gets this id, so that the sampler of the SDK decides alike. A span that the SDK drops takes twice as long.
  */
 export class SampledIds implements IdGenerator {
   readonly #ids: IdGenerator

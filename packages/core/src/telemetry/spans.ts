@@ -30,8 +30,8 @@ export interface SpanOptions {
 export interface ContextKeeper {
   /** No step has a context: there is no active span to look for. */
   readonly isIdle: boolean
-  /** Whether the sampler would keep a trace that begins with the next span. */
-  keepsNext (): boolean
+  /** Whether the sampler keeps a trace that begins with the next span, which must be made at once. */
+  readonly keepsNext: () => boolean
   enter (): void
   leave (): void
 }
@@ -61,7 +61,7 @@ export function isTraced (): boolean {
   return openTracer(api) !== undefined && !isDropped(api!.trace.getSpan(api!.context.active()))
 }
 
-/** Whether no step has a context. Most requests ask nothing else: V8 inlines little code into one function. */
+/** Whether no step has a context. Most requests ask nothing else. */
 function isIdle (): boolean { return keeper !== undefined && keeper.isIdle }
 
 function activeSpan (): Span | undefined {
@@ -78,7 +78,7 @@ export function startSpan (name: string, options: SpanOptions = {}): OpenSpan | 
   return start(name, options)
 }
 
-/** Starts the span of a request that has none, with the fields of its caller. A dropped request is not described. */
+/** Starts the span of a request that has none, with the fields of its caller. It is described where it may be kept. */
 export function startRequestSpan (describe: () => readonly [name: string, attributes: NonNullable<SpanOptions['attributes']>],
   remote: unknown): OpenSpan | undefined {
   if (remote === undefined && keeper?.keepsNext() === false) return undefined

@@ -64,8 +64,8 @@ export class StdioTransport implements Transport {
     const { stdout } = child
     const reader = new LineReader(this.#options.maxMessageBytes, {
       line: text => {
-        if (stdout != null && text.length >= LONG_CHARS) {
-          this.#readLong(text, stdout).catch((err: Error) => { events.trouble(err) })
+        if (text.length >= LONG_CHARS) {
+          this.#readLong(text, child).catch((err: Error) => { events.trouble(err) })
           return
         }
         this.#held.release()
@@ -171,10 +171,11 @@ export class StdioTransport implements Transport {
    * waits, until it is delivered: the text and the value of one line are held, not those of all that it can write
    * meanwhile. Shorter lines that were read with it overtake it.
    */
-  async #readLong (line: string, stdout: NodeJS.ReadableStream): Promise<void> {
+  async #readLong (line: string, { exit, stdout }: ServerProcess): Promise<void> {
     const held = this.#held
     this.#held = holdLine()
-    stdout.pause()
+    // what a child wrote before its end is read within a short time
+    if (exit === undefined) stdout?.pause()
     try {
       if (!this.#isAccepted(line)) return
       await takeTurn()
@@ -184,7 +185,7 @@ export class StdioTransport implements Transport {
     } finally {
       // the receiver counts what it keeps of the message
       held.release()
-      stdout.resume()
+      stdout?.resume()
     }
   }
 
