@@ -4,14 +4,15 @@ import { Agent, buildConnector } from 'undici'
 import { PushUrlRefusedError } from './errors.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
-const MAX_CONNECTIONS = 8
+/** As many as deliveries go to one host at once: one that waits here loses its time to those of other owners. */
+const MAX_CONNECTIONS = 16
 const IDLE_TIMEOUT_MS = 4_000
 const MAX_ADDRESSES = 4
 
 /** Resolves a host to the addresses that a connection may be made to; rejects where one of them is refused. */
 export type ResolveChecked = (protocol: string, hostname: string, port: number) => Promise<string[]>
 
-/** An agent that connects only to addresses of `resolve`, with at most 8 connections to a host. */
+/** An agent that connects only to addresses of `resolve`, with at most 16 connections to a host. */
 export function guardedAgent (resolve: ResolveChecked): Agent {
   return new Agent({
     connect: guardedConnect(resolve),
