@@ -67,7 +67,7 @@ export async function startSdk (module: SdkModule, options: object = {}): Promis
   sdk.start()
   const api = await import('@opentelemetry/api')
   const stopMeter = useMeter(api.metrics.getMeter('polyvac', version), totals)
-  // an SDK that was started before this one has its own contexts
+  // the API keeps the context manager of an SDK that was started before this one
   const stopKeeping = sampled?.contextManager.isUsedBy(api) === true ? keepSampledContexts(sampled.contextManager) : undefined
   return async () => {
     stopMeter()
@@ -82,7 +82,7 @@ async function keepSampled ({ node }: SdkModule) {
   const ratio = ratioOfTraces(process.env)
   if (ratio === undefined && !isSilent) return undefined
   const { SampledContexts } = await import('./sampled-contexts.js')
-  // the SDK then makes no spans, and another provider may decide
+  // an SDK without an exporter makes no spans: the sampler of another tracer provider decides
   if (ratio === undefined || isSilent || node === undefined) return { contextManager: new SampledContexts(() => true) }
   const { SampledIds } = await import('./sampled-ids.js')
   const idGenerator = new SampledIds(node, ratio)

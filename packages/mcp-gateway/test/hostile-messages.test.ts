@@ -1,4 +1,4 @@
-import { memoryBudget } from '@polyvac/core/plugin'
+import { memoryBudget, silentLog } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { OrphanWatchdog } from '../src/connections/stdio/orphan-watchdog.js'
 import { StdioTransport } from '../src/connections/stdio/stdio-transport.js'
@@ -96,8 +96,7 @@ test('a line of a child process that waits for its end is counted in the memory 
 test('a long line is counted in the memory budget until it is delivered, one at a time', async t => {
   const before = memoryBudget.used
   const counted = new Map<unknown, number>()
-  const log = { debug () {}, info () {}, warn () {}, error () {} }
-  const watch = new OrphanWatchdog(log)
+  const watch = new OrphanWatchdog(silentLog)
   t.teardown(() => watch.close())
   const writer = `const line = id => JSON.stringify({ jsonrpc: '2.0', id, result: 'x'.repeat(3_000_000) }) + '\\n'
     process.stdout.write(line(0)); process.stdout.write(line(1)); process.stdout.write('{"jsonrpc":"2.0","id":2,"result":"x"}\\n')

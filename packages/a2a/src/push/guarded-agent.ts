@@ -4,7 +4,7 @@ import { Agent, buildConnector } from 'undici'
 import { PushUrlRefusedError } from './errors.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** As many as deliveries go to one host at once: one that waits here loses its time to those of other owners. */
+/** The outbox starts as many deliveries to one host. The timeout of a delivery includes its wait for a connection. */
 const MAX_CONNECTIONS = 16
 const IDLE_TIMEOUT_MS = 4_000
 const MAX_ADDRESSES = 4

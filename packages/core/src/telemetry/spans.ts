@@ -28,7 +28,7 @@ export interface SpanOptions {
 
 /** Decides which traces begin, and counts the spans that have a context. */
 export interface ContextKeeper {
-  /** No step has a context: there is no active span to look for. */
+  /** Whether the context manager returns the root context, which has no span, to every caller of `active()`. */
   readonly isIdle: boolean
   /** Whether the sampler keeps a trace that begins with the next span, which must be made at once. */
   readonly keepsNext: () => boolean
@@ -61,7 +61,7 @@ export function isTraced (): boolean {
   return openTracer(api) !== undefined && !isDropped(api!.trace.getSpan(api!.context.active()))
 }
 
-/** Whether no step has a context. Most requests ask nothing else. */
+/** Whether the context manager knows that no span is active. Most requests ask nothing else. */
 function isIdle (): boolean { return keeper !== undefined && keeper.isIdle }
 
 function activeSpan (): Span | undefined {
