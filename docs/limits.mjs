@@ -193,11 +193,10 @@ export const limits = {
     ['Time for the end of calls over gRPC at a close', `${a2a}/grpc/index.ts`, 'CLOSE_GRACE_MS', 'ms', 'They are cut off.']
   ],
   Webhooks: [
-    ['Deliveries that a process makes at once; one owner and one host have a quarter', `${a2a}/plugin.ts`, 'MAX_DELIVERIES', 'deliveries', 'The others wait in the store; owners are served in turn.'],
+    ['Deliveries that a process makes at once; one owner and one host have a quarter, one owner half of those to a host', `${a2a}/plugin.ts`, 'MAX_DELIVERIES', 'deliveries', 'The others wait in the store; owners are served in turn.'],
     ['Time for one delivery, with lookup and answer', `${a2a}/push/deliver.ts`, 'PUSH_TIMEOUT_MS', 'ms', 'It is tried again. Set it with `push.timeoutMs`.'],
     ['Length of a URL', `${a2a}/push/address-guard.ts`, 'MAX_URL_LENGTH', 'characters', '`PUSH_URL_REFUSED`.'],
     ['Time to look up the host of a URL when it is set', `${a2a}/push/address-guard.ts`, 'LOOKUP_TIMEOUT_MS', 'ms', 'It is accepted; every delivery resolves it again.'],
-    ['Connections to one receiver', `${a2a}/push/guarded-agent.ts`, 'MAX_CONNECTIONS', 'connections', 'Further deliveries wait for one of them.'],
     ['Time that a connection is kept for the next delivery', `${a2a}/push/guarded-agent.ts`, 'IDLE_TIMEOUT_MS', 'ms', 'It is closed.'],
     ['Time to connect to an address', `${a2a}/push/guarded-agent.ts`, 'CONNECT_TIMEOUT_MS', 'ms', 'The next address of the host is tried.'],
     ['Addresses of a host that are tried', `${a2a}/push/guarded-agent.ts`, 'MAX_ADDRESSES', 'addresses', 'The delivery is tried again later.'],

@@ -290,9 +290,7 @@ test('a receiver that hangs, drips or answers without end costs its own delivery
 
   const waiting = await sender(t, { allow: ['127.0.0.1'] })
   const many = Array.from({ length: 20 }, () => waiting.handler(deliveryTo(hanging.url), new AbortController().signal))
-  await until(() => hanging.open() === 16, 'sixteen connections are open')
-  await delay(50)
-  t.equal(hanging.open(), 16, 'no host gets more than 16 connections')
+  await until(() => hanging.open() === 20, 'none waits for the connection of another one')
   await Promise.all([waiting.close(), waiting.close()])
   for (const outcome of await Promise.all(many)) t.match(outcome, { retryAt: Number })
   await t.rejects(waiting.handler(deliveryTo(half.url), never), { code: 'PUSH_CLOSED' })

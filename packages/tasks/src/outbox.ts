@@ -10,6 +10,8 @@ import type { Delivery, DeliveryHandler, DeliveryOutcome, TaskWorker } from './t
 /** Shortest time between two checks for due deliveries. */
 const LOOK_MS = 20
 const BATCH = 64
+/** Part of the deliveries to one host that one owner may have: others use the same receiver. */
+const OWNER_SHARE_OF_HOST = 0.5
 /** Longest wait for the next try of a delivery. */
 export const MAX_RETRY_MS = 3_600_000
 
@@ -59,6 +61,38 @@ export interface OutboxStore {
   settle (row: DueRow, settlement: Settlement): Promise<void>
 }
 
+/** A host that gets no more deliveries now: of anyone where `owner` is null. */
+export interface FullHost { readonly host: string, readonly owner: string | null }
+
+/** Deliveries to each host, by owner. */
+class HostCounts {
+  readonly #hosts = new Map<string, Map<string, number>>()
+
+  copy (): HostCounts {
+    const copy = new HostCounts()
+    for (const [host, owners] of this.#hosts) copy.#hosts.set(host, new Map(owners))
+    return copy
+  }
+
+  add ({ host, owner }: DueRow, more: number): void {
+    const owners = this.#hosts.get(host) ?? new Map<string, number>()
+    addTo(owners, owner, more)
+    if (owners.size === 0) this.#hosts.delete(host)
+    else this.#hosts.set(host, owners)
+  }
+
+  full (most: number): FullHost[] {
+    return [...this.#hosts].flatMap(([host, owners]): FullHost[] => sumOf(owners) >= most
+      ? [{ host, owner: null }]
+      : [...owners.keys()].filter(owner => this.isFull({ host, owner }, most)).map(owner => ({ host, owner })))
+  }
+
+  isFull ({ host, owner }: Pick<DueRow, 'host' | 'owner'>, most: number): boolean {
+    const owners = this.#hosts.get(host)
+    return owners !== undefined && (sumOf(owners) >= most || (owners.get(owner) ?? 0) >= shareOf(owner, most, OWNER_SHARE_OF_HOST))
+  }
+}
+
 /** Chooses among due configs: of owners in turn, within the shares of owners and of hosts. */
 export class Selection {
   /** The owner that was served last. */
@@ -66,22 +100,21 @@ export class Selection {
   readonly limit: number
   readonly #limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>
   readonly #ofOwner: ReadonlyMap<string, number>
-  readonly #hosts: Map<string, number>
+  readonly #toHost: HostCounts
   readonly #chosen: DueRow[][] = []
 
-  constructor (after: string, limit: number, limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>, ofOwner: ReadonlyMap<string, number>, ofHost: ReadonlyMap<string, number>) {
+  constructor (after: string, limit: number, limits: Pick<OutboxLimits, 'concurrency' | 'ownerShare'>, ofOwner: ReadonlyMap<string, number>, toHost: HostCounts) {
     this.after = after
     this.limit = limit
     this.#limits = limits
     this.#ofOwner = ofOwner
-    this.#hosts = new Map(ofHost)
+    this.#toHost = toHost.copy()
   }
 
   /** A receiver is not an owner: its part is fixed. */
   get #hostShare (): number { return Math.ceil(this.#limits.concurrency * OWNER_SHARE) }
   get isFull (): boolean { return this.#chosen.length >= this.limit }
-  /** Hosts that get no more deliveries now. */
-  get fullHosts (): string[] { return [...this.#hosts].flatMap(([host, count]) => count >= this.#hostShare ? [host] : []) }
+  get fullHosts (): FullHost[] { return this.#toHost.full(this.#hostShare) }
 
   /** How many deliveries of an owner may begin. */
   freeOf (owner: string): number { return Math.min(this.limit, shareOf(owner, this.#limits.concurrency, this.#limits.ownerShare) - (this.#ofOwner.get(owner) ?? 0)) }
@@ -91,9 +124,8 @@ export class Selection {
     const some: DueRow[] = []
     for (const row of rows) {
       if (some.length >= this.freeOf(owner)) break
-      const count = this.#hosts.get(row.host) ?? 0
-      if (count >= this.#hostShare) continue
-      this.#hosts.set(row.host, count + 1)
+      if (this.#toHost.isFull(row, this.#hostShare)) continue
+      this.#toHost.add(row, 1)
       some.push(row)
     }
     if (some.length > 0) this.#chosen.push(some)
@@ -117,7 +149,7 @@ export class Outbox implements TaskWorker {
   readonly #running = new Set<Promise<void>>()
   /** Deliveries in progress of each owner and to each host. */
   readonly #ofOwner = new Map<string, number>()
-  readonly #ofHost = new Map<string, number>()
+  readonly #toHost = new HostCounts()
   #served = ''
   /** One for each delivery on its way. AbortSignal.any() leaves 70 bytes at a signal that lives on (Node.js 20). */
   readonly #deliveries = new Set<AbortController>()
@@ -147,17 +179,17 @@ export class Outbox implements TaskWorker {
     await delay(LOOK_MS, undefined, { ref: false })
     const { concurrency } = this.#limits
     const free = Math.min(BATCH, concurrency - this.#running.size)
-    const select = (limit: number): Selection => new Selection(this.#served, limit, this.#limits, this.#ofOwner, this.#ofHost)
+    const select = (limit: number): Selection => new Selection(this.#served, limit, this.#limits, this.#ofOwner, this.#toHost)
     if (free <= 0 || this.#stopped !== undefined || !this.#store.hasDue(select(1))) return
     const leased = await this.#store.lease(select(free), this.#limits)
     for (const one of leased.deliveries) {
-      const { owner, host } = one.row
+      const { owner } = one.row
       this.#served = owner
       addTo(this.#ofOwner, owner, 1)
-      addTo(this.#ofHost, host, 1)
+      this.#toHost.add(one.row, 1)
       const done = this.#deliver(one).finally(() => {
         addTo(this.#ofOwner, owner, -1)
-        addTo(this.#ofHost, host, -1)
+        this.#toHost.add(one.row, -1)
         this.#running.delete(done)
         this.fill()
       })
@@ -226,6 +258,12 @@ function addTo (counts: Map<string, number>, name: string, more: number): void {
   const count = (counts.get(name) ?? 0) + more
   if (count === 0) counts.delete(name)
   else counts.set(name, count)
+}
+
+function sumOf (counts: ReadonlyMap<string, number>): number {
+  let sum = 0
+  for (const count of counts.values()) sum += count
+  return sum
 }
 
 async function aborted (signal: AbortSignal): Promise<never> {

@@ -62,7 +62,7 @@ export interface TaskStore {
   deletePush (owner: string, taskId: string, configId: string): Promise<boolean>
   /**
    * Delivers the events that push configs have not had: at least once, in order per config, to configs of owners in
-   * turn. One owner, and one host, has a quarter of the deliveries at once.
+   * turn. One owner, and one host, has a quarter of the deliveries at once; one owner has half of those to a host.
    */
   deliver (handler: DeliveryHandler, options?: DeliverOptions): TaskWorker
 

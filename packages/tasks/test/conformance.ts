@@ -903,6 +903,26 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     await worker.stop()
   })
 
+  test('push: one owner has half of the deliveries to a host', async t => {
+    const store = await open(t)
+    const url = 'https://shared.example'
+    for (let i = 0; i < 40; i++) await store.cancel('bob', (await store.create('bob', { ...ASK, push: { url } })).task.id)
+    await store.cancel('bob', (await store.create('bob', { ...ASK, push: { url: 'https://other.example' } })).task.id)
+    const begun: string[] = []
+    const worker = store.deliver(async ({ owner, config }, signal) => {
+      begun.push(`${owner} ${config.url}`)
+      if (owner === 'bob' && config.url === url) await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      return 'delivered'
+    }, { concurrency: 32 })
+    const hanging = (): number => begun.filter(one => one === `bob ${url}`).length
+    await until(() => hanging() === 4, 'his half is used')
+    await until(() => begun.includes('bob https://other.example'), 'his other receiver is served')
+    await store.cancel('alice', (await store.create('alice', { ...ASK, push: { url } })).task.id)
+    await until(() => begun.includes(`alice ${url}`), 'the same receiver is served for her')
+    t.equal(hanging(), 4)
+    await worker.stop()
+  })
+
   test('push: a task has at most ten configs; a replaced one keeps its place', async t => {
     const store = await open(t)
     const { task } = await store.create('alice', ASK)

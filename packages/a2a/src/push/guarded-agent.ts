@@ -4,19 +4,19 @@ import { Agent, buildConnector } from 'undici'
 import { PushUrlRefusedError } from './errors.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** The outbox starts as many deliveries to one host. The timeout of a delivery includes its wait for a connection. */
-const MAX_CONNECTIONS = 16
 const IDLE_TIMEOUT_MS = 4_000
 const MAX_ADDRESSES = 4
 
 /** Resolves a host to the addresses that a connection may be made to; rejects where one of them is refused. */
 export type ResolveChecked = (protocol: string, hostname: string, port: number) => Promise<string[]>
 
-/** An agent that connects only to addresses of `resolve`, with at most 16 connections to a host. */
+/**
+ * An agent that connects only to addresses of `resolve`. The outbox bounds the connections to a host: with a second
+ * bound, a delivery would wait behind those that hang, until its own time is over.
+ */
 export function guardedAgent (resolve: ResolveChecked): Agent {
   return new Agent({
     connect: guardedConnect(resolve),
-    connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_TIMEOUT_MS,
     keepAliveMaxTimeout: IDLE_TIMEOUT_MS
   })

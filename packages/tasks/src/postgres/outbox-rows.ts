@@ -40,7 +40,9 @@ export class OutboxRows implements OutboxStore {
     const now = this.now()
     // from the owner that follows the one served last, then from the first
     for (const after of new Set([selection.after, ''])) {
-      const rows = await connection.run<DueRow>(this.#sql.due, [after, now, selection.fullHosts, selection.limit, selection.after])
+      const full = selection.fullHosts
+      const rows = await connection.run<DueRow>(this.#sql.due,
+        [after, now, full.map(({ host }) => host), selection.limit, selection.after, full.map(({ owner }) => owner)])
       const ofOwner = new Map<string, DueRow[]>()
       for (const row of rows) ofOwner.set(row.owner, [...ofOwner.get(row.owner) ?? [], row])
       for (const [owner, rows] of ofOwner) if (!selection.isFull) selection.offer(owner, rows)
@@ -90,7 +92,9 @@ function statements ({ connection }: StoreContext) {
         UNION ALL SELECT next.owner, o.n + 1 FROM owners o, LATERAL (SELECT owner FROM ${push} p WHERE p.due IS NOT NULL AND p.owner > o.owner ORDER BY p.owner LIMIT 1) next
         WHERE o.n < ${MAX_OWNERS} AND ($1 <> '' OR next.owner <= $5 OR $5 = ''))
       SELECT d.* FROM owners o, LATERAL (SELECT ${DUE_ROW} FROM ${push} p JOIN ${task} t ON t.key = p.task
-        WHERE p.owner = o.owner AND p.due <= $2 AND p.host <> ALL($3) ORDER BY p.due LIMIT $4) d ORDER BY o.n, d.created_at`,
+        WHERE p.owner = o.owner AND p.due <= $2
+          AND NOT EXISTS (SELECT 1 FROM unnest($3::text[], $6::text[]) f(host, owner) WHERE f.host = p.host AND (f.owner IS NULL OR f.owner = p.owner))
+        ORDER BY p.due LIMIT $4) d ORDER BY o.n, d.created_at`,
     lease: `UPDATE ${push} p SET worker = $1, due = $2 FROM unnest($3::bigint[], $4::text[]) i(task, id)
       WHERE p.task = i.task AND p.id = i.id AND p.due <= $5 RETURNING p.task, p.id, p.cursor`,
     // the lock of the task waits for an event on its way, so that its wake-up is not lost
