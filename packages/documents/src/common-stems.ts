@@ -88,6 +88,8 @@ for (const word of COMMON_WORDS) shares.set(stemmer(word), COMMON_SHARE)
 /** A stop word itself, but not its superlative. */
 shares.set('long', COMMON_SHARE)
 
+export function isUsual (stem: string): boolean { return shares.has(stem) }
+
 /** The number of background passages that hold a stem. */
 export function backgroundOf (stem: string): number {
   return BACKGROUND_PASSAGES * (shares.get(stem) ?? SUPERLATIVE_SHARE * (shares.get(stem.replace(/i?est$/, '')) ?? 0))

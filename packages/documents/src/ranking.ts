@@ -5,6 +5,7 @@ import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
+import { COMMON_WORDS } from './stop-words.js'
 import { queryWords, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
@@ -22,6 +23,7 @@ const IDF_POWER = 1.3
 /** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
 const OWN_BACKGROUND = 100
 const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
+const COMMON_STEMS: ReadonlySet<string> = new Set([...COMMON_WORDS].map(word => stemOf(word, 'en')))
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
@@ -135,6 +137,8 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
       const isBare = context !== '' && queryWords(query, languagesOf()).every(({ text }) => stopWords.has(text))
       for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
+        // words that no document holds are another subject: the turn before does not answer for them
+        if (share === CONTEXT_SHARE && [...terms].every(([stem, { passages }]) => passages === 0 || COMMON_STEMS.has(stem))) break
         for (const word of text === '' ? [] : queryWords(text, languagesOf(), true).slice(0, MAX_TERMS - terms.size)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0

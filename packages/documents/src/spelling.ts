@@ -1,11 +1,12 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
+import { isUsual } from './common-stems.js'
 import { stemOf, withoutMarks } from './languages.js'
 
 /** Words of the index that a misspelled one may stand for. */
 const MAX_SIMILAR = 3
 /** Shorter words are not corrected: too many are similar. */
 const MIN_LENGTH = 5
-/** From this length on, two mistakes are corrected. */
+/** From this length of a word, or of its stem, on, two mistakes are corrected. */
 const TWO_MISTAKES_LENGTH = 8
 /** Letters that a word has in common with those of the index that it is compared with. */
 const PREFIX = 2
@@ -32,10 +33,9 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
   return (raw, stems) => {
     // as the index has it
     const word = withoutMarks(raw)
-    const most = word.length >= TWO_MISTAKES_LENGTH ? 2 : 1
-    const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_LENGTH).map(form => distanceFrom(form, most))
+    const distances = [...new Set([word, ...stems])].filter(form => form.length >= MIN_LENGTH).map(distanceFrom)
     let nearest = new Map<string, number>()
-    let least: number = most
+    let least: number = mistakesIn(word)
     const compare = ({ term, doc }: { readonly term: string, readonly doc: number }): void => {
       const distance = Math.min(...distances.map(distanceTo => distanceTo(term)))
       if (distance < least) nearest = new Map()
@@ -54,10 +54,12 @@ export function similarWords (database: SqliteDatabase): (word: string, stems: r
   }
 }
 
-/** Whether a search corrects a word that the index lacks: numbers and short words are not. */
+/** Whether a search corrects a word that the index lacks: numbers, short words and usual English ones are not. */
 export function isCorrected (word: string): boolean {
-  return word.length >= MIN_LENGTH && /^\p{L}[\p{L}\p{M}]*$/u.test(word)
+  return word.length >= MIN_LENGTH && /^\p{L}[\p{L}\p{M}]*$/u.test(word) && !isUsual(stemOf(word, 'en'))
 }
+
+function mistakesIn ({ length }: string): 1 | 2 { return length >= TWO_MISTAKES_LENGTH ? 2 : 1 }
 
 /** The word with another beginning: one letter changed, left out, added or exchanged with the next. */
 function startsOf (word: string): string[] {
@@ -72,21 +74,27 @@ function startsOf (word: string): string[] {
 }
 
 /**
- * Measures the distance of a word to stems of the index, each with the ending that fits best: `most + 1` where it is
- * higher. Only a stem that begins like the word is compared with endings.
+ * Measures the distance of a word to stems of the index, each with the ending that fits best: Infinity where there are
+ * more mistakes than a word of its length has. Only a stem that begins like the word is compared with endings, and only with those that the stemmer removes
+ * from it: "gram" is not the stem of "gramity".
  */
-function distanceFrom (word: string, most: number): (stem: string) => number {
+function distanceFrom (word: string): (stem: string) => number {
+  const most = mistakesIn(word)
   const table = new DistanceTable(word, most)
   return stem => {
-    if (stem.length < word.length - most - MAX_ENDING || stem.length > word.length + most) return most + 1
+    if (stem.length < word.length - most - MAX_ENDING || stem.length > word.length + most) return Infinity
     let least = table.distance(stem)
     if (stem.length < 4 || least === 0) return least
     // "properti" and "propert-y"
     const root = stem.endsWith('i') ? stem.slice(0, -1) : stem
     if (!table.isNear(root)) return least
+    const compare = (form: string): void => {
+      const distance = table.distance(form)
+      if (distance < least && stemOf(form, 'en') === stem) least = distance
+    }
     for (const ending of ENDINGS) {
-      least = Math.min(least, table.distance(stem + ending))
-      if (root !== stem && /^[ey]/.test(ending)) least = Math.min(least, table.distance(root + ending))
+      compare(stem + ending)
+      if (root !== stem && /^[ey]/.test(ending)) compare(root + ending)
     }
     return least
   }
@@ -115,8 +123,9 @@ class DistanceTable {
   }
 
   distance (other: string): number {
-    if (Math.abs(other.length - this.#word.length) > this.#most || !this.isNear(other)) return this.#most + 1
-    return Math.min((this.#rows[other.length] as Uint8Array)[this.#word.length] as number, this.#most + 1)
+    if (Math.abs(other.length - this.#word.length) > this.#most || !this.isNear(other)) return Infinity
+    const distance = (this.#rows[other.length] as Uint8Array)[this.#word.length] as number
+    return distance > this.#most ? Infinity : distance
   }
 
   /** Whether a beginning of the word is within the distance of another one, at most `most` longer. */

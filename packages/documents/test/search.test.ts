@@ -47,6 +47,12 @@ test('a word that the index lacks is searched as the words it may be misspelled 
   t.strictSame(index.search({ query: `${unknown} qqhhhh wnidowsill`, threshold: 0 }), [], 'the ninth: a query has a bound')
 })
 
+test('a usual word, and one that only resembles a stem of the index with some ending, is not corrected', async t => {
+  const index = await indexOf(t, { 'a.md': 'The track has 250 grams of gravel. The team presses a button, and the hose is long.' })
+  for (const query of ['hospital', 'president', 'tractor', 'gravity', 'terminal', 'theater', 'insurance']) t.strictSame(index.search({ query, threshold: 0 }), [], query)
+  for (const query of ['butotn', 'gravle', 'presess', 'trakc']) t.equal(index.search({ query, threshold: 0.5 }).length, 1, query)
+})
+
 test('a word with accents is corrected, also where its first letters have them', async t => {
   const index = await indexOf(t, { ...TEXTS, 'haus.md': 'Die Wärmepumpe wird im September gewartet, und der Küchenschrank ist neu.' })
   for (const query of ['Wärmepume', 'Wärmepunpe', 'Küchenschrnk', 'Kuchenschrnk']) {
@@ -175,6 +181,16 @@ test('in a follow-up question words do not count beside the words of the turn be
   const context = 'When is failed work tried again?'
   const [before] = index.search({ query: context })
   for (const query of ['Tell me more', 'What about it?', 'And why?']) t.match(index.search({ query, context }), [{ source: before?.source, score: before?.score }], query)
+})
+
+test('a short question whose own words no document holds is not searched by the turn before', async t => {
+  const index = await indexOf(t, TEXTS)
+  const context = 'How do I cancel a task?'
+  for (const query of ['Where is Vienna?', 'What is GraphQL?', 'Where do I find Vienna again?']) {
+    t.strictSame(index.search({ query, context, threshold: 0.5 }), [], query)
+    t.equal(index.terms(query, context).terms.some(({ stems }) => stems.includes('cancel')), false)
+  }
+  t.match(index.search({ query: 'and what of the worker?', context }), [{ source: 'tasks.md' }])
 })
 
 test('compound names are found whole and in parts', async t => {
