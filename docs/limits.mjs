@@ -117,7 +117,7 @@ export const limits = {
     ['Problems of files that are logged while a folder is open', `${documents}/folder-options.ts`, 'MAX_WARNINGS', '', 'The others are not logged.'],
     ['Passages an answer is made from', `${documents}/folder-options.ts`, 'k', '', 'The best ones are taken. Set it per memory, up to 100.'],
     ['Results of a search', `${core}/memory.ts`, 'maxLimit', '', '`DOCUMENTS_INVALID_SEARCH`.'],
-    ['Length of a query', `${core}/memory.ts`, 'maxQueryLength', 'characters', 'The rest is not searched for.'],
+    ['Length of a query', `${core}/memory.ts`, 'maxQueryLength', 'characters', 'A route refuses it with 400; of a question the rest is not searched for.'],
     ['Answer of a model that is compared with its passages', `${documents}/grounding.ts`, 'MAX_CHECKED', 'characters', 'The rest is not compared.'],
     ['Passages shown to a model, together', `${documents}/model-answer.ts`, 'MAX_PASSAGES', 'characters', 'The last ones are cut.'],
     ['Earlier turns shown to a model', `${documents}/model-answer.ts`, 'MAX_TURNS', 'turns', 'Older ones are left out.']

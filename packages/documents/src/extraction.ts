@@ -1,4 +1,5 @@
 import type { Hit } from '@polyvac/core'
+import { answerKind } from './answer-kind.js'
 import { MAX_SENTENCE, unitsOf, type Unit } from './prose.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { TermMatcher, type QueryTerms } from './query-terms.js'
@@ -33,7 +34,7 @@ const HEADING_SHARE = 0.4
 /** Weight of the passage's score beside that of the sentence. */
 const SCORE_SHARE = 0.3
 /** Added to a sentence with the kind of answer that the question asks for: a number, a date, a name. */
-const KIND_BONUS = 0.15
+const KIND_BONUS = 0.2
 /** The topic of a sentence is at its beginning: words of the question among its first ones count more. */
 const OPENING_WORDS = 6
 const OPENING_BONUS = 1.2
@@ -49,18 +50,6 @@ const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a res
 const POINTS_ELSEWHERE = /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i
 /** Questions that code answers. */
 const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
-
-/** Months, in the languages of the stemmers. */
-const MONTH = 'jan|feb|mar|apr|ma[iyj]|ju[nl]|aug|ago|sep|o[ck]t|nov|de[cz]|fév|avr|juin|août|ene|abr|gen|mag|giu|lug|set|dic|янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara'
-const NUMBER = /\p{N}|(?<!\p{L})(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|hundred|thousand|million|half|once|twice|none|every)(?!\p{L})/iu
-const DATE = new RegExp(`\\p{N}|(?<!\\p{L})(?:${MONTH})\\p{L}{0,6}(?!\\p{L})|(?<!\\p{L})(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|noon|midnight|morning|evening|night|spring|summer|autumn|winter)(?!\\p{L})`, 'iu')
-
-/** Question words, and what an answer to them has. */
-const KINDS: readonly (readonly [RegExp, 'number' | 'date' | 'name'])[] = [
-  [/\bhow (?:many|much|long|often|far|old|big|large|high|tall|deep|heavy|fast)\b|\bwie (?:viele?|lange|oft|weit|alt|hoch|groß)\b|\bcombien\b|cu[aá]nt[oa]s?\b|\bquant[oiae]s?\b|\bhoeveel\b|сколько|(?<!\p{L})kaç(?!\p{L})|(?<!\p{L})كم(?!\p{L})|कितन|多少|几|いくら|何(?:人|回|時間|円)|กี่|เท่าไ/iu, 'number'],
-  [/\bwhen\b|\bwhat (?:year|date|time|day)\b|\bwann\b|\bquand\b|cu[aá]ndo\b|\bquando\b|\bwanneer\b|когда|ne zaman|متى|(?<!\p{L})कब(?!\p{M})|什么时候|何时|いつ|何時|เมื่อ/iu, 'date'],
-  [/\b(?:who|whom|whose|where)\b|\b(?:wer|wen|wem|wo|woher|wohin)\b|\bqui\b|\boù\b|qui[eé]n(?:es)?\b|d[oó]nde\b|\bchi\b|\bdove\b|\bquem\b|\bonde\b|\bwie is\b|\bwaar\b|(?<!\p{L})(?:кто|где|куда)(?!\p{L})|(?<!\p{L})kim(?!\p{L})|nerede/iu, 'name']
-]
 
 /** A sentence chosen for an answer, and the hit it comes from. */
 export interface Extract {
@@ -134,18 +123,19 @@ class SentenceReader {
   readonly matcher: TermMatcher
   readonly weights: readonly number[]
   readonly total: number
-  readonly isKind: (text: string) => boolean
+  /** How far a text has the kind of answer that is asked for. */
+  readonly kindOf: (text: string) => number
 
   constructor (question: string, asked: QueryTerms) {
     this.matcher = new TermMatcher(asked)
     // words that are part of many questions weigh less
     this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight / 2 : weight)
     this.total = this.weights.reduce((sum, weight) => sum + weight, 0) || 1
-    this.isKind = answerKind(question)
+    this.kindOf = answerKind(question, this.matcher, asked.language)
   }
 }
 
-function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceReader, wantsCode: boolean): Candidate[] {
+function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceReader, wantsCode: boolean): Candidate[] {
   const { source } = hit.metadata
   const headings = headingsOf(hit)
   const near = matcher.termsIn(headings.at(-1) ?? '')
@@ -170,7 +160,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, isKind }: SentenceRe
     // the sentence after a relevant one has the same topic; a code block illustrates it, unless it continues other code
     const carried = unit.kind !== 'code' ? 0.15 : units[order - 1]?.kind === 'code' ? 0 : 0.5
     const own = sum / total + before * carried
-    const kind = own > 0 && isKind(`${unit.text} ${unit.below ?? ''}`) ? KIND_BONUS : 0
+    const kind = own > 0 ? KIND_BONUS * kindOf(`${unit.text} ${unit.below ?? ''}`) : 0
     const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
     if (fits(unit)) candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), weight })
@@ -220,14 +210,4 @@ function repeats (a: Candidate, b: Candidate): boolean {
   let shared = 0
   for (const word of a.words) if (b.words.has(word)) shared++
   return shared > Math.min(SAME_SHARE * a.words.size, WHOLE_SHARE * b.words.size)
-}
-
-/** A test whether a text has the kind of answer that a question asks for: a number, a date, a name of something new. */
-function answerKind (question: string): (text: string) => boolean {
-  const kind = KINDS.find(([asks]) => asks.test(question))?.[1]
-  if (kind === 'number') return text => NUMBER.test(text)
-  if (kind === 'date') return text => DATE.test(text)
-  if (kind === undefined) return () => false
-  const asked = question.toLowerCase()
-  return text => Array.from(text.matchAll(/(?<=\S\s+["'(“‘]?)\p{Lu}[\p{L}\p{N}]+/gu)).some(([name]) => !asked.includes(name.toLowerCase()))
 }

@@ -8,14 +8,18 @@ export interface Passage {
   readonly content: string
 }
 
+/** Soft hyphens and spaces without a width: they divide words that are searched for whole. */
+export const INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/g
+
 /** Past this many characters a passage ends at the next blank line. */
 const CUT_AT_BLANK = 1_200
-/** Past this many characters a passage ends at the next line end, blank or not: tables, logs. */
+/** Past this many characters it ends at the next line end, blank or not: tables, logs. A longer line is split. */
 const CUT_AT_LINE = 2_400
-/** A longer line is split at a space: some books are one line. */
-const CUT_IN_LINE = 4_800
 /** Past this many characters a code block is split, too: it is minified, or a fence without its end. */
 const CUT_IN_CODE = 16_384
+
+/** The end of a sentence, before a space in scripts with spaces. */
+const SENTENCE_END = /[.!?…](?=\s)|[。！？।॥؟۔]/gu
 
 /** Collects the lines of a document, in order, into passages. Code blocks of a usual length are not split. */
 export class PassageBuilder {
@@ -28,7 +32,8 @@ export class PassageBuilder {
   #code = false
 
   /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
-  heading (level: number, text: string, line: number): void {
+  heading (level: number, raw: string, line: number): void {
+    const text = raw.replace(INVISIBLE, '')
     this.#end()
     this.#endBareHeading(level)
     this.#code = false
@@ -38,13 +43,14 @@ export class PassageBuilder {
   }
 
   /** Adds a line of text; `last` is its last line where it spans several lines of the file. */
-  line (text: string, first: number, last = first): void {
+  line (raw: string, first: number, last = first): void {
+    const text = raw.replace(INVISIBLE, '')
     if (text.trim() === '') {
       this.#blank(first)
       return
     }
     this.#bare = undefined
-    if (text.length > (this.#code ? CUT_IN_CODE : CUT_IN_LINE)) {
+    if (text.length > (this.#code ? CUT_IN_CODE : CUT_AT_LINE)) {
       for (const part of partsOf(text)) {
         this.#end()
         this.#add(part, first, last)
@@ -109,13 +115,18 @@ export class PassageBuilder {
   }
 }
 
+/** Each part ends after the first sentence past CUT_AT_BLANK, otherwise at the last space before CUT_AT_LINE. */
 function * partsOf (text: string): Generator<string> {
   let start = 0
-  while (text.length - start > CUT_IN_LINE) {
-    const space = text.slice(start, start + CUT_AT_LINE + 1).lastIndexOf(' ')
-    const end = start + (space > 0 ? space : CUT_AT_LINE)
+  while (text.length - start > CUT_AT_LINE) {
+    const part = text.slice(start, start + CUT_AT_LINE + 1)
+    SENTENCE_END.lastIndex = CUT_AT_BLANK
+    const sentence = SENTENCE_END.exec(part)
+    const space = part.lastIndexOf(' ')
+    const end = start + (sentence !== null ? sentence.index + sentence[0].length : space > 0 ? space : CUT_AT_LINE)
     yield text.slice(start, end)
-    start = space > 0 ? end + 1 : end
+    start = end
+    while (text[start] === ' ') start++
   }
   yield text.slice(start)
 }

@@ -75,8 +75,8 @@ function startsOf (word: string): string[] {
 
 /**
  * Measures the distance of a word to stems of the index, each with the ending that fits best: Infinity where there are
- * more mistakes than a word of its length has. Only a stem that begins like the word is compared with endings, and only with those that the stemmer removes
- * from it: "gram" is not the stem of "gramity".
+ * more mistakes than a word of its length has. Only a stem that begins like the word is compared with endings, and only
+ * with those that the stemmer removes from it: "gram" is not the stem of "gramity".
  */
 function distanceFrom (word: string): (stem: string) => number {
   const most = mistakesIn(word)

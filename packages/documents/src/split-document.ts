@@ -5,7 +5,7 @@ import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 6
+export const SPLITTER_VERSION = 7
 
 const SOURCE_CODE: ReadonlySet<string> = new Set(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp
 .cs .php .swift .scala .sh .bash .sql .lua .pl .r .css .scss .vue .svelte .toml .ini .proto`.split(/\s+/))

@@ -1,4 +1,5 @@
 import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
+import { INVISIBLE } from './passages.js'
 import { COMMON_WORDS } from './stop-words.js'
 
 /** Scripts without spaces between words: their runs are split into words first. */
@@ -90,7 +91,7 @@ export function partsOf (raw: string): string[] {
 
 export function spaced (text: string): string {
   if (!NOT_ASCII.test(text)) return text
-  const normal = text.normalize('NFKC')
+  const normal = text.normalize('NFKC').replace(INVISIBLE, '')
   if (!UNSPACED.test(normal)) return normal
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' })
   const words = segmenter

@@ -18,6 +18,15 @@ test('an answer consists of cited sentences, and [n] is the n-th source', async 
   t.equal(Math.max(...numbers), final.source_documents.length)
 })
 
+test('numbers in brackets of a text are not taken for citations', async t => {
+  const memory = await memoryOf(t, { 'a.md': 'Adult capybaras weigh up to 66 kilograms.[2][14] Capybaras live in groups of ten to twenty.[3]\n\nPress [1] for the capybaras of the zoo.\n\nThe capybaras are in `herd[0]`, herd[1] and matrix[row][col], see [the list][zoo].' })
+  const { text, final } = await ask(documentsInterpreter(memory, { maxSentences: 9 }), 'Capybaras: weigh, groups, press, herd, list?')
+  t.match(text, 'Adult capybaras weigh up to 66 kilograms. [1] Capybaras live in groups of ten to twenty. [1]')
+  t.match(text, 'Press `[1]` for the capybaras of the zoo. [1]')
+  t.match(text, 'The capybaras are in `herd[0]`, `herd[1]` and matrix[row][col], see the list. [1]')
+  t.equal(final.source_documents.length, 1)
+})
+
 test('the answer comes sentence by sentence', async t => {
   const { chunks } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I cancel a task?')
   t.ok(chunks.filter(chunk => typeof chunk === 'string').length >= 2)
@@ -83,6 +92,22 @@ test('the kind of answer counts: a number, a date, a name', async t => {
   const memory = await memoryOf(t, { 'a.md': 'The tower of the harbour is made of granite from the north. In May the tower of the harbour was painted. The tower of the harbour is looked after by Ilse Bremer. The tower of the harbour has 84 steps.' })
   for (const [question, answer] of [['How many steps has the tower?', /84/], ['When was the tower painted?', /^In May/], ['Who looks after the tower of the harbour?', /^The tower of the harbour is looked after by Ilse/]] as const) {
     t.match((await ask(documentsInterpreter(memory, { maxSentences: 1 }), question)).text, answer)
+  }
+})
+
+test('a date is the name of a day in the language of the question, and no word that begins like one', async t => {
+  const lodge = 'The lodge offers settings. The lodge has market demand. The lodge is separate. The lodge is novel. The lodge is staffed on Friday afternoons.'
+  const choir = 'Die Probe ist in Saal 4. Die Probe kostet 12 Euro. Die Probe beginnt jeden Mittwoch abends. Die Probe hat 30 Leute.'
+  for (const [text, question, answer] of [[lodge, 'When may I visit the lodge?', /^The lodge is staffed on Friday/], [choir, 'Wann ist die Probe?', /^Die Probe beginnt jeden Mittwoch/]] as const) {
+    t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': `An introduction.\n\n${text}` }), { maxSentences: 1 }), question)).text, answer)
+  }
+})
+
+test('a number of what the question counts is an answer before other numbers', async t => {
+  const keys = 'A missing key is answered with 401. A key stops within 60 seconds. You can have at most five active keys.'
+  const eggs = 'Das Ei kocht 4 Minuten. Ein Ei kostet 30 Cent. Man braucht drei frische Eier.'
+  for (const [text, question, answer] of [[keys, 'How many keys can I have?', /^You can have at most five/], [eggs, 'Wie viele Eier braucht man?', /^Man braucht drei/]] as const) {
+    t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': text }), { maxSentences: 1 }), question)).text, answer)
   }
 })
 

@@ -149,3 +149,17 @@ test('an endless line is split at spaces and keeps its number', async t => {
   t.ok(passages.every(passage => passage.first === 1 && passage.last === 1 && passage.content.length < 5_000))
   t.equal(passages.map(passage => passage.content.trim()).join(' '), 'word '.repeat(4_000).trim())
 })
+
+test('a line with more than 2,400 characters is split after sentences', t => {
+  const sentences = Array.from({ length: 60 }, (_, at) => `The keeper of room ${at} has counted all the boats that passed before noon.`)
+  const passages = splitDocument('a.txt', sentences.join(' '))
+  t.ok(passages.length > 2)
+  t.equal(passages.map(({ content }) => content).join(' '), sentences.join(' '))
+  for (const { content } of passages.slice(0, -1)) t.ok(content.endsWith('noon.') && content.length > 1_200 && content.length < 1_300, `${content.length} characters`)
+  t.end()
+})
+
+test('soft hyphens and spaces without a width are left out', async t => {
+  const [passage] = splitDocument('a.html', '<h2>Schorn&shy;steine</h2><p>Der Schorn&shy;stein&#8203;feger kommt im Mai.</p>')
+  t.match(passage, { heading: 'Schornsteine', content: 'Der Schornsteinfeger kommt im Mai.' })
+})

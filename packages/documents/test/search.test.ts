@@ -206,6 +206,11 @@ test('scripts without spaces are searched by word', async t => {
   t.strictSame(index.search({ query: '犬' }), [])
 })
 
+test('soft hyphens of a query are ignored', async t => {
+  const index = await indexOf(t, TEXTS)
+  t.match(index.search({ query: 'window\u00adsill' }), [{ source: 'cats.md' }])
+})
+
 test('accents and case are ignored', async t => {
   const index = await indexOf(t, { 'a.md': 'Ein Café in ZÜRICH.' })
   for (const query of ['cafe zurich', 'CAFÉ zürich']) t.ok((index.search({ query })[0]?.score ?? 0) > 0.95, query)
