@@ -1,6 +1,6 @@
+import { ENTITIES, ENTITY, HTML_TAGS } from './html.js'
 import { putBackCode, takeCode } from './inline-code.js'
 import { PassageBuilder, type Passage } from './passages.js'
-import { ENTITIES, ENTITY, HTML_TAGS } from './html-names.js'
 
 const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})([^]*)$/
 const ATX_OPENING = /^ {0,3}(#{1,6})(?=[ \t]|$)/

@@ -1,4 +1,4 @@
-import { ENTITIES, ENTITY } from './html-names.js'
+import { ENTITIES, ENTITY } from './html.js'
 import { putBackCode, takeCode } from './inline-code.js'
 
 /** A part of a passage that can be part of an answer. */
