@@ -1,5 +1,10 @@
 /** Longest citation, in characters, such as " [1, 2, 3]"; longer brackets are text. */
 const MAX_CITATION = 24
+/** Models also write citations as 【1】. */
+const OPENING = /[[【]/
+const CLOSING = /[\]】]/
+/** A part of a citation: a number, or a range such as 1-3. */
+const NUMBERS = /(\d+)(?:\s?[-–]\s?(\d+))?/g
 
 /**
  * Corrects the citations in a model's text as it comes: numbers of passages that do not exist are removed, the others
@@ -11,7 +16,7 @@ export class Citations {
   /** The number of removed citations. */
   removed = 0
   readonly #passages: number
-  /** A possible beginning of a citation: spaces, then "[", digits and commas. */
+  /** A possible beginning of a citation: spaces, then a bracket, digits and commas. */
   #held = ''
   #ticks = 0
   #code: 'inline' | 'block' | undefined
@@ -38,21 +43,21 @@ export class Citations {
     this.#noteCode(character)
     const inCode = this.#code !== undefined || this.#ticks > 0
     const held = this.#held
-    if (!inCode && held.includes('[')) {
-      if (character === ']') {
+    if (!inCode && OPENING.test(held)) {
+      if (CLOSING.test(character)) {
         this.#held = ''
         return this.#checked(held + character)
       }
-      if (/[\d, ^]/.test(character) && held.length < MAX_CITATION) {
+      if (/[\d, ^–-]/.test(character) && held.length < MAX_CITATION) {
         this.#held += character
         return ''
       }
-    } else if (!inCode && (character === '[' || /\s/.test(character)) && held.length < MAX_CITATION) {
+    } else if (!inCode && (OPENING.test(character) || /\s/.test(character)) && held.length < MAX_CITATION) {
       this.#held += character
       return ''
     }
     this.#held = ''
-    if (!inCode && (character === '[' || /\s/.test(character))) {
+    if (!inCode && (OPENING.test(character) || /\s/.test(character))) {
       this.#held = character
       return held
     }
@@ -72,14 +77,19 @@ export class Citations {
   }
 
   #checked (citation: string): string {
-    const numbers = (citation.match(/\d+/g) ?? []).map(Number)
+    const numbers = Array.from(citation.matchAll(NUMBERS)).flatMap(([, from, to = from]) => numbersFrom(Number(from), Number(to)))
     if (numbers.length === 0) return citation
     const valid = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
     this.removed += numbers.filter(number => number < 1 || number > this.#passages).length
     if (valid.length === 0) return ''
-    return citation.slice(0, citation.indexOf('[')) + valid.map(number => {
+    return citation.slice(0, citation.search(OPENING)) + valid.map(number => {
       if (!this.cited.includes(number - 1)) this.cited.push(number - 1)
       return `[${this.cited.indexOf(number - 1) + 1}]`
     }).join('')
   }
+}
+
+/** The numbers of a range; of one that no citation has, its ends. */
+function numbersFrom (from: number, to: number): number[] {
+  return to > from && to - from < MAX_CITATION ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [...new Set([from, to])]
 }

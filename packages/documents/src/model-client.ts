@@ -34,7 +34,8 @@ export function reasonOf (error: unknown): string {
   // Node refuses some ports, and host names with several addresses fail, without a code
   if (name === 'AI_APICallError' && statusCode === undefined && /^Cannot connect/.test(String(message)) && !hasCode(cause)) return UNREACHABLE
   if (cause !== undefined && cause !== null) return reasonOf(cause)
-  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return 'the server sent an unreadable response'
+  if (name === 'TimeoutError') return 'the server did not answer in time'
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError' || name === 'SyntaxError') return 'the server sent an unreadable response'
   if (error instanceof TypeError) return 'the connection broke'
   return 'the server reported an error'
 }

@@ -1,5 +1,6 @@
 import type { VacConfig } from '@polyvac/core'
 import { integer, type OptionRule } from '@polyvac/core/plugin'
+import { reasonOf } from './model-client.js'
 
 /** A model on an OpenAI-compatible server. */
 export interface ModelServer {
@@ -64,8 +65,8 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
   if (baseUrl !== undefined) {
     if (!/^https?:\/\//.test(baseUrl)) return { reason: 'base_url is not an http(s) URL' }
     const trimmed = baseUrl.replace(/\/+$/, '')
-    const model = named ?? await cached(kind, trimmed, () => firstModel(kind, trimmed, apiKey, LIST_TIMEOUT_MS, options.signal))
-    return model === undefined ? { reason: 'no model is named, and the server lists none' } : { baseUrl: trimmed, model, apiKey }
+    const found = named === undefined ? await cached(kind, trimmed, () => firstModel(kind, trimmed, apiKey, LIST_TIMEOUT_MS, options.signal)) : { model: named }
+    return 'reason' in found ? { reason: `no model is named, and ${found.reason}` } : { baseUrl: trimmed, model: found.model, apiKey }
   }
   if (vac.model !== 'auto') return { reason: 'no server is configured for the model' }
   const ownPort = typeof options.ownPort === 'function' ? options.ownPort() : options.ownPort ?? Number(env['PORT'] ?? 0)
@@ -73,27 +74,30 @@ export async function findModel (vac: Pick<VacConfig, 'model' | 'openai'>, optio
     if (port === ownPort) continue
     const local = `http://127.0.0.1:${port}/v1`
     // without the key: any local program may listen on this port
-    const model = await cached(kind, local, () => firstModel(kind, local, undefined, PROBE_TIMEOUT_MS, options.signal))
-    if (model !== undefined) return { baseUrl: local, model: named ?? model }
+    const found = await cached(kind, local, () => firstModel(kind, local, undefined, PROBE_TIMEOUT_MS, options.signal))
+    if ('model' in found) return { baseUrl: local, model: named ?? found.model }
   }
   return { reason: 'no server was found on this machine' }
 }
 
 /** By kind and base URL. Base URLs come from the configuration, so there are at most as many as VACs. */
-const cache = new Map<string, { model: string | undefined, until: number }>()
+const cache = new Map<string, { found: FoundModel, until: number }>()
 const MAX_CACHED = 1_000
 
-async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<string | undefined>): Promise<string | undefined> {
+/** The first model that a server lists, or why there is none. */
+type FoundModel = { readonly model: string } | { readonly reason: string }
+
+async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<FoundModel>): Promise<FoundModel> {
   const key = `${kind} ${baseUrl}`
   const entry = cache.get(key)
-  if (entry !== undefined && entry.until > Date.now()) return entry.model
-  const model = await look()
+  if (entry !== undefined && entry.until > Date.now()) return entry.found
+  const found = await look()
   if (cache.size >= MAX_CACHED) cache.clear()
-  cache.set(key, { model, until: Date.now() + (model === undefined ? NOT_FOUND_MS : FOUND_MS) })
-  return model
+  cache.set(key, { found, until: Date.now() + ('model' in found ? FOUND_MS : NOT_FOUND_MS) })
+  return found
 }
 
-async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<string | undefined> {
+async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<FoundModel> {
   try {
     const response = await fetch(`${baseUrl}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
@@ -102,15 +106,16 @@ async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | un
     })
     if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
       await response.body?.cancel()
-      return undefined
+      return { reason: response.ok ? 'the list of the server is too long' : `the list of the server has HTTP ${response.status}` }
     }
     const { data } = await response.json() as { data?: unknown }
     const ids = (Array.isArray(data) ? data : []).map(entry => (entry as { id?: unknown } | null)?.id).filter(id => typeof id === 'string')
-    return ids.find(id => kind === 'embedding' ? EMBEDS.test(id) : !EMBEDS.test(id) && !/rerank|whisper|tts/i.test(id))
-  } catch {
+    const model = ids.find(id => kind === 'embedding' ? EMBEDS.test(id) : !EMBEDS.test(id) && !/rerank|whisper|tts/i.test(id))
+    return model === undefined ? { reason: kind === 'embedding' ? 'the server lists none that embeds' : 'the server lists none' } : { model }
+  } catch (error) {
     // no server, or not a model server. After an abort by the caller, throw its reason
     signal.throwIfAborted()
-    return undefined
+    return { reason: reasonOf(error) }
   }
 }
 

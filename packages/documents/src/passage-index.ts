@@ -126,9 +126,18 @@ export class PassageIndex {
     return this.#statements.sources.column<string>()
   }
 
-  /** The passages of a document as one text. */
+  /** The passages of a document under their headings, as one text. */
   textOf (source: string): string {
-    return this.#statements.textOf.column<string>(source).join('\n\n')
+    const parts: string[] = []
+    let above: readonly string[] = []
+    for (const { heading, content } of this.#statements.textOf.all<Pick<Passage, 'heading' | 'content'>>(source)) {
+      const path = heading.split(' > ')
+      const differs = path.findIndex((part, at) => part !== above[at])
+      if (differs !== -1) parts.push(...path.slice(differs).filter(part => part !== '' && part !== content))
+      parts.push(content)
+      above = path
+    }
+    return parts.join('\n\n')
   }
 
   has (source: string): boolean {
@@ -233,7 +242,7 @@ function prepareStatements (database: SqliteDatabase) {
     stampFile: database.prepare('UPDATE file SET stamp = ? WHERE source = ?'),
     deleteFile: database.prepare('DELETE FROM file WHERE source = ?'),
     passagesOf: database.prepare('SELECT p.id FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ?'),
-    textOf: database.prepare('SELECT p.content FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ? ORDER BY p.id'),
+    textOf: database.prepare('SELECT p.heading, p.content FROM passage p JOIN file f ON f.id = p.file WHERE f.source = ? ORDER BY p.id'),
     insertPassage: database.prepare('INSERT INTO passage (file, heading, first, last, content) VALUES (?, ?, ?, ?, ?)'),
     deletePassage: database.prepare('DELETE FROM passage WHERE id = ?'),
     insertTerms: database.prepare('INSERT INTO term (rowid, head, body) VALUES (?, ?, ?)'),

@@ -26,11 +26,12 @@ function pdf (...pages: string[]): Buffer {
   return Buffer.from(`${file}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer << /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF`, 'latin1')
 }
 
+/** A paragraph that begins with "# " is a heading. */
 async function docx (...paragraphs: string[]): Promise<Buffer> {
   const zip = new JSZip()
   zip.file('[Content_Types].xml', '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>')
   zip.file('_rels/.rels', '<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>')
-  const body = paragraphs.map(text => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('')
+  const body = paragraphs.map(text => `<w:p>${text.startsWith('# ') ? '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>' : ''}<w:r><w:t>${text.replace('# ', '')}</w:t></w:r></w:p>`).join('')
   zip.file('word/document.xml', `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`)
   return await zip.generateAsync({ type: 'nodebuffer', compression: 'DEFLATE' })
 }
@@ -39,6 +40,7 @@ test('PDF, DOCX, CSV, notebooks, JSON, YAML and source code are read, with page,
   const memory = await memoryOf(t, {
     'manual.pdf': pdf('The first page is about copper kettles.', 'Walruses sleep on drifting ice floes.'),
     'letter.docx': await docx('Dear reader,', 'The marmot whistles before a thunderstorm.'),
+    'lease.docx': await docx('# Tenancy', 'The flat is let to Imke.', '# Deposit', 'She pays three rents.', 'She gets them back.'),
     'tools.csv': 'tool,shelf,price\nspokeshave,"C 4",31\n"drawknife, long",B 2,45\n',
     'study.ipynb': JSON.stringify({ cells: [{ cell_type: 'markdown', source: ['# Study\n', 'Intro.'] }, { cell_type: 'code', source: 'plot_barnacles(depth=3)' }] }),
     'broken.ipynb': '{ "cells": ',
@@ -58,6 +60,7 @@ test('PDF, DOCX, CSV, notebooks, JSON, YAML and source code are read, with page,
     t.match((await memory.search({ query, threshold: 0 }))[0], { content, metadata }, query)
   }
   t.match(await memory.read('manual.pdf'), 'copper kettles.\n\nWalruses')
+  t.equal(await memory.read('lease.docx'), 'Tenancy\n\nThe flat is let to Imke.\n\nDeposit\n\nShe pays three rents.\n\nShe gets them back.')
 })
 
 test('text is read in UTF-16 with a byte order mark, in windows-1252, and in UTF-8 with damage', async t => {

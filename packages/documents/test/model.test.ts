@@ -7,6 +7,7 @@ import { until } from '../../../test/fixtures/until.js'
 import type { InterpreterChunk } from '@polyvac/core'
 import { documentsInterpreter, openaiInterpreter } from '../src/index.js'
 import { Citations } from '../src/citations.js'
+import { findModel } from '../src/model-server.js'
 import { ask, extraOf } from './fixtures/ask.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 import { fakeOpenai, type Fault } from './fixtures/openai-server.js'
@@ -169,8 +170,34 @@ test('without a model, or with extractive, no server is called', async t => {
   t.equal(server.requests.length, 0)
 })
 
+test('citations in other brackets and as a range are read, and code is not', t => {
+  const read = (text: string): { text: string, cited: number[] } => {
+    const citations = new Citations(3)
+    return { text: citations.push(text) + citations.end(), cited: citations.cited }
+  }
+  t.strictSame(read('One【2】, two [1-3], three [2 – 9].'), { text: 'One[1], two [2][1][3], three [1][3].', cited: [1, 0, 2] })
+  t.strictSame(read('`a[1-2]` and [1-999999999999]'), { text: '`a[1-2]` and [1]', cited: [0] })
+  t.end()
+})
+
+test('the reason names what the server of a model did', async t => {
+  const server = createHttpServer((request, response) => { request.url === '/busy/models' ? response.writeHead(503).end() : response.end(request.url === '/page/models' ? '<html>' : '{"data":[]}') })
+  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => { server.close() })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const embedding = async (baseUrl: string): Promise<unknown> => await findModel({ model: 'auto', openai: { base_url: baseUrl } }, { kind: 'embedding', signal: AbortSignal.timeout(10_000) })
+  t.match(await embedding(`${url}/busy`), { reason: 'no model is named, and the list of the server has HTTP 503' })
+  t.match(await embedding(`${url}/page`), { reason: 'no model is named, and the server sent an unreadable response' })
+  t.match(await embedding(`${url}/none`), { reason: 'no model is named, and the server lists none that embeds' })
+  const closed = createServer()
+  await once(closed.listen(0, '127.0.0.1'), 'listening')
+  const { port } = closed.address() as AddressInfo
+  await new Promise(resolve => { closed.close(resolve) })
+  t.match(await embedding(`http://127.0.0.1:${port}/v1`), { reason: 'no model is named, and the server cannot be reached (ECONNREFUSED)' })
+})
+
 test('citations are the same for any split of the text into tokens, and all are correct', async t => {
-  const part = fc.constantFrom('word', ' ', '[1]', '[2, 3]', '[9]', '[', ']', '`', '`a[1]`', '[link](x)', '\n', '[^2]', '.', ' [12')
+  const part = fc.constantFrom('word', ' ', '[1]', '[2, 3]', '[9]', '[', ']', '`', '`a[1]`', '【1】', '[1-', '[link](x)', '\n', '[^2]', '.', ' [12')
   fc.assert(fc.property(fc.array(part, { maxLength: 30 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (parts, sizes) => {
     const whole = parts.join('')
     const read = (pieces: readonly string[]): string => {
