@@ -5,7 +5,10 @@ import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 7
+export const SPLITTER_VERSION = 8
+
+/** A longer first line of a plain text, in characters, is not its title. */
+const MAX_TITLE = 80
 
 const SOURCE_CODE: ReadonlySet<string> = new Set(`.js .mjs .cjs .jsx .ts .mts .cts .tsx .py .rb .go .rs .java .kt .c .h .cc .cpp .hpp
 .cs .php .swift .scala .sh .bash .sql .lua .pl .r .css .scss .vue .svelte .toml .ini .proto`.split(/\s+/))
@@ -26,9 +29,15 @@ export function splitDocument (source: string, text: string): Passage[] {
   }
 }
 
+/** The first line is the title where a blank line and text follow it, and it does not end like a sentence. */
 function splitText (text: string): Passage[] {
   const builder = new PassageBuilder()
-  for (const [index, line] of text.split(/\r?\n/).entries()) builder.line(line, index + 1)
+  const lines = text.split(/\r?\n/)
+  const start = lines.findIndex(line => line.trim() !== '')
+  const title = lines[start]?.trim() ?? ''
+  const isTitle = title.length <= MAX_TITLE && /^[\p{L}\p{N}](?:.*[^\p{P}])?$/u.test(title) && lines[start + 1]?.trim() === '' && lines.slice(start + 1).some(line => line.trim() !== '')
+  if (isTitle) builder.heading(1, title, start + 1)
+  for (const [index, line] of lines.entries()) if (!isTitle || index > start) builder.line(line, index + 1)
   return builder.finish()
 }
 

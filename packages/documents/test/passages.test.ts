@@ -138,9 +138,17 @@ test('passages contain every line of a text once, in order, with correct line ra
       if (text !== content && !/^#+ /.test(lines[first - 1] as string)) return false
       for (let number = first; number <= last; number++) covered.add(number)
     }
-    // a heading is not in its own passage but in the path of those below it
-    return lines.every((text, index) => text.trim() === '' || covered.has(index + 1) || /^#+ /.test(text))
+    // a heading, or the title of a plain text, is not in its own passage but in the path of those below it
+    const isHeading = (text: string): boolean => /^#+ /.test(text) || passages.some(({ heading }) => heading === text.trim())
+    return lines.every((text, index) => text.trim() === '' || covered.has(index + 1) || isHeading(text))
   }), { numRuns: 500 })
+})
+
+test('a plain text begins with its title, where a blank line and text follow it', t => {
+  const headings = (text: string): string[] => splitDocument('a.txt', text).map(({ heading, content }) => `${heading}|${content}`)
+  t.strictSame(headings('\nApple cake\n\nBake it at 175 degrees.'), ['Apple cake|Bake it at 175 degrees.'])
+  for (const text of ['Apple cake', 'Apple cake\nBake it.', 'Bake it.\n\nThen eat it.', '- apples\n\n- flour', `${'apple '.repeat(20)}\n\nBake it.`]) t.strictSame(headings(text), [`|${text}`])
+  t.end()
 })
 
 test('an endless line is split at spaces and keeps its number', async t => {
