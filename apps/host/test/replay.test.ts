@@ -11,7 +11,7 @@ import { HttpClient } from '../src/http-client.js'
 import { effectOf } from '../src/replay/effects.js'
 import { normalizeEvents } from '../src/replay/events.js'
 import { replaySession, type ReplayResult } from '../src/replay/send-exchange.js'
-import { MAX_EXCHANGE_FRAMES, MAX_SESSION_BYTES, MAX_SESSION_LINES, readSession } from '../src/replay/session-file.js'
+import { MAX_EXCHANGE_FRAMES, MAX_FRAME_CHARS, MAX_SESSION_BYTES, MAX_SESSION_LINES, readSession } from '../src/replay/session-file.js'
 
 type Test = Parameters<typeof emptyFolder>[0]
 interface Request { path: string, body?: unknown, headers?: Record<string, string>, method?: string }
@@ -193,6 +193,14 @@ test('a stopped stream is compared as far as it goes', async t => {
   }
   const other = { ...stopped, frames: [{ text: 'data: {"chunk":"another"}' }] }
   t.match(await replay(url, await write(t, [stopped, other])), [{ result: 'same' }, { result: 'different' }])
+})
+
+test('an answer with a cut frame is compared, whatever number its time is', async t => {
+  const url = await host(t, answering('an answer to'))
+  const whole = await record(url, { path: '/vac/own', body: { user_input: 'hello' } })
+  const cut = (endedAt: number) => ({ ...whole, endedAt, frames: [{ at: 1, bytes: MAX_FRAME_CHARS, text: 'a'.repeat(MAX_FRAME_CHARS) }] })
+  const results = await replay(url, await write(t, [cut(23.3), cut(-3_000), cut(1e300), { ...cut(0.1), status: 202 }]))
+  t.match(results, [{ result: 'same' }, { result: 'same' }, { result: 'same' }, { result: 'different', differences: [{ what: 'status' }] }])
 })
 
 test('tools of a server of an older revision are sent again where the server marks them as reading', async t => {

@@ -68,7 +68,8 @@ async function sendRequest (client: HttpClient, url: URL, exchange: RecordedExch
   const { request: { method, headers: recorded }, headers: answered, frames, isPartial, endedAt = 0 } = exchange
   const sent = Object.entries(recorded).filter(([name, value]) => SENT.test(name) && value !== MASK)
   const headers = replaceIds(Object.fromEntries(sent), pairs)
-  const maxMs = isPartial ? Math.min(MAX_EXCHANGE_MS, endedAt + MAX_EXTRA_MS) : MAX_EXCHANGE_MS
+  // the page measures fractions of a millisecond, which timers refuse
+  const maxMs = isPartial ? Math.min(MAX_EXCHANGE_MS, Math.ceil(Math.max(0, endedAt)) + MAX_EXTRA_MS) : MAX_EXCHANGE_MS
   const reply = await client.open(url.href, { method, headers, body, maxMs })
   const session = reply.headers.get('mcp-session-id')
   if (session !== null && answered['mcp-session-id'] !== undefined) pairs.set(answered['mcp-session-id'], session)

@@ -6,7 +6,7 @@ export const MAX_SESSION_BYTES = 64 * 1024 * 1024
 export const MAX_SESSION_LINES = 1_000
 export const MAX_EXCHANGE_FRAMES = 10_000
 /** The playground cuts a longer frame there, and keeps as many frames as above. */
-const MAX_FRAME_CHARS = 64 * 1024
+export const MAX_FRAME_CHARS = 64 * 1024
 
 type Texts = Readonly<Record<string, string>>
 
