@@ -245,6 +245,11 @@ test('what may change something is known by path and body together', t => {
   t.strictSame(effectOf('POST', '/p/mcp/call', { server: 'files', tool: 'read' }), { tool: 'files__read', path: '/p/mcp' })
   t.strictSame(effectOf('POST', '/mcp', rpc('tools/call', { name: 'files__read' })), { tool: 'files__read', path: '/mcp' })
   t.strictSame(normalizeEvents([{ chunk: 'a' }, { chunk: 'bc' }]), normalizeEvents([{ chunk: 'ab' }, { chunk: 'c' }]), 'pieces may be cut differently')
+  const server = { name: 'files', state: 'ready', pid: 17646, attempt: 1, crashLoop: false, restarts: 0, callsInFlight: 1, stderr: ['started at 12:00'] }
+  const other = { ...server, pid: 18130, attempt: 2, crashLoop: true, restarts: 3, callsInFlight: 0, stderr: [], toolChanges: [{ tool: 'read', change: 'added', at: 'now' }] }
+  t.strictSame(normalizeEvents([{ servers: [server] }]), normalizeEvents([{ servers: [other] }]), 'MCP servers may be other processes')
+  t.notSame(normalizeEvents([{ servers: [server] }]), normalizeEvents([{ servers: [{ ...other, state: 'waiting' }] }]), 'their state is compared')
+  t.notSame(normalizeEvents([{ stderr: 'a' }]), normalizeEvents([{ stderr: 'b' }]), 'the stderr that a tool reports is compared')
   t.notSame(normalizeEvents([{ answer: 'a', id: 'demo' }]), normalizeEvents([{ answer: 'a', id: 'other' }]), 'ids that people chose are compared')
   t.end()
 })

@@ -2,12 +2,14 @@ import { isRecord, isTooDeep } from '@polyvac/core/plugin'
 import { parseJson } from '../http-client.js'
 
 /** What differs between two runs of the same request. Where `key` and `value` match, the value is set aside. */
-export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegExp, readonly value?: RegExp }> = [
+export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegExp, readonly value?: RegExp, readonly isList?: true }> = [
   { what: 'ids', key: /^(?:id|.*Id|.*_id)$/, value: /[0-9a-f]{12,}|[\w-]{20,}/i },
   { what: 'times', key: /^(?:created|timestamp|time|date|.*At|.*_at|.*Timestamp)$/ },
   { what: 'durations', key: /^(?:ms|.*Ms|.*_ms|duration|seconds|uptime|ttl)$/ },
   { what: 'tokens of one run', key: /^(?:requestState|progressToken|nextCursor|nextPageToken|traceparent|system_fingerprint)$/ },
   { what: 'secrets, which the playground masks', key: /authorization|cookie|(?<!progress|page)token|secret|api[-_]?key|password|credential/i, value: /\D/ },
+  { what: 'the process of an MCP server, its starts, calls and owners', key: /^(?:pid|attempt|crashLoop|restarts|callsInFlight|owners)$/, value: /^(?:\d+|true|false)$/ },
+  { what: 'the last lines of an MCP server, and the last changes of its tools', key: /^(?:stderr|toolChanges)$/, isList: true },
   { what: 'where a stream was cut into pieces', key: /^(?:append|lastChunk|progress|index|sequence)$/ }
 ]
 /** Ids and times inside texts. */
@@ -84,7 +86,8 @@ function normalize (value: unknown): NormalEvent {
   let text = ''
   const isPart = !isRecord(value) || !('answer' in value)
   const walk = (item: unknown, key: string): unknown => {
-    if (isVolatile(key, item)) return `<${key}>`
+    // the other run may lack such a list
+    if (isVolatile(key, item)) return Array.isArray(item) ? undefined : `<${key}>`
     if (Array.isArray(item)) return item.map(child => walk(child, ''))
     if (isRecord(item)) return Object.fromEntries(Object.keys(item).sort().map(name => [name, walk(item[name], name)]))
     if (typeof item !== 'string') return item
@@ -96,7 +99,9 @@ function normalize (value: unknown): NormalEvent {
 }
 
 function isVolatile (key: string, value: unknown): boolean {
-  return VOLATILE.some(row => row.key.test(key) && typeof value !== 'object' && (row.value === undefined || row.value.test(String(value))))
+  return VOLATILE.some(row => row.key.test(key) && (row.isList === true
+    ? Array.isArray(value)
+    : typeof value !== 'object' && (row.value === undefined || row.value.test(String(value)))))
 }
 
 function isWorking (value: unknown): boolean {
