@@ -70,11 +70,27 @@ test('an unanswered question is declined after its time, and the end of a server
   t.match((await app.inject({ method: 'POST', url: '/mcp/call', payload: { ...body, requestState: second.requestState, inputResponses: { 'input-1': accept({}) } } })).json(), { error: String, code: /MCP_/ })
 })
 
-test('a question that could be of several calls is declined', async t => {
-  const { call } = await started(t, [bad()])
-  await call('bad', 'echo', { message: 'x' })
-  const [asking] = await Promise.all([call('bad', 'ask'), call('bad', 'slow')])
+test('a question that could be of several calls is declined, and the log has the reason', async t => {
+  const warnings: object[] = []
+  const { call } = await started(t, [bad({}, { name: 'ambiguous' })], { log: { debug () {}, info () {}, warn: (fields: object) => { if ('callsInFlight' in fields) warnings.push(fields) }, error () {} } })
+  await call('ambiguous', 'echo', { message: 'x' })
+  const [asking] = await Promise.all([call('ambiguous', 'ask'), call('ambiguous', 'slow')])
   t.match(textOf(asking), /decline/)
+  t.match(warnings, [{ mcpServer: 'ambiguous', method: 'elicitation/create', reason: /several calls/, callsInFlight: 2, tools: ['ask', 'slow'] }])
+})
+
+test('while a question is open, the next call of the same tool gets its own question', async t => {
+  const { app, call } = await started(t, [bad()])
+  const answers = []
+  for (const message of ['first', 'second', 'third']) {
+    const asked = await call('bad', 'ask', { params: { message } })
+    t.match(asked, { status: 202, body: { inputRequests: { 'input-1': { params: { message } } } } })
+    answers.push({ server: 'bad', tool: 'ask', arguments: { params: { message } }, requestState: asked.body.requestState, inputResponses: { 'input-1': accept({ city: message }) } })
+  }
+  for (const payload of answers) {
+    const { body } = await app.inject({ method: 'POST', url: '/mcp/call', payload })
+    t.match(body, payload.arguments.params.message)
+  }
 })
 
 test('questions past the limit are declined', async t => {

@@ -23,6 +23,8 @@ export interface ConnectionContext {
 
 /** A server may change its list all the time. */
 const explosiveGate = new LogGate()
+/** A server may send requests all the time. */
+const unassignedGate = new LogGate()
 
 /** Tools of one log line. */
 const MAX_LOGGED_TOOLS = 20
@@ -47,6 +49,12 @@ export function sessionOptions (
       log.warn({ mcpServer: name, tools: named, suppressed }, 'input schemas can take too many steps to check: the server gets such arguments unchecked')
     },
     review,
+    onUnassigned ({ method, reason, callsInFlight, tools }) {
+      const suppressed = unassignedGate.pass(`${name} ${reason}`)
+      if (suppressed === undefined) return
+      const named = tools.slice(0, MAX_LOGGED_TOOLS).map(tool => redact.text(tool))
+      log.warn({ mcpServer: name, method, reason, callsInFlight, tools: named, suppressed }, 'a question of an MCP server was declined: its call is not known')
+    },
     onTrouble: err => log.debug({ mcpServer: name, err: redact.text(err.message) }, 'trouble with an MCP server')
   }
 }

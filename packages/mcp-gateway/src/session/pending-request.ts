@@ -91,6 +91,11 @@ export class PendingRequest implements Waiting {
     return this.options.onMessage?.(message) as unknown
   }
 
+  /** Whether a request of the server to this call is open. */
+  get isPaused (): boolean {
+    return this.#pauses > 0
+  }
+
   pause (): void {
     this.#pauses++
     clearTimeout(this.#timer)

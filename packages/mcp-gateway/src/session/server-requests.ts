@@ -8,18 +8,29 @@ import { LightAbort, type LinkedSet, type AbortSignalLike } from '@polyvac/core/
 /** Tools remembered for having sent requests during a call. */
 const MAX_REMEMBERED = 1_000
 
+/** A request of the server that no call got. */
+export interface UnassignedRequest {
+  readonly method: string
+  readonly reason: string
+  readonly callsInFlight: number
+  /** The tools of these calls. */
+  readonly tools: readonly string[]
+}
+
 /**
  * Assigns requests of the server to calls. Up to revision 2025-11-25 a request over stdio does not name its call. It is
- * the only call in flight or, if all calls have one owner, the only one whose tool has sent a request before. Any other
- * request is declined.
+ * the only call in flight or, if all calls have one owner, the only one whose tool has sent a request before. Of
+ * several such calls it is the only one without an open request. Any other request is declined.
  */
 export class ServerRequests {
   readonly #calls: LinkedSet<PendingRequest>
+  readonly #onUnassigned: (request: UnassignedRequest) => void
   readonly #askers = new Set<string>()
 
   /** @param calls the calls in flight */
-  constructor (calls: LinkedSet<PendingRequest>) {
+  constructor (calls: LinkedSet<PendingRequest>, onUnassigned: (request: UnassignedRequest) => void) {
     this.#calls = calls
+    this.#onUnassigned = onUnassigned
   }
 
   /**
@@ -29,8 +40,12 @@ export class ServerRequests {
   async answer (method: string, params: Record<string, unknown>, signal: AbortSignalLike, known?: PendingRequest | null): Promise<Record<string, unknown>> {
     // roots are not declared: some servers would request them outside of any call
     if (!isServerRequestMethod(method) || method === 'roots/list') throw new RpcError(CODES.methodNotFound, `${method} is not served here`)
-    const call = known === undefined ? this.#callAsked() : known
-    if (call == null) return decline(method)
+    const call = known === undefined ? this.#callAsked() : known ?? 'its call has ended'
+    if (typeof call === 'string') {
+      const tools = [...new Set(this.#calls.values().flatMap(({ tool = [] }) => tool))]
+      this.#onUnassigned({ method, reason: call, callsInFlight: this.#calls.size, tools })
+      return decline(method)
+    }
     if (call.tool !== undefined && this.#askers.size < MAX_REMEMBERED) this.#askers.add(call.tool)
     // pause the call timeout while the user answers
     call.pause()
@@ -48,12 +63,17 @@ export class ServerRequests {
     return others.length === 0 || (owner !== undefined && others.every(({ options }) => options.owner === owner)) ? first : undefined
   }
 
-  #callAsked (): PendingRequest | undefined {
+  /** The call of a request that does not name one, or why none is known. */
+  #callAsked (): PendingRequest | string {
     const calls = this.#calls.values()
-    if (calls.length === 1) return calls[0]
-    if (new Set(calls.map(({ options }) => options.owner)).size > 1) return undefined
+    if (calls.length === 0) return 'no call is in flight'
+    if (calls.length === 1) return calls[0]!
+    if (new Set(calls.map(({ options }) => options.owner)).size > 1) return 'calls of several owners are in flight'
     const known = calls.filter(({ tool = '' }) => this.#askers.has(tool))
-    return known.length === 1 ? known[0] : undefined
+    // a call that waits for an answer rarely asks again
+    const free = known.filter(({ isPaused }) => !isPaused)
+    const [call, ...others] = free.length > 0 ? free : known
+    return call !== undefined && others.length === 0 ? call : 'it could belong to several calls in flight'
   }
 }
 

@@ -14,7 +14,7 @@ import { ListCache } from './list-cache.js'
 import { PendingRequest, type PendingRequestOptions } from './pending-request.js'
 import { awaitModernTask, awaitTask, wantsTask, type AwaitedTaskParts } from './poll-task.js'
 import { RpcChannel } from './rpc-channel.js'
-import { answersTo, ServerRequests } from './server-requests.js'
+import { answersTo, ServerRequests, type UnassignedRequest } from './server-requests.js'
 import { ToolCatalog, type ToolCatalogOptions } from './tool-catalog.js'
 import type { Transport } from './transport.js'
 
@@ -43,6 +43,8 @@ export interface SessionOptions extends ToolCatalogOptions {
   /** A subscribed resource has changed. */
   readonly onUpdated: (uri: string) => void
   readonly onTrouble: (err: Error) => void
+  /** A request of the server was declined, because its call is not known. */
+  readonly onUnassigned: (request: UnassignedRequest) => void
 }
 
 /** One MCP session, from its handshake to its end: requests, lists, requests of the server. */
@@ -80,7 +82,7 @@ export class Session {
     }, options.isModern ? ENVELOPE : undefined)
     this.ended = new Promise(resolve => { this.#ended = resolve })
     this.#subscription = options.isModern ? new ChangeSubscription(this.requests, options.limits) : undefined
-    this.#questions = new ServerRequests(this.#calls)
+    this.#questions = new ServerRequests(this.#calls, options.onUnassigned)
     this.#parts = {
       server: options.name,
       requests: this.requests,
