@@ -15,6 +15,7 @@ import { until } from '../../../test/fixtures/until.js'
 import { findingsOf } from '../src/commands/doctor.js'
 import { createHost } from '../src/create-host.js'
 import { checkNode } from '../src/doctor/environment.js'
+import { checkService } from '../src/doctor/service.js'
 import { checkPackages, isInstalled } from '../src/doctor/packages.js'
 import type { Finding } from '../src/doctor/finding.js'
 import type { HostOptions } from '../src/host-options.js'
@@ -141,6 +142,23 @@ test('a service that is dead, silent, or sends endless bodies ends the checks', 
   })
   const reply = await new HttpClient(endless).send('health')
   t.ok(reply.isCut && reply.text.length < MAX_REPLY_BYTES * 2)
+})
+
+test('doctor waits for MCP servers that are starting, and reports what /ready names of the configuration', async t => {
+  const starting = { reasons: [{ part: 'mcp.files', reason: 'is starting' }] }
+  const problems = [{ file: 'vac_config.yaml', line: 7, column: 3, message: 'unknown key "agnet"', hint: 'did you mean "agent"?' }]
+  const answers: object[] = [starting, starting, { reasons: [], configuration: problems }]
+  const look = async (signal?: AbortSignal): Promise<Finding[]> => {
+    const url = await serve(t, ({ url: path }, reply) => { reply.end(path === '/ready' ? JSON.stringify(answers.shift() ?? starting) : '{}') })
+    const findings: Finding[] = []
+    for await (const finding of checkService(new HttpClient(url), signal)) findings.push(finding)
+    return findings.filter(({ check }) => check === 'ready' || check === 'configuration')
+  }
+  t.match(await look(), [
+    { check: 'ready', level: 'ok' },
+    { check: 'configuration', level: 'warning', text: 'vac_config.yaml:7: unknown key "agnet"', remedy: 'did you mean "agent"?' }
+  ])
+  t.match(await look(AbortSignal.abort()), [{ check: 'ready', level: 'warning', text: 'mcp.files: is starting' }], 'the wait has an end')
 })
 
 test('the headers of --header reach the named origin alone, and redirects are reported', async t => {

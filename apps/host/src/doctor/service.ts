@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord } from '@polyvac/core/plugin'
 import { ok, problem, unchecked, warning, type Finding } from './finding.js'
-import { describeFailure, type HttpClient } from '../http-client.js'
+import { describeFailure, type HttpClient, type WholeReply } from '../http-client.js'
 
 /** Difference of clocks from which tokens and signatures may be refused. */
 const MAX_CLOCK_SKEW_MS = 60_000
+/** Time for MCP servers that are starting, and between two looks at them. */
+const MAX_START_MS = 30_000
+const LOOK_MS = 100
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'check the host name, and its DNS record',
@@ -31,13 +35,18 @@ export async function checkReachable (client: HttpClient): Promise<Finding> {
   }
 }
 
-export async function * checkService (client: HttpClient): AsyncGenerator<Finding> {
+/** @param startSignal ends the wait for MCP servers that are starting */
+export async function * checkService (client: HttpClient, startSignal = AbortSignal.timeout(MAX_START_MS)): AsyncGenerator<Finding> {
   const health = await client.send('health')
   yield health.status === 200
     ? ok('health', 'GET /health answers 200')
     : health.status === 404 ? unchecked('health', 'the service has no /health') : problem('health', `GET /health answers ${health.status}`, 'read the log of the service')
-  const ready = await client.send('ready')
-  const reasons = isRecord(ready.json) && Array.isArray(ready.json.reasons) ? ready.json.reasons.filter(isRecord) : []
+  let ready = await client.send('ready')
+  while (recordsOf(ready, 'reasons').some(isStarting) && !startSignal.aborted) {
+    await delay(LOOK_MS, undefined, { signal: startSignal }).catch(() => {})
+    ready = await client.send('ready')
+  }
+  const reasons = recordsOf(ready, 'reasons')
   if (ready.status === 404) yield unchecked('ready', 'the service has no /ready')
   else if (ready.status === 200 && reasons.length === 0) yield ok('ready', 'GET /ready answers 200')
   else if (reasons.length === 0) yield problem('ready', `GET /ready answers ${ready.status}`, 'read the log of the service')
@@ -45,8 +54,20 @@ export async function * checkService (client: HttpClient): AsyncGenerator<Findin
     const make = ready.status === 200 ? warning : problem
     yield make('ready', `${String(part)}: ${String(reason)}`, `repair ${String(part)}, then GET /ready again`)
   }
+  for (const { file, line, message, hint } of recordsOf(ready, 'configuration')) {
+    yield warning('configuration', `${String(file)}:${String(line)}: ${String(message)}`, String(hint ?? 'polyvac check shows the line'))
+  }
   const skew = Math.abs(Date.parse(health.headers.get('date') ?? '') - Date.now())
   if (Number.isNaN(skew)) yield unchecked('clock', 'responses have no Date header')
   else if (skew <= MAX_CLOCK_SKEW_MS) yield ok('clock', 'the clocks of both machines agree')
   else yield warning('clock', `the clocks differ by ${Math.round(skew / 1000)} s`, 'synchronise both machines with NTP: tokens expire by the clock')
+}
+
+function recordsOf ({ json }: WholeReply, key: string): Array<Record<string, unknown>> {
+  const list = isRecord(json) ? json[key] : undefined
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+function isStarting ({ part, reason }: Record<string, unknown>): boolean {
+  return String(part).startsWith('mcp.') && String(reason).startsWith('is starting')
 }
