@@ -201,7 +201,7 @@ export const limits = {
     ['Time to connect to an address', `${a2a}/push/guarded-agent.ts`, 'CONNECT_TIMEOUT_MS', 'ms', 'The next address of the host is tried.'],
     ['Addresses of a host that are tried', `${a2a}/push/guarded-agent.ts`, 'MAX_ADDRESSES', 'addresses', 'The delivery is tried again later.'],
     ['Bytes read of a receiver\'s answer', `${a2a}/push/deliver.ts`, 'MAX_ANSWER_BYTES', 'bytes', 'The connection is closed; the status is used.'],
-    ['Push configs whose last deliveries a process lists', `${a2a}/push/recent-deliveries.ts`, 'MAX_RECENT_CONFIGS', '', 'Those of the config that was delivered to longest ago are left out.'],
+    ['Push configs whose last deliveries a process lists; a quarter for one owner', `${a2a}/push/recent-deliveries.ts`, 'MAX_RECENT_CONFIGS', '', 'Those of the config that was delivered to longest ago are left out, of the same owner where that has a quarter.'],
     ['Deliveries that it lists of one config', `${a2a}/push/recent-deliveries.ts`, 'MAX_RECENT_DELIVERIES', '', 'The oldest one leaves.'],
     ['Length of `token`', `${a2a}/push/push-secrets.ts`, 'MAX_TOKEN_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],
     ['Length of `credentials`', `${a2a}/push/push-secrets.ts`, 'MAX_CREDENTIALS_LENGTH', 'characters', '`PUSH_SECRETS_INVALID`.'],

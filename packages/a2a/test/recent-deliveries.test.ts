@@ -118,13 +118,21 @@ test('deliveries are bounded in their number, the number of configs and the leng
   t.strictSame([kept[0]?.try, kept.at(-1)?.try], [6, MAX_RECENT_DELIVERIES + 5], 'the oldest leave')
 
   const nth = (i: number): typeof config => ({ ...config, id: `c${i}` })
-  for (let i = 2; i <= MAX_RECENT_CONFIGS; i++) recent.add('alice', nth(i), delivered(1))
-  t.equal(recent.size, MAX_RECENT_CONFIGS)
+  for (let i = 2; i <= MAX_RECENT_CONFIGS; i++) recent.add('anyone', nth(i), delivered(1))
+  t.equal(recent.size, MAX_RECENT_CONFIGS, 'callers without an identity share all')
   recent.add('alice', config, delivered(99))
-  recent.add('alice', nth(0), delivered(1))
+  recent.add('anyone', nth(0), delivered(1))
   t.equal(recent.size, MAX_RECENT_CONFIGS)
-  t.equal(recent.list('alice', nth(2)).length, 0, 'the config that was delivered to longest ago leaves')
+  t.equal(recent.list('anyone', nth(2)).length, 0, 'the config that was delivered to longest ago leaves')
   t.equal(recent.list('alice', config).at(-1)?.try, 99)
+
+  const share = MAX_RECENT_CONFIGS / 4
+  for (let i = 0; i < share; i++) recent.add('alice', nth(i), delivered(1))
+  t.equal(recent.list('alice', config).length, 0, 'an owner with a quarter of the configs loses an own one')
+  t.equal(recent.list('alice', nth(0)).length, 1)
+  for (let i = 0; i < MAX_RECENT_CONFIGS; i++) recent.add('bob', nth(i), delivered(1))
+  t.equal(recent.list('alice', nth(0)).length, 1, 'and not one of another owner')
+  t.equal([...Array(MAX_RECENT_CONFIGS).keys()].filter(i => recent.list('bob', nth(i)).length > 0).length, share)
 
   for (const [error, shown] of [['E'.repeat(64), 'E'.repeat(64)], ['E'.repeat(65), '_OTHER'], ['HUSH of a header', '_OTHER']] as const) {
     recent.add('alice', nth(0), { at: '', ms: 1, error, outcome: 'retry', try: 2 })

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { PushConfig } from '@polyvac/tasks'
+import { shareOf } from '@polyvac/core/plugin'
+import { ANYONE, type PushConfig } from '@polyvac/tasks'
 
-/** Push configs whose deliveries are kept; those of the config that was delivered to longest ago leave. */
+/**
+ * Push configs whose deliveries are kept, OWNER_SHARE of them of one owner; those of the config that was delivered to
+ * longest ago leave.
+ */
 export const MAX_RECENT_CONFIGS = 500
 /** Deliveries that are kept of one config; the oldest one leaves. */
 export const MAX_RECENT_DELIVERIES = 20
@@ -25,14 +29,16 @@ export interface RecentDelivery {
 }
 
 interface Kept {
+  readonly owner: string
   readonly version: string
   readonly deliveries: RecentDelivery[]
 }
 
 /**
- * The last deliveries that this process made to each push config. A key is a hash, so its length does not depend on
- * what callers chose. A config that was replaced, or deleted and set again, has another version: what was sent to its
- * former URL does not count for it, also where another process replaced it or the request ends after the change.
+ * The last deliveries that this process made to each push config. Keys and owners are hashes, so their length does not
+ * depend on what callers chose. A config that was replaced, or deleted and set again, has another version: what was
+ * sent to its former URL does not count for it, also where another process replaced it or the request ends after the
+ * change.
  */
 export class RecentDeliveries {
   /** The config that was delivered to last is the last one. */
@@ -50,11 +56,16 @@ export class RecentDeliveries {
     deliveries.push(error === undefined || ERROR_CODE.test(error) ? delivery : { ...delivery, error: '_OTHER' })
     if (deliveries.length > MAX_RECENT_DELIVERIES) deliveries.shift()
     this.#kept.delete(key)
-    this.#kept.set(key, { version, deliveries })
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MAX_RECENT_CONFIGS) break
-      this.#kept.delete(oldest)
-    }
+    const hashed = hash(owner)
+    if (before === undefined) this.#makeRoom(owner === ANYONE ? undefined : hashed)
+    this.#kept.set(key, { owner: hashed, version, deliveries })
+  }
+
+  /** For one more config; without an owner: of callers who share all. */
+  #makeRoom (owner: string | undefined): void {
+    const own = owner === undefined ? [] : [...this.#kept.keys()].filter(key => this.#kept.get(key)?.owner === owner)
+    const [oldest] = own.length >= shareOf(MAX_RECENT_CONFIGS) ? own : this.#kept.size >= MAX_RECENT_CONFIGS ? this.#kept.keys() : []
+    if (oldest !== undefined) this.#kept.delete(oldest)
   }
 
   /** Of a config that the store returned for this owner; the newest is the last. */
