@@ -122,7 +122,7 @@ function activeStep (): TracedStep | undefined {
 /** Executes an asynchronous step in a new span. */
 export async function withSpan<T> (name: string, options: () => SpanOptions, step: (span?: OpenSpan) => Promise<T>): Promise<T> {
   if (!isTraced()) return await step()
-  const span = startSpan(name, options())
+  const span = start(name, options())
   if (span === undefined) return await step()
   try {
     const value = await span.run(() => step(span))
