@@ -1,4 +1,4 @@
-import { memoryBudget, silentLog } from '@polyvac/core/plugin'
+import { memoryBudget, silentLog, takeTurn } from '@polyvac/core/plugin'
 import { test } from 'tap'
 import { OrphanWatchdog } from '../src/connections/stdio/orphan-watchdog.js'
 import { StdioTransport } from '../src/connections/stdio/stdio-transport.js'
@@ -109,6 +109,23 @@ test('a long line is counted in the memory budget until it is delivered, one at 
   await until(() => counted.size === 3)
   for (const id of [0, 1]) t.ok(counted.get(id)! > 2_900_000 && counted.get(id)! < 4_500_000, `${counted.get(id)} bytes are counted at delivery ${id}`)
   await until(() => memoryBudget.used === before)
+})
+
+test('a long answer that waits for its turn while its server ends is delivered before the end', async t => {
+  const seen: string[] = []
+  const watch = new OrphanWatchdog(silentLog)
+  t.teardown(() => watch.close())
+  const writer = 'process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id: 0, result: "x".repeat(3_000_000) }) + "\\n", () => process.exit())'
+  const transport = new StdioTransport({ command: process.execPath, args: ['-e', writer], env: {}, cwd: '.', stderrLines: 10 }, watch, {
+    maxMessageBytes: 4_000_000, onRefused: (_, err) => { throw err }, onMute () {}, onGarbage () {}
+  })
+  t.teardown(() => transport.close())
+  // other large answers keep the turns for longer than the wait for the last output of a server that has ended
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (let i = 0; i < 100; i++) (async () => { while (!seen.includes('closed')) { await takeTurn(); Atomics.wait(pause, 0, 0, 3) } })().catch(t.threw)
+  await transport.open({ message () { seen.push('message') }, failed () {}, trouble (err) { throw err }, closed () { seen.push('closed') } })
+  await until(() => seen.includes('closed'))
+  t.strictSame(seen, ['message', 'closed'])
 })
 
 test('a server that fails again and again writes few log lines', async t => {

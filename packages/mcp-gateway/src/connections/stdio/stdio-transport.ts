@@ -49,6 +49,8 @@ export class StdioTransport implements Transport {
   #isMute = false
   /** The line whose end has not arrived. */
   #held = holdLine()
+  /** Resolves when all long lines that arrived are delivered. */
+  #longRead: Promise<void> = Promise.resolve()
 
   constructor (command: Command, watch: OrphanWatchdog, options: StdioOptions) {
     this.#command = command
@@ -65,7 +67,8 @@ export class StdioTransport implements Transport {
     const reader = new LineReader(this.#options.maxMessageBytes, {
       line: text => {
         if (text.length >= LONG_CHARS) {
-          this.#readLong(text, child).catch((err: Error) => { events.trouble(err) })
+          const read = this.#readLong(text, child).catch((err: Error) => { events.trouble(err) })
+          this.#longRead = this.#longRead.then(() => read)
           return
         }
         this.#held.release()
@@ -85,7 +88,7 @@ export class StdioTransport implements Transport {
     stdout?.on('error', err => events.trouble(err))
     stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
     child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
-    child.ended.then(() => this.#end(), () => {})
+    child.ended.then(async () => await this.#end(), () => {})
   }
 
   /** A server that closed a pipe is exiting or unusable: it is killed unless it exits soon. */
@@ -153,7 +156,7 @@ export class StdioTransport implements Transport {
   async close (): Promise<void> {
     this.#flush()
     await this.#child?.close()
-    this.#end()
+    await this.#end()
   }
 
   #read (line: string): void {
@@ -197,7 +200,9 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #end (): void {
+  /** After the last answer: a child may end while that waits for its turn, and nothing is read once it is closed. */
+  async #end (): Promise<void> {
+    await this.#longRead
     if (this.#closed) return
     this.#closed = true
     this.#held.release()
