@@ -60,6 +60,9 @@ test('the result of a tool fits its output schema and links its sources', async 
   t.match((await source.call('get_vac_info', { vector_name: 'my_docs' }, callContext())).structuredContent, { memory: true, tools: ['vac_query_my_docs', 'vac_stream_my_docs', 'vac_memory_search_my_docs'] })
   const found = await source.call('vac_memory_search_my_docs', { search_query: 'hours', similarity_threshold: 0.95 }, callContext())
   t.match(found, { content: [{ text: /lower similarity_threshold/ }], structuredContent: { total_results: 0, limit: 10 } })
+  const empty = createVacs({ vacs: ['plain'], streamInterpreter: cited, parts: { plain: { memory: memory({ search: async () => [] }) } } })
+  const nothing = await vacTools(empty).call('vac_memory_search_plain', { search_query: 'hours' }, callContext())
+  t.match(nothing, { content: [{ text: /^Nothing matches\.$/ }], structuredContent: { total_results: 0 } })
 })
 
 test('a stream sends its text as progress while it is made', async t => {

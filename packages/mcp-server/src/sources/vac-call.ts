@@ -115,8 +115,9 @@ async function search (
   const documents = found.results.map(({ content, metadata }) => ({ page_content: content, metadata }))
   const lines = sourceLines({ source_documents: documents })
   const passages = found.results.map(({ content, score }, i) => `${lines[i] ?? ''}  (${score.toFixed(2)})\n${content}`)
-  const best = found.best_score === undefined ? 'nothing matches' : `the best has ${found.best_score.toFixed(2)}`
-  const nothing = `Nothing is as similar as ${found.similarity_threshold}: ${best}; a lower similarity_threshold finds more.`
+  const nothing = found.best_score === undefined
+    ? 'Nothing matches.'
+    : `Nothing is as similar as ${found.similarity_threshold}: the best has ${found.best_score.toFixed(2)}; a lower similarity_threshold finds more.`
   const text = passages.length === 0 ? nothing : passages.join('\n\n')
   return { content: [{ type: 'text', text }, ...sourceLinks(skill.vac, documents)], structuredContent: found }
 }
