@@ -88,7 +88,8 @@ export class StdioTransport implements Transport {
     stdout?.on('error', err => events.trouble(err))
     stdout?.on('end', () => this.#mute(child, 'it closed its standard output'))
     child.stdin?.on('error', () => this.#mute(child, 'it closed its standard input'))
-    child.ended.then(async () => await this.#end(), () => {})
+    // a child may end while its last answer waits for its turn
+    child.ended.then(async () => { await this.#longRead }).then(() => this.#end(), () => {})
   }
 
   /** A server that closed a pipe is exiting or unusable: it is killed unless it exits soon. */
@@ -156,7 +157,7 @@ export class StdioTransport implements Transport {
   async close (): Promise<void> {
     this.#flush()
     await this.#child?.close()
-    await this.#end()
+    this.#end()
   }
 
   #read (line: string): void {
@@ -182,6 +183,7 @@ export class StdioTransport implements Transport {
     try {
       if (!this.#isAccepted(line)) return
       await takeTurn()
+      if (this.#closed) return
       const message = parseJson(line)
       await takeTurn()
       this.#deliver(line, message)
@@ -200,9 +202,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** After the last answer: a child may end while that waits for its turn, and nothing is read once it is closed. */
-  async #end (): Promise<void> {
-    await this.#longRead
+  #end (): void {
     if (this.#closed) return
     this.#closed = true
     this.#held.release()
