@@ -338,6 +338,7 @@ export const limits = {
     ['Size of a session file that the page opens', 'packages/playground/page/session-file.ts', 'MAX_FILE_BYTES', 'bytes', 'The page does not open it.'],
     ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
     ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
-    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.']
+    ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.'],
+    ['Text of the chat over a reload', 'packages/playground/page/conversation.ts', 'MAX_STORED_CHARS', 'characters of JSON', 'The oldest turns are left out.']
   ]
 }

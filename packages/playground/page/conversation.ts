@@ -6,6 +6,12 @@ import { PROTOCOLS } from './protocols.js'
 const KEY = 'polyvac.chat'
 /** Turns that are kept over a reload, and sent with the next question. */
 const MAX_TURNS = 50
+/** Characters of the turns that are kept over a reload, as JSON: browsers keep about 5 Mi of a tab. */
+export const MAX_STORED_CHARS = 4 * 1024 * 1024
+/** Time between two pictures of an answer, however many frames arrive. */
+const PICTURE_MS = 50
+/** Time between two copies of the conversation in the storage of the tab. */
+const STORE_MS = 1_000
 
 export interface Answer {
   readonly question: string
@@ -37,44 +43,81 @@ function read (): Answer[] {
 export const answers = signal<readonly Answer[]>(read())
 let running: AbortController | undefined
 
-effect(() => {
-  const kept = answers.value.slice(-MAX_TURNS)
+/** The last answer as it stands, where `answers` does not show it yet. */
+let newest: Answer | undefined
+let picture: ReturnType<typeof setTimeout> | undefined
+let storing: ReturnType<typeof setTimeout> | undefined
+/** The JSON of answers that were stored before; those that do not change are not converted again. */
+const stored = new WeakMap<Answer, string>()
+
+effect(() => { if (answers.value !== undefined) storing ??= setTimeout(store, STORE_MS) })
+addEventListener('pagehide', () => {
+  show()
+  store()
+})
+
+/** Keeps the newest turns over a reload, as many as the browser takes. */
+function store (): void {
+  clearTimeout(storing)
+  storing = undefined
+  const kept: string[] = []
+  let left = MAX_STORED_CHARS
+  for (const answer of answers.value.slice(-MAX_TURNS).reverse()) {
+    const text = stored.get(answer) ?? JSON.stringify(answer)
+    stored.set(answer, text)
+    left -= text.length
+    if (left < 0) break
+    kept.unshift(text)
+  }
   try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept))
+    sessionStorage.setItem(KEY, `[${kept.join(',')}]`)
   } catch {
     // more than the browser keeps: a reload starts an empty conversation
     sessionStorage.removeItem(KEY)
   }
-})
+}
 
-const change = (part: Partial<Answer>): void => { answers.value = [...answers.value.slice(0, -1), { ...answers.value.at(-1)!, ...part }] }
+const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
+
+/** Changes the last answer. The page shows it with the next picture: a frame costs the same in a long conversation. */
+function change (part: Partial<Answer>): void {
+  newest = { ...lastAnswer()!, ...part }
+  picture ??= setTimeout(show, PICTURE_MS)
+}
+
+function show (): void {
+  clearTimeout(picture)
+  picture = undefined
+  if (newest !== undefined) answers.value = [...answers.value.slice(0, -1), newest]
+  newest = undefined
+}
 
 /** Asks; `reply` is what the question replies to. */
 export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
   const history = answers.value.slice(-MAX_TURNS).filter(answer => answer.vac === vac).flatMap(({ question: content, text }): Turn[] =>
     [{ role: 'user', content }, ...text === '' ? [] : [{ role: 'assistant', content: text } as const]])
-  answers.value = [...answers.value.map(answer => answer.input === reply ? { ...answer, input: undefined } : answer),
+  answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
     { question, vac, protocol, text: '', state: 'asking', sources: [] }]
   await follow({ vac, text: question, history, reply })
 }
 
 /** Follows the task of an answer that a reload interrupted; an answer without a task has ended. */
 export async function resume (): Promise<void> {
-  const last = answers.value.at(-1)
+  const last = lastAnswer()
   if (last?.state !== 'asking' || running !== undefined) return
   if (last.task === undefined) change({ state: 'stopped', problem: 'The page was loaded again, and this protocol cannot continue a stream.' })
   else await follow({ vac: last.vac, text: last.question, history: [], task: last.task })
 }
 
 async function follow (question: { vac: string, text: string, history: readonly Turn[], reply?: InputRequest | undefined, task?: string }): Promise<void> {
-  const protocol = PROTOCOLS.find(({ id }) => id === answers.value.at(-1)!.protocol)!
+  const protocol = PROTOCOLS.find(({ id }) => id === lastAnswer()!.protocol)!
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
   const figures = (): Partial<Answer> =>
     ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
-      const { text, state, sources, task, progress } = answers.value.at(-1)!
+      const { text, state, sources, task, progress } = lastAnswer()!
       change({
         text: addDelta(text, update),
         sources: update.sources ?? sources,
@@ -85,18 +128,19 @@ async function follow (question: { vac: string, text: string, history: readonly 
         ...figures()
       })
     }
-    if (answers.value.at(-1)!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
+    if (lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
   } catch (err) {
     change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: (err as Error).message })
   } finally {
     change(figures())
+    show()
     running = undefined
   }
 }
 
 /** Stops the answer: closes the connection, and cancels the task where there is one. */
 export async function stop (): Promise<void> {
-  const last = answers.value.at(-1)
+  const last = lastAnswer()
   running?.abort()
   if (last?.task === undefined) return
   await PROTOCOLS.find(({ id }) => id === last.protocol)?.cancel?.(last.task).catch((err: Error) => { change({ problem: `Not canceled: ${err.message}` }) })

@@ -135,3 +135,26 @@ test('an answer of a task, or of a session of MCP, continues after a reload', { 
     await page.getByTestId('chat-clear').click()
   }
 })
+
+test('an answer of many chunks is shown and stored a few times, and a reload shows all of it', { skip: browserMissing }, async t => {
+  const chunks = 3_000
+  const { page: url } = await startApp(t, async function * () { for (let i = 0; i < chunks; i++) yield `c${i} ` })
+  const page = await openPage(t, url)
+  await page.addInitScript(() => {
+    const page = globalThis as any
+    const { setItem } = page.Storage.prototype
+    page.stores = page.pictures = 0
+    page.Storage.prototype.setItem = function (...args: unknown[]) { page.stores++; return setItem.apply(this, args) }
+    page.addEventListener('DOMContentLoaded', () => {
+      new page.MutationObserver(() => { page.pictures++ }).observe(page.document.body, { subtree: true, childList: true, characterData: true })
+    })
+  })
+  await page.reload()
+  for (const state of ['first', 'second']) {
+    await ask(page, 'direct', state)
+    await until(async () => await page.getByTestId('chat-answer').filter({ hasText: `c${chunks - 1}` }).count() === (state === 'first' ? 1 : 2), `the ${state} answer is complete`)
+  }
+  for (const count of ['stores', 'pictures']) t.ok(Number(await page.evaluate(count)) < chunks / 10, `${count}: ${String(await page.evaluate(count))}`)
+  await page.reload()
+  t.match(await answerIn(page, 'done').textContent(), new RegExp(`c${chunks - 1}`), 'what was not stored yet is stored when the page is left')
+})

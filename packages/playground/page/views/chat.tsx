@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import type { ChatProtocol, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
 import { Markdown } from '../markdown.js'
@@ -62,7 +62,10 @@ export function Chat (): JSX.Element {
   )
 }
 
-function AnswerItem ({ answer }: { answer: Answer }): JSX.Element {
+/** An answer that does not change is not rendered again. */
+const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() => answerItem(answer), [answer])
+
+function answerItem (answer: Answer): JSX.Element {
   const { question, vac, protocol, text, state, sources, progress, problem, input, task, firstByteMs, totalMs, frames, exchange } = answer
   const received = `${frames ?? 0} frames`
   return (
