@@ -1,6 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 
-const INLINE = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\[([^\]\n]+)\]\((https?:\/\/[^)\s]+)\)/
+/** Bounded: without a bound each `[` of a line is a search to its end. */
+const INLINE = /`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)/
 
 /** Code, bold text and links of one line; everything else is text. */
 function inline (text: string): ComponentChildren[] {
@@ -21,19 +23,45 @@ function inline (text: string): ComponentChildren[] {
 /** A safe subset of Markdown as DOM nodes: paragraphs, headings, lists, code. HTML stays text. */
 export function Markdown ({ text }: { text: string }): JSX.Element {
   const blocks = text.split(/(^```[^\n]*\n[^]*?(?:^```[^\S\n]*$|$(?![^])))/m)
-  return <>{blocks.map((block, index) => index % 2 === 1 ? <Code key={index} text={block} /> : block.split(/\n{2,}/).map(paragraph))}</>
+  return (
+    <>
+      {blocks.map((block, index) => index % 2 === 1
+        ? <Code key={index} text={block} />
+        : block.split(/\n{2,}/).map((text, part) => <Paragraph key={`${index}.${part}`} text={text} />))}
+    </>
+  )
 }
 
 function Code ({ text }: { text: string }): JSX.Element {
   return <pre tabIndex={0} role='region' aria-label='Code'><code>{text.replace(/^```[^\n]*\n/, '').replace(/\n?```\s*$/, '')}</code></pre>
 }
 
-function paragraph (text: string): ComponentChildren {
-  if (text.trim() === '') return null
-  const heading = /^(#{1,6}) (.*)$/.exec(text.trim())
-  if (heading !== null) return <p class='heading'>{inline(heading[2]!)}</p>
-  const lines = text.trim().split('\n')
-  if (lines.every(line => /^\s*[-*] /.test(line))) return <ul>{lines.map((line, index) => <li key={index}>{inline(line.replace(/^\s*[-*] /, ''))}</li>)}</ul>
-  if (lines.every(line => /^\s*\d+[.)] /.test(line))) return <ol>{lines.map((line, index) => <li key={index}>{inline(line.replace(/^\s*\d+[.)] /, ''))}</li>)}</ol>
-  return <p>{inline(text.trim())}</p>
+/** A paragraph of an answer that grows is rendered again only where its own text grows. */
+const Paragraph = ({ text }: { text: string }): JSX.Element => useMemo(() => <>{linesOf(text.trim())}</>, [text])
+
+const KINDS = { heading: /^#{1,6} +/, bullets: /^\s*[-*] +/, numbers: /^\s*(\d{1,9})[.)] +/ }
+
+interface Run { readonly kind: keyof typeof KINDS | 'text', readonly start: number, readonly lines: string[] }
+
+/** The lines of a paragraph as runs of one kind: a list may follow a line of text directly. */
+function linesOf (text: string): ComponentChildren[] {
+  const runs: Run[] = []
+  for (const line of text === '' ? [] : text.split('\n')) {
+    const last = runs.at(-1)
+    const [, number] = KINDS.numbers.exec(line) ?? []
+    const kind = number !== undefined
+      // a line of text that goes on with a number is not a list, unless it begins one
+      ? last?.kind === 'text' && number !== '1' ? 'text' : 'numbers'
+      : KINDS.bullets.test(line) ? 'bullets' : KINDS.heading.test(line) ? 'heading' : 'text'
+    if (kind === 'text' && /^\s/.test(line) && (last?.kind === 'bullets' || last?.kind === 'numbers')) last.lines.push(`${last.lines.pop()!} ${line.trim()}`)
+    else if (last?.kind === kind) last.lines.push(line)
+    else runs.push({ kind, start: Number(number), lines: [line] })
+  }
+  return runs.map(({ kind, start, lines }, index) => {
+    if (kind === 'text') return <p key={index}>{inline(lines.join('\n'))}</p>
+    const items = lines.map(line => inline(line.replace(KINDS[kind], '')))
+    if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} class='heading'>{item}</p>)
+    const List = kind === 'bullets' ? 'ul' : 'ol'
+    return <List key={index} {...kind === 'numbers' && { start }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
+  })
 }

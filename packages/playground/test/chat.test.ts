@@ -158,3 +158,12 @@ test('an answer of many chunks is shown and stored a few times, and a reload sho
   await page.reload()
   t.match(await answerIn(page, 'done').textContent(), new RegExp(`c${chunks - 1}`), 'what was not stored yet is stored when the page is left')
 })
+
+test('lists keep their numbers, follow a line of text, and go on in the next line', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async () => 'Here are:\n- a\n- b\n  goes on\n\n1. first\n\n2. second\n\n# Title\nIt was\n1984. `- code`\n\n```\n- [1] code\n```')
+  const page = await openPage(t, url)
+  await ask(page, 'direct', 'lists')
+  const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label)="[^"]*"/g, ''))
+  t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
+    '<p class="heading">Title</p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>')
+})
