@@ -339,6 +339,7 @@ export const limits = {
     ['Lines of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_LINES', '', 'The same.'],
     ['Frames of the same', 'packages/playground/page/session-file.ts', 'MAX_FILE_FRAMES', '', 'The same.'],
     ['Turns of the chat over a reload, and sent with a question', 'packages/playground/page/conversation.ts', 'MAX_TURNS', '', 'The oldest are left out.'],
+    ['Text of the turns that the chat sends with a question', 'packages/playground/page/conversation.ts', 'MAX_HISTORY_CHARS', 'characters', 'The oldest turns are left out, and the page states how many.'],
     ['Text of the chat over a reload', 'packages/playground/page/conversation.ts', 'MAX_STORED_CHARS', 'characters of JSON', 'The oldest turns are left out.']
   ]
 }

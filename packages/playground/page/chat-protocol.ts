@@ -12,6 +12,8 @@ export interface Update {
   readonly delta?: string | undefined
   /** The whole text until now. */
   readonly text?: string | undefined
+  /** `text` is only the beginning: the service keeps no more of a long stream for its result. */
+  readonly isTruncated?: boolean | undefined
   readonly sources?: readonly Source[] | undefined
   readonly progress?: number | undefined
   /** How to follow the answer again after a reload: the id of its task, or the place in its stream. */
@@ -21,8 +23,11 @@ export interface Update {
   readonly done?: boolean | undefined
 }
 
-/** The text of an answer after an update. */
-export const addDelta = (text: string, update: Update): string => update.text ?? text + (update.delta ?? '')
+/** The text of an answer after an update. What was streamed is more than the beginning of it. */
+export function addDelta (text: string, { text: whole, isTruncated = false, delta = '' }: Update): string {
+  if (whole === undefined) return text + delta
+  return isTruncated && text.length > whole.length ? text : whole
+}
 
 export interface Question {
   readonly vac: string

@@ -8,6 +8,8 @@ const KEY = 'polyvac.chat'
 const MAX_TURNS = 50
 /** Characters of the turns that are kept over a reload, as JSON: browsers keep about 5 Mi of a tab. */
 export const MAX_STORED_CHARS = 4 * 1024 * 1024
+/** Characters of the turns that are sent with the next question; services take bodies of 1 MiB. */
+export const MAX_HISTORY_CHARS = 256 * 1024
 /** Time between two pictures of an answer, however many frames arrive. */
 const PICTURE_MS = 50
 /** Time between two copies of the conversation in the storage of the tab. */
@@ -24,6 +26,10 @@ export interface Answer {
   readonly task?: string | undefined
   readonly input?: InputRequest | undefined
   readonly problem?: string | undefined
+  /** Earlier answers that were not sent with the question. */
+  readonly unsent?: number | undefined
+  /** The text is only the beginning of the answer. */
+  readonly isCut?: boolean | undefined
   readonly firstByteMs?: number | undefined
   readonly totalMs?: number | undefined
   readonly frames?: number | undefined
@@ -92,12 +98,21 @@ function show (): void {
   newest = undefined
 }
 
+/** The newest turns with a VAC that a question may take along, and how many answers are left out. */
+function historyOf (vac: string): { readonly history: readonly Turn[], readonly unsent: number } {
+  const earlier = answers.value.slice(-MAX_TURNS).filter(answer => answer.vac === vac)
+  let left = MAX_HISTORY_CHARS
+  const from = earlier.findLastIndex(({ question, text }) => (left -= question.length + text.length) < 0) + 1
+  const history = earlier.slice(from).flatMap(({ question: content, text }): Turn[] =>
+    [{ role: 'user', content }, ...text === '' ? [] : [{ role: 'assistant', content: text } as const]])
+  return { history, unsent: from }
+}
+
 /** Asks; `reply` is what the question replies to. */
 export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
-  const history = answers.value.slice(-MAX_TURNS).filter(answer => answer.vac === vac).flatMap(({ question: content, text }): Turn[] =>
-    [{ role: 'user', content }, ...text === '' ? [] : [{ role: 'assistant', content: text } as const]])
+  const { history, unsent } = historyOf(vac)
   answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { question, vac, protocol, text: '', state: 'asking', sources: [] }]
+    { question, vac, protocol, text: '', state: 'asking', sources: [], unsent: reply === undefined ? unsent : 0 }]
   await follow({ vac, text: question, history, reply })
 }
 
@@ -118,8 +133,10 @@ async function follow (question: { vac: string, text: string, history: readonly 
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
       const { text, state, sources, task, progress } = lastAnswer()!
+      const added = addDelta(text, update)
       change({
-        text: addDelta(text, update),
+        text: added,
+        isCut: update.isTruncated === true && (added === update.text || question.task !== undefined),
         sources: update.sources ?? sources,
         task: update.task ?? task,
         progress: update.progress ?? progress,
@@ -130,7 +147,9 @@ async function follow (question: { vac: string, text: string, history: readonly 
     }
     if (lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
   } catch (err) {
-    change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: (err as Error).message })
+    const isTooLong = sent?.exchange.status === 413 && question.history.length > 0
+    const remedy = isTooLong ? '. The earlier turns are sent with each question: start a new conversation.' : ''
+    change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${(err as Error).message}${remedy}` })
   } finally {
     change(figures())
     show()

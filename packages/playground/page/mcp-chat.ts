@@ -74,8 +74,8 @@ export async function * askMcpSession ({ vac, text, history, signal, reply, task
 /** @throws Error with the text of a result that is an error */
 function resultOf ({ isError, content, structuredContent }: Fields): Update {
   if (isError === true) throw new Error(textOf(content))
-  const { final_answer: answer, source_documents: sources } = (structuredContent ?? {}) as Fields
-  return { text: answer ?? textOf(content), sources, done: true }
+  const { final_answer: answer, source_documents: sources, metadata } = (structuredContent ?? {}) as Fields
+  return { text: answer ?? textOf(content), isTruncated: metadata?.truncated, sources, done: true }
 }
 
 function inputOf (id: string, { params }: Fields, state: string): InputRequest {

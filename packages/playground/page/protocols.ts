@@ -34,12 +34,13 @@ async function * askDirect ({ vac, text, history, signal, onSent }: Question): A
     signal,
     as: 'sse'
   } as const
-  for await (const { chunk, answer, source_documents: sources, progress, input_required: input } of events(request, onSent)) {
+  for await (const { chunk, answer, source_documents: sources, progress, input_required: input, metadata } of events(request, onSent)) {
     yield {
       delta: chunk,
       progress,
       sources,
       text: answer,
+      isTruncated: metadata?.truncated,
       done: answer !== undefined,
       input: input === undefined ? undefined : { text: String(input) }
     }
@@ -125,17 +126,24 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
     : descriptionRequest('tasks/sendSubscribe', {
       skillName: `vac_stream_${vac}`, input: { query: text, chat_history: history }, ...reply?.task === undefined ? {} : { taskId: reply.task }
     }, 'sse', signal)
+  let known = ''
   for await (const { taskId, data } of events(request, onSent)) {
-    const { state, messages, artifacts, progress, error } = data as Fields
+    const { state, messages, artifacts, progress, error, delta, retry } = data as Fields
     if (state === 'failed') throw new Error(error?.message ?? 'the task failed')
     const content = artifacts?.at(-1)?.content as Fields | undefined
     // the text since the last message of the caller
     const last = (messages as Fields[]).findLastIndex(({ role }) => role === 'user')
     const written = (messages as Fields[]).slice(last + 1).map(({ parts }) => textOf(parts))
     const input = state === 'input-required' ? { text: written.pop() ?? '', task: taskId as string } : undefined
+    // a record keeps the beginning of a long text; what a reload missed of the rest cannot be read again
+    const text = written.join('')
+    const isLonger = task === undefined && retry === undefined && known.length + (delta?.length ?? 0) > text.length
+    known = isLonger ? known + (delta ?? '') : text
     yield {
       task: taskId,
-      text: content?.final_answer ?? written.join(''),
+      text: content?.final_answer ?? (isLonger && delta !== undefined ? undefined : text),
+      delta,
+      isTruncated: content === undefined ? isLonger : content.metadata?.truncated,
       sources: content?.source_documents,
       progress,
       input,

@@ -167,3 +167,36 @@ test('lists keep their numbers, follow a line of text, and go on in the next lin
   t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
     '<p class="heading">Title</p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>')
 })
+
+test('a long answer is whole over each protocol, is not sent with the next question, and is stored as far as the tab takes it', { skip: browserMissing }, async t => {
+  const line = `${'word '.repeat(200)}\n\n`
+  const chars = line.length * 1_000
+  let release = (): void => {}
+  let turns = 0
+  const { page: url } = await startApp(t, async function * (question, _vac, history) {
+    turns = history.length
+    for (let i = 0; i < 10; i++) yield line.repeat(100)
+    if (question === 'hold') await new Promise<void>(resolve => { release = resolve })
+    yield 'end'
+  })
+  const page = await openPage(t, url)
+  const lengthOf = async (): Promise<number> => await page.getByTestId('chat-answer').last().evaluate((answer: any) => answer.textContent.replace(/\s/g, '').length)
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    await ask(page, protocol, 'long')
+    await until(async () => await page.getByTestId('chat-answer').filter({ hasText: /end/ }).count() === index + 1, `${protocol}: the answer is complete`)
+    t.equal(turns, 0, `${protocol}: longer turns than a request may have are not sent`)
+    t.equal(await page.getByTestId('chat-unsent').count(), index, 'the page says so')
+    t.ok(await lengthOf() >= chars * 0.79, `${protocol}: the page has the text that was streamed`)
+  }
+  t.equal(await page.getByTestId('chat-cut').count(), 0)
+  await page.reload()
+  await until(async () => [3, 4].includes(await page.getByTestId('chat-answer').count()), 'the newest turns of 4 Mi characters are there')
+  await page.getByTestId('chat-clear').click()
+  await ask(page, 'a2a-description', 'hold')
+  await answerIn(page, 'asking').getByText('word').first().waitFor()
+  await until(async () => await lengthOf() >= chars * 0.79, 'the text is there')
+  await page.reload()
+  await answerIn(page, 'asking').getByText('word').first().waitFor()
+  release()
+  await page.getByTestId('chat-cut').waitFor()
+})

@@ -66,13 +66,19 @@ export function Chat (): JSX.Element {
 const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() => answerItem(answer), [answer])
 
 function answerItem (answer: Answer): JSX.Element {
-  const { question, vac, protocol, text, state, sources, progress, problem, input, task, firstByteMs, totalMs, frames, exchange } = answer
+  const { question, vac, protocol, text, state, sources, progress, problem, unsent = 0, isCut, input, task, firstByteMs, totalMs, frames, exchange } = answer
   const received = `${frames ?? 0} frames`
   return (
     <li>
       <p class='question'>{question}</p>
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         <Markdown text={text} />
+        {isCut === true && <p class='notice warning' data-testid='chat-cut'>This is only the beginning of the answer: the service did not send the rest.</p>}
+        {unsent > 0 && (
+          <p class='notice warning' data-testid='chat-unsent'>
+            {unsent === 1 ? 'An earlier answer was' : `${unsent} earlier answers were`} not sent with this question: together they are too long. A new conversation begins without them.
+          </p>
+        )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
         {input !== undefined && <Reply answer={answer} protocol={protocol} />}
       </div>
