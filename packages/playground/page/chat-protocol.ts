@@ -1,3 +1,4 @@
+import type { Attachment } from './attachments.js'
 import { eventData, eventId, send, type Protocol, type Sent, type SendRequest } from './exchange.js'
 import { failureText, type RouteName } from './settings.js'
 
@@ -7,6 +8,9 @@ export interface Source { readonly page_content?: string, readonly metadata?: Re
 /** A question of the agent, and what its protocol needs for the reply. */
 export interface InputRequest { readonly text: string, readonly task?: string, readonly mcp?: { readonly id: string, readonly field: string, readonly state: string } }
 
+/** What a person has to do elsewhere, and where. */
+export interface SignIn { readonly text: string, readonly url?: string | undefined }
+
 /** What one frame changes in an answer. */
 export interface Update {
   readonly delta?: string | undefined
@@ -15,10 +19,13 @@ export interface Update {
   /** `text` is only the beginning: the service keeps no more of a long stream for its result. */
   readonly isTruncated?: boolean | undefined
   readonly sources?: readonly Source[] | undefined
+  readonly files?: readonly Attachment[] | undefined
   readonly progress?: number | undefined
   /** How to follow the answer again after a reload: the id of its task, or the place in its stream. */
   readonly task?: string | undefined
   readonly input?: InputRequest | undefined
+  /** The agent waits for a sign-in, and goes on after it. */
+  readonly signIn?: SignIn | undefined
   /** The answer is complete. */
   readonly done?: boolean | undefined
 }

@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
-import { addDelta, type ChatProtocol, type InputRequest, type Source, type Turn } from './chat-protocol.js'
+import type { Attachment } from './attachments.js'
+import { addDelta, type ChatProtocol, type InputRequest, type SignIn, type Source, type Turn } from './chat-protocol.js'
 import type { Sent } from './exchange.js'
 import { PROTOCOLS } from './protocols.js'
 
@@ -22,9 +23,11 @@ export interface Answer {
   readonly text: string
   readonly state: 'asking' | 'input-required' | 'done' | 'stopped' | 'failed'
   readonly sources: readonly Source[]
+  readonly files?: readonly Attachment[] | undefined
   readonly progress?: number | undefined
   readonly task?: string | undefined
   readonly input?: InputRequest | undefined
+  readonly signIn?: SignIn | undefined
   readonly problem?: string | undefined
   /** Earlier answers that were not sent with the question. */
   readonly unsent?: number | undefined
@@ -132,15 +135,17 @@ async function follow (question: { vac: string, text: string, history: readonly 
     ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
     for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
-      const { text, state, sources, task, progress } = lastAnswer()!
+      const { text, state, sources, files, task, progress } = lastAnswer()!
       const added = addDelta(text, update)
       change({
         text: added,
         isCut: update.isTruncated === true && (added === update.text || question.task !== undefined),
         sources: update.sources ?? sources,
+        files: update.files ?? files,
         task: update.task ?? task,
         progress: update.progress ?? progress,
         input: update.input,
+        signIn: update.signIn,
         state: update.input !== undefined ? 'input-required' : update.done === true ? 'done' : state,
         ...figures()
       })

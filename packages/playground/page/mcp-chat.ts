@@ -1,3 +1,4 @@
+import { attachmentsOf } from './attachments.js'
 import { events, numberedEvents, type Fields, type InputRequest, type Question, type Update } from './chat-protocol.js'
 import type { SendRequest } from './exchange.js'
 import { mcpRequest } from './mcp-request.js'
@@ -75,7 +76,7 @@ export async function * askMcpSession ({ vac, text, history, signal, reply, task
 function resultOf ({ isError, content, structuredContent }: Fields): Update {
   if (isError === true) throw new Error(textOf(content))
   const { final_answer: answer, source_documents: sources, metadata } = (structuredContent ?? {}) as Fields
-  return { text: answer ?? textOf(content), isTruncated: metadata?.truncated, sources, done: true }
+  return { text: answer ?? textOf(content), isTruncated: metadata?.truncated, sources, files: attachmentsOf(metadata?.artifacts), done: true }
 }
 
 function inputOf (id: string, { params }: Fields, state: string): InputRequest {

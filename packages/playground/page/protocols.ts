@@ -1,4 +1,5 @@
-import { events, type ChatProtocol, type Fields, type Question, type Source, type Update } from './chat-protocol.js'
+import { attachmentsOf } from './attachments.js'
+import { addDelta, events, type ChatProtocol, type Fields, type Question, type SignIn, type Source, type Update } from './chat-protocol.js'
 import { send, type SendRequest } from './exchange.js'
 import { askMcp, askMcpSession } from './mcp-chat.js'
 import { randomId } from './random-id.js'
@@ -23,6 +24,12 @@ export const PROTOCOLS: readonly ChatProtocol[] = [
 
 const ENDED = /^TASK_STATE_(?:COMPLETED|CANCELED|FAILED|REJECTED)$/
 
+/** Characters of a streamed text that the record of a task has. */
+const MAX_RECORD_CHARS = 256 * 1024
+
+/** The artifacts that have the text of the answer, one for each turn of a task; the others are files and data. */
+const ANSWER = /^streaming_response(?:-\d+)?$/
+
 const path = (route: RouteName, rest = ''): string => `${settings.value.routes[route]}${rest}`
 
 async function * askDirect ({ vac, text, history, signal, onSent }: Question): AsyncGenerator<Update> {
@@ -34,13 +41,14 @@ async function * askDirect ({ vac, text, history, signal, onSent }: Question): A
     signal,
     as: 'sse'
   } as const
-  for await (const { chunk, answer, source_documents: sources, progress, input_required: input, metadata } of events(request, onSent)) {
+  for await (const { chunk, answer, source_documents: sources, progress, input_required: input, metadata, artifacts } of events(request, onSent)) {
     yield {
       delta: chunk,
       progress,
       sources,
       text: answer,
       isTruncated: metadata?.truncated,
+      files: attachmentsOf(artifacts),
       done: answer !== undefined,
       input: input === undefined ? undefined : { text: String(input) }
     }
@@ -79,23 +87,43 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
   const results = task === undefined
     ? events(a2aRequest('SendStreamingMessage', { message }, 'sse', signal), onSent)
     : continueTask(task, signal, onSent)
+  const others = new Map<string, Fields>()
+  let known = ''
+  let isCut = false
   for await (const { result } of results) {
     const { task: record, artifactUpdate, statusUpdate } = result as Fields
     const id: string | undefined = record?.id ?? artifactUpdate?.taskId ?? statusUpdate?.taskId
     const status: Fields | undefined = record?.status ?? statusUpdate?.status
-    if (status?.state === 'TASK_STATE_FAILED') throw new Error(textOf(status.message?.parts) || 'the task failed')
-    const artifact: Fields | undefined = artifactUpdate?.artifact ?? record?.artifacts?.[0]
-    const written = textOf(artifact?.parts)
-    const sources = (artifact?.parts as Fields[] | undefined)?.find(part => part.data?.source_documents)?.data.source_documents as Source[] | undefined
+    const state: string | undefined = status?.state
+    const reason = textOf(status?.message?.parts)
+    if (state === 'TASK_STATE_FAILED') throw new Error(reason || 'the task failed')
+    if (state === 'TASK_STATE_REJECTED') throw new Error(reason === '' || known.includes(reason) ? 'The agent declined the task.' : `The agent declined the task: ${reason}`)
+    const artifacts: Fields[] = artifactUpdate === undefined ? record?.artifacts ?? [] : [artifactUpdate.artifact]
+    const answer = artifacts.findLast(({ artifactId }) => ANSWER.test(artifactId))
+    for (const artifact of artifacts) if (!ANSWER.test(artifact.artifactId)) others.set(artifact.artifactId, artifact)
+    const written = answer === undefined ? undefined : textOf(answer.parts)
+    const extras: Fields | undefined = (answer?.parts as Fields[] | undefined)?.find(part => part.data !== undefined)?.data
+    // what a reload missed of a long text cannot be read again
+    isCut ||= task !== undefined && record !== undefined && written !== undefined && written.length >= MAX_RECORD_CHARS - 1
+    const isMore = artifactUpdate?.append === true
+    const text = isMore && !isCut ? { delta: written } : { text: isMore ? known : written, isTruncated: isCut || extras?.metadata?.truncated === true }
+    known = addDelta(known, text)
     yield {
       task: id,
-      ...artifactUpdate?.append === true ? { delta: written } : artifact === undefined ? {} : { text: written },
-      sources,
+      ...text,
+      sources: extras?.source_documents as Source[] | undefined,
+      files: attachmentsOf([...others.values()]),
       progress: record?.metadata?.progress ?? statusUpdate?.metadata?.progress,
-      input: status?.state === 'TASK_STATE_INPUT_REQUIRED' ? { text: textOf(status.message?.parts), task: id! } : undefined,
-      done: status?.state === 'TASK_STATE_COMPLETED' || status?.state === 'TASK_STATE_CANCELED'
+      input: state === 'TASK_STATE_INPUT_REQUIRED' ? { text: reason, task: id! } : undefined,
+      signIn: state === 'TASK_STATE_AUTH_REQUIRED' ? signInOf(reason, status!.message?.parts) : undefined,
+      done: state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
     }
   }
+}
+
+function signInOf (text: string, parts: readonly Fields[] = []): SignIn {
+  const { url = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)]/i.exec(text)?.[0] } = parts.find(({ data }) => data?.signIn)?.data.signIn ?? {} as Fields
+  return { text, url: typeof url === 'string' ? url : undefined }
 }
 
 /** The events of a task from now on. A task that has ended has no stream: its record is the only event. */
@@ -130,7 +158,7 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
   for await (const { taskId, data } of events(request, onSent)) {
     const { state, messages, artifacts, progress, error, delta, retry } = data as Fields
     if (state === 'failed') throw new Error(error?.message ?? 'the task failed')
-    const content = artifacts?.at(-1)?.content as Fields | undefined
+    const content = (artifacts as Fields[]).findLast(({ name }) => ANSWER.test(name))?.content as Fields | undefined
     // the text since the last message of the caller
     const last = (messages as Fields[]).findLastIndex(({ role }) => role === 'user')
     const written = (messages as Fields[]).slice(last + 1).map(({ parts }) => textOf(parts))
@@ -145,6 +173,7 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
       delta,
       isTruncated: content === undefined ? isLonger : content.metadata?.truncated,
       sources: content?.source_documents,
+      files: attachmentsOf(artifacts),
       progress,
       input,
       done: state === 'completed' || state === 'canceled'

@@ -21,6 +21,16 @@ export function CopyButton ({ text, label, testId }: { text: () => string, label
   )
 }
 
+/** Saves a file. Its type is not the one of the agent: no browser opens it in the name of this page. */
+export function saveFile (name: string, content: BlobPart): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([content], { type: 'application/octet-stream' }))
+  link.download = name
+  link.click()
+  // the browser has read the address once the click has ended
+  setTimeout(() => { URL.revokeObjectURL(link.href) })
+}
+
 /** A value as JSON that a keyboard can scroll. */
 export function Json ({ value, testId, label }: { value: unknown, testId: string, label: string }): JSX.Element {
   return <pre class='json' data-testid={testId} tabIndex={0} role='region' aria-label={label}>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>

@@ -1,12 +1,13 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import type { Attachment } from '../attachments.js'
 import type { ChatProtocol, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
 import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
-import { duration } from '../ui.js'
+import { bytes, duration, saveFile } from '../ui.js'
 
 const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
@@ -66,7 +67,7 @@ export function Chat (): JSX.Element {
 const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() => answerItem(answer), [answer])
 
 function answerItem (answer: Answer): JSX.Element {
-  const { question, vac, protocol, text, state, sources, progress, problem, unsent = 0, isCut, input, task, firstByteMs, totalMs, frames, exchange } = answer
+  const { question, vac, protocol, text, state, sources, files = [], progress, problem, unsent = 0, isCut, input, signIn, task, firstByteMs, totalMs, frames, exchange } = answer
   const received = `${frames ?? 0} frames`
   return (
     <li>
@@ -79,10 +80,17 @@ function answerItem (answer: Answer): JSX.Element {
             {unsent === 1 ? 'An earlier answer was' : `${unsent} earlier answers were`} not sent with this question: together they are too long. A new conversation begins without them.
           </p>
         )}
+        {signIn !== undefined && state === 'asking' && (
+          <p class='notice warning' data-testid='chat-sign-in'>
+            The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}
+            The answer goes on once you have signed in.
+          </p>
+        )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
         {input !== undefined && <Reply answer={answer} protocol={protocol} />}
       </div>
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
+      {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}
       <p class='soft' data-testid='chat-figures'>
         {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
         total {duration(totalMs)}, {exchange === undefined ? received : <a href={addressOf('raw', [exchange])} data-testid='chat-raw'>{received}</a>}
@@ -121,3 +129,22 @@ function SourceCard ({ source: { page_content: passage, metadata = {} } }: { sou
     </li>
   )
 }
+
+function FileCard ({ file: { name, type, text, bytes: encoded, url } }: { file: Attachment }): JSX.Element {
+  const size = encoded === undefined ? text?.length : Math.floor(encoded.replace(/=+$/, '').length * 3 / 4)
+  const facts = [type, size === undefined ? undefined : bytes(size)].filter(fact => fact !== undefined).join(', ')
+  const content = (): BlobPart => encoded === undefined ? text! : Uint8Array.from(atob(encoded), char => char.charCodeAt(0))
+  // what is not base64 has no content that could be saved
+  const isKnown = encoded === undefined ? text !== undefined : encoded.length % 4 === 0 && /^[\w+/]*={0,2}$/.test(encoded) && !encoded.includes('_')
+  return (
+    <li data-testid='chat-file'>
+      {url !== undefined && isWeb(url) ? <Link url={url}>{name}</Link> : <b>{name}</b>} <span class='soft'>{facts}</span>
+      {text !== undefined && <details><summary>Content</summary><p class='passage' dir='auto'>{text}</p></details>}
+      {isKnown && <p><button type='button' data-testid='chat-file-save' aria-label={`Save ${name}`} onClick={() => { saveFile(name, content()) }}>Save</button></p>}
+    </li>
+  )
+}
+
+const isWeb = (url: string): boolean => /^https?:\/\//i.test(url)
+
+const Link = ({ url, children }: { url: string, children: ComponentChildren }): JSX.Element => <a href={url} target='_blank' rel='noreferrer noopener'>{children}</a>

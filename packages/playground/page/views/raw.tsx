@@ -5,7 +5,7 @@ import { addressOf, replaceAddress, route } from '../router.js'
 import { MAX_FILE_BYTES, readSession, writeSession } from '../session-file.js'
 import { token } from '../token.js'
 import { asCurl, asFetch, type CopiedRequest } from '../tools/copy-as.js'
-import { bytes, CopyButton, duration, Json, Notice, VirtualList } from '../ui.js'
+import { bytes, CopyButton, duration, Json, Notice, saveFile, VirtualList } from '../ui.js'
 
 const ROW_HEIGHT = 28
 
@@ -25,12 +25,7 @@ async function open (file: File): Promise<void> {
 }
 
 function download (session: readonly Exchange[]): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([writeSession(session, [token.value])], { type: 'application/jsonl' }))
-  link.download = `polyvac-session-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.jsonl`
-  link.click()
-  // the browser has read the address once the click has ended
-  setTimeout(() => { URL.revokeObjectURL(link.href) })
+  saveFile(`polyvac-session-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.jsonl`, writeSession(session, [token.value]))
 }
 
 export function Raw (): JSX.Element {
