@@ -138,7 +138,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
       const { text, state, sources, files, task, progress } = lastAnswer()!
       const added = addDelta(text, update)
       change({
-        text: added,
+        text: update.input === undefined ? added : withQuestion(added, update.input.text),
         isCut: update.isTruncated === true && (added === update.text || question.task !== undefined),
         sources: update.sources ?? sources,
         files: update.files ?? files,
@@ -160,6 +160,11 @@ async function follow (question: { vac: string, text: string, history: readonly 
     show()
     running = undefined
   }
+}
+
+/** The text of an answer with the question of the agent, which stays there after the reply. */
+function withQuestion (text: string, question: string): string {
+  return text.includes(question.trim()) ? text : `${text}\n\n${question}`.trim()
 }
 
 /** Stops the answer: closes the connection, and cancels the task where there is one. */

@@ -162,7 +162,7 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
     // the text since the last message of the caller
     const last = (messages as Fields[]).findLastIndex(({ role }) => role === 'user')
     const written = (messages as Fields[]).slice(last + 1).map(({ parts }) => textOf(parts))
-    const input = state === 'input-required' ? { text: written.pop() ?? '', task: taskId as string } : undefined
+    const input = state === 'input-required' ? { text: written.at(-1) ?? '', task: taskId as string } : undefined
     // a record keeps the beginning of a long text; what a reload missed of the rest cannot be read again
     const text = written.join('')
     const isLonger = task === undefined && retry === undefined && known.length + (delta?.length ?? 0) > text.length

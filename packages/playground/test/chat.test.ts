@@ -94,11 +94,14 @@ test('a question of the agent is answered in place, where the protocol can', { s
     return { answer: `One coat, ${question}.` }
   })
   const page = await openPage(t, url)
-  for (const protocol of ['a2a', 'a2a-description', 'mcp', 'mcp-session']) {
+  for (const protocol of PROTOCOLS.filter(protocol => protocol !== 'openai')) {
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').fill('large')
+    const questions = async (): Promise<number> => (await page.getByTestId('chat-answers').textContent())!.split('Which size?').length - 1
+    t.equal(await questions(), 1, `${protocol}: the question is there once`)
     await page.getByTestId('chat-reply').press('Enter')
     await answerIn(page, 'done').getByText('One coat, large.').waitFor()
+    t.equal(await questions(), 1, `${protocol}: the question stays`)
     t.equal(await page.getByTestId('chat-reply').count(), 0, `${protocol}: the question is answered`)
     await page.getByTestId('chat-clear').click()
   }

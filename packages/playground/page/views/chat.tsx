@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Attachment } from '../attachments.js'
-import type { ChatProtocol, Source } from '../chat-protocol.js'
+import type { ChatProtocol, InputRequest, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
 import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
@@ -87,7 +87,7 @@ function answerItem (answer: Answer): JSX.Element {
           </p>
         )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
-        {input !== undefined && <Reply answer={answer} protocol={protocol} />}
+        {input !== undefined && <Reply input={input} vac={vac} protocol={protocol} />}
       </div>
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
       {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}
@@ -100,8 +100,8 @@ function answerItem (answer: Answer): JSX.Element {
   )
 }
 
-/** The field for what the agent asks. */
-function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol: ChatProtocol['id'] }): JSX.Element {
+/** The field for what the agent asks; the question is the end of the answer. */
+function Reply ({ input, vac, protocol }: { input: InputRequest, vac: string, protocol: ChatProtocol['id'] }): JSX.Element {
   return (
     <form
       class='row' data-testid='chat-input-required' onSubmit={event => {
@@ -109,7 +109,7 @@ function Reply ({ answer: { input, vac }, protocol }: { answer: Answer, protocol
         ask(vac, protocol, fieldOf(event.currentTarget, 'reply').value, input)
       }}
     >
-      <label>{input!.text} <input name='reply' required data-testid='chat-reply' /></label>
+      <label>Your reply <input name='reply' required data-testid='chat-reply' /></label>
       <button data-testid='chat-reply-send'>Reply</button>
     </form>
   )
