@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 
 /** Bounded: without a bound each `[` of a line is a search to its end. */
-const INLINE = /`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)/
+const INLINE = /`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)|(https?:\/\/[^\s<>"'`]{0,2000}[^\s<>"'`.,;:!?)\]}*])/
 
 /** Code, bold text and links of one line; everything else is text. */
 function inline (text: string): ComponentChildren[] {
@@ -11,10 +11,10 @@ function inline (text: string): ComponentChildren[] {
     const match = INLINE.exec(rest)
     parts.push(rest.slice(0, match?.index))
     if (match === null) break
-    const [whole, code, bold, label, url] = match
+    const [whole, code, bold, label, url, bare] = match
     parts.push(code !== undefined
       ? <code>{code}</code>
-      : bold !== undefined ? <b>{bold}</b> : <a href={url!} target='_blank' rel='noopener noreferrer'>{label}</a>)
+      : bold !== undefined ? <b>{bold}</b> : <a href={url ?? bare!} target='_blank' rel='noopener noreferrer'>{label ?? bare}</a>)
     rest = rest.slice(match.index + whole.length)
   }
   return parts
@@ -58,10 +58,10 @@ function linesOf (text: string): ComponentChildren[] {
     else runs.push({ kind, start: Number(number), lines: [line] })
   }
   return runs.map(({ kind, start, lines }, index) => {
-    if (kind === 'text') return <p key={index}>{inline(lines.join('\n'))}</p>
+    if (kind === 'text') return <p key={index} dir='auto'>{inline(lines.join('\n'))}</p>
     const items = lines.map(line => inline(line.replace(KINDS[kind], '')))
-    if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} class='heading'>{item}</p>)
+    if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} class='heading' dir='auto'>{item}</p>)
     const List = kind === 'bullets' ? 'ul' : 'ol'
-    return <List key={index} {...kind === 'numbers' && { start }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
+    return <List key={index} dir='auto' {...kind === 'numbers' && { start }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
   })
 }

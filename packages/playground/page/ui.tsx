@@ -84,3 +84,6 @@ export function duration (ms: number | undefined): string {
 export function bytes (count: number): string {
   return count >= 1000 ? `${(count / 1000).toFixed(1)} kB` : `${count} B`
 }
+
+/** `1 frame`, `2 frames`. */
+export const frameCount = (count: number): string => `${count} ${count === 1 ? 'frame' : 'frames'}`

@@ -256,3 +256,32 @@ test('an agent of A2A that declines or waits for a sign-in is shown as that', { 
   await answerIn(page, 'done').getByText('Signed in.').waitFor()
   t.equal(await page.getByTestId('chat-sign-in').count(), 0)
 })
+
+test('sources have the numbers of citations and links, and each text has its own direction', { skip: browserMissing }, async t => {
+  const text = 'مرحبا بالعالم'
+  const { page: url } = await startApp(t, async () => ({
+    answer: `${text} [1] https://example.com/in-text.\n\n- ${text}`,
+    source_documents: [
+      { page_content: text, metadata: { source: 'guide.md', url: 'javascript:alert(1)' } },
+      { page_content: 'Two', metadata: { source: 'https://example.com/doc' } }
+    ]
+  }))
+  const page = await openPage(t, url)
+  t.match(await page.getByTestId('chat-empty').textContent(), /A VAC is an agent/)
+  await ask(page, 'openai', text)
+  await until(async () => await page.getByTestId('chat-source').count() === 2, 'the sources are there')
+  t.equal(await page.getByTestId('chat-empty').count(), 0)
+  t.match(await page.getByTestId('chat-source').first().textContent(), /^\[1\] guide\.md/)
+  const links = await page.getByTestId('chat-answers').locator('a[target=_blank]').evaluateAll((links: any[]) => links.map(({ href, rel }) => `${href} ${rel}`))
+  t.strictSame(links, ['https://example.com/in-text noopener noreferrer', 'https://example.com/doc noreferrer noopener'])
+  const directions = await page.evaluate(() => [...(globalThis as any).document.querySelectorAll('.question, .answer p, .answer ul, .passage')]
+    .map(element => (globalThis as any).getComputedStyle(element).direction))
+  t.strictSame(directions, ['rtl', 'rtl', 'rtl', 'rtl', 'ltr'])
+  t.strictSame(await violationsOfThemes(page), [])
+  await page.getByTestId('chat-question').fill(text)
+  t.equal(await page.getByTestId('chat-question').evaluate((field: any) => (globalThis as any).getComputedStyle(field).direction), 'rtl')
+  await page.route('**/sse', async route => { await route.fulfill({ contentType: 'text/event-stream', body: 'data: {"answer":"short","source_documents":[]}\n\n' }) })
+  await ask(page, 'direct', 'one frame')
+  await answerIn(page, 'done').getByText('short').waitFor()
+  t.match(await page.getByTestId('chat-figures').last().textContent(), /, 1 frame$/)
+})

@@ -7,7 +7,7 @@ import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
-import { bytes, duration, saveFile } from '../ui.js'
+import { bytes, duration, frameCount, saveFile } from '../ui.js'
 
 const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
@@ -27,6 +27,12 @@ export function Chat (): JSX.Element {
   }
   return (
     <>
+      {answers.value.length === 0 && (
+        <p class='soft' data-testid='chat-empty'>
+          A VAC is an agent of this service: it reads your question and streams an answer, here over the protocol that you choose.
+          Type a question and press Enter; the frames behind each answer are under Raw.
+        </p>
+      )}
       <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
         {answers.value.map((answer, index) => <AnswerItem key={index} answer={answer} />)}
       </ol>
@@ -46,7 +52,7 @@ export function Chat (): JSX.Element {
         </div>
         <label>Question
           <textarea
-            name='question' rows={2} required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
+            name='question' rows={2} dir='auto' required data-testid='chat-question' defaultValue={route.value.query.get('question') ?? ''}
             onKeyDown={event => {
               if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
               event.preventDefault()
@@ -68,10 +74,10 @@ const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() =
 
 function answerItem (answer: Answer): JSX.Element {
   const { question, vac, protocol, text, state, sources, files = [], progress, problem, unsent = 0, isCut, input, signIn, task, firstByteMs, totalMs, frames, exchange } = answer
-  const received = `${frames ?? 0} frames`
+  const received = frameCount(frames ?? 0)
   return (
     <li>
-      <p class='question'>{question}</p>
+      <p class='question' dir='auto'>{question}</p>
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         <Markdown text={text} />
         {isCut === true && <p class='notice warning' data-testid='chat-cut'>This is only the beginning of the answer: the service did not send the rest.</p>}
@@ -89,7 +95,7 @@ function answerItem (answer: Answer): JSX.Element {
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
         {input !== undefined && <Reply input={input} vac={vac} protocol={protocol} />}
       </div>
-      {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} source={source} />)}</ul>}
+      {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} number={index + 1} source={source} />)}</ul>}
       {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}
       <p class='soft' data-testid='chat-figures'>
         {vac} over {protocol}, {state}{state === 'asking' && progress ? ` ${Math.round(progress * 100)} %` : ''}; first byte {duration(firstByteMs)},
@@ -109,23 +115,25 @@ function Reply ({ input, vac, protocol }: { input: InputRequest, vac: string, pr
         ask(vac, protocol, fieldOf(event.currentTarget, 'reply').value, input)
       }}
     >
-      <label>Your reply <input name='reply' required data-testid='chat-reply' /></label>
+      <label>Your reply <input name='reply' dir='auto' required data-testid='chat-reply' /></label>
       <button data-testid='chat-reply-send'>Reply</button>
     </form>
   )
 }
 
-function SourceCard ({ source: { page_content: passage, metadata = {} } }: { source: Source }): JSX.Element {
-  const { source, heading, lines, score } = metadata
+function SourceCard ({ number, source: { page_content: passage, metadata = {} } }: { number: number, source: Source }): JSX.Element {
+  const { source, url, heading, lines, score } = metadata
+  const address = [url, source].find(value => typeof value === 'string' && isWeb(value)) as string | undefined
   return (
     <li data-testid='chat-source'>
       <details>
         <summary>
-          {String(source ?? 'source')}{lines === undefined ? '' : `:${String(lines)}`} {heading === undefined ? '' : String(heading)}
+          [{number}] <bdi>{String(source ?? 'source')}</bdi>{lines === undefined ? '' : `:${String(lines)}`} {heading === undefined ? '' : <bdi>{String(heading)}</bdi>}
           {typeof score === 'number' && <span class='soft'> {score.toFixed(2)}</span>}
         </summary>
-        <p class='passage'>{passage}</p>
+        <p class='passage' dir='auto'>{passage}</p>
       </details>
+      {address !== undefined && <Link url={address}>Open source {number}</Link>}
     </li>
   )
 }

@@ -36,7 +36,7 @@ export function Compare (): JSX.Element {
             </label>
           ))}
         </div>
-        <label class='wide'>Question <textarea name='question' rows={2} required data-testid='compare-question' defaultValue={route.value.query.get('question') ?? ''} /></label>
+        <label class='wide'>Question <textarea name='question' rows={2} dir='auto' required data-testid='compare-question' defaultValue={route.value.query.get('question') ?? ''} /></label>
         <div class='row'>
           <button class='main' data-testid='compare-send' disabled={isAsking || chosen.length === 0 || vacs.value.length === 0}>Compare</button>
           <button type='button' data-testid='compare-stop' disabled={!isAsking} onClick={() => { stopComparing() }}>Stop</button>
@@ -65,7 +65,7 @@ function Column ({ one, all }: { readonly one: Compared, readonly all: readonly 
         </Notice>
       )}
       {problem !== undefined && <Notice kind='error' testId={`compare-problem-${id}`}>{problem}</Notice>}
-      <pre class='json' tabIndex={0} role='region' aria-label={`Text over ${title}`}>{text}</pre>
+      <pre class='json' dir='auto' tabIndex={0} role='region' aria-label={`Text over ${title}`}>{text}</pre>
       {sent !== undefined && <a href={addressOf('raw', [sent.exchange.id])} data-testid={`compare-raw-${id}`}>Frames over {title}</a>}
     </section>
   )

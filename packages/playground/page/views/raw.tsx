@@ -5,7 +5,7 @@ import { addressOf, replaceAddress, route } from '../router.js'
 import { MAX_FILE_BYTES, readSession, writeSession } from '../session-file.js'
 import { token } from '../token.js'
 import { asCurl, asFetch, type CopiedRequest } from '../tools/copy-as.js'
-import { bytes, CopyButton, duration, Json, Notice, saveFile, VirtualList } from '../ui.js'
+import { bytes, CopyButton, duration, frameCount, Json, Notice, saveFile, VirtualList } from '../ui.js'
 
 const ROW_HEIGHT = 28
 
@@ -75,7 +75,7 @@ function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Eleme
     <section class='card' aria-label={label} data-testid='exchange' data-state={error !== undefined ? 'failed' : endedAt === undefined ? 'open' : 'ended'}>
       <h2>{label}</h2>
       <p data-testid='exchange-figures'>
-        {status ?? 'no answer'}{error === undefined ? '' : `, ${error}`}; first byte {duration(firstByteAt)}, total {duration(endedAt)}, {received?.frames ?? frames.length} frames, {bytes(received?.bytes ?? frames.reduce((sum, frame) => sum + frame.bytes, 0))}
+        {status ?? 'no answer'}{error === undefined ? '' : `, ${error}`}; first byte {duration(firstByteAt)}, total {duration(endedAt)}, {frameCount(received?.frames ?? frames.length)}, {bytes(received?.bytes ?? frames.reduce((sum, frame) => sum + frame.bytes, 0))}
       </p>
       <div class='row'>
         <CopyButton text={() => asCurl(request)} label='Copy as curl' testId='copy-curl' />
