@@ -55,7 +55,7 @@ function speakDirectly (client: HttpClient, name: string): Speaker {
       const event = parseJson(line)
       if (event === undefined) throw new ServiceError(client.base.href, `it answered ${reply.status} with text that is not NDJSON; name a Polyvac service`)
       if (!isRecord(event)) continue
-      refuseError(client, event)
+      refuseError(client, event, reply)
       if (typeof event.chunk === 'string') yield event.chunk
       else if (typeof event.answer === 'string') yield event as unknown as Answer
     }
@@ -69,7 +69,6 @@ function speakOpenAi (client: HttpClient, base: string, model: string): Speaker 
     let answer = ''
     let sources: unknown
     for await (const event of eventsOf(client, `${base}/chat/completions`, { body, signal })) {
-      refuseError(client, event)
       const delta = listOf(event, 'choices')?.[0]?.delta
       const text = isRecord(delta) && typeof delta.content === 'string' ? delta.content : ''
       sources = event.source_documents ?? sources
@@ -107,7 +106,6 @@ function speakA2a (client: HttpClient, { url, isModern }: Endpoint): Speaker {
     let answer = ''
     let sources: unknown
     for await (const event of eventsOf(client, url, { headers: { 'a2a-version': isModern ? '1.0' : '0.3' }, body, signal })) {
-      refuseError(client, event)
       const result = isRecord(event.result) ? event.result : {}
       // 1.0 names the kind by the field around it
       const item = [result.task, result.message, result.statusUpdate, result.artifactUpdate].find(isRecord) ?? result
@@ -149,12 +147,16 @@ async function * eventsOf (client: HttpClient, path: string, request: HttpReques
     else if (line.trim() === '' && data.length > 0) {
       const event = parseJson(data.join('\n'))
       data = []
-      if (isRecord(event)) yield event
+      if (!isRecord(event)) continue
+      refuseError(client, event, reply)
+      yield event
     }
   }
   const last = parseJson(data.join('\n'))
-  if (isRecord(last)) yield last
-  else if (!isStream) throw new ServiceError(client.base.href, `it answered ${reply.status} without JSON`)
+  if (isRecord(last)) {
+    refuseError(client, last, reply)
+    yield last
+  } else if (!isStream) throw new ServiceError(client.base.href, `it answered ${reply.status} without JSON`)
 }
 
 async function * linesOf ({ base }: HttpClient, { pieces }: HttpReply): AsyncGenerator<string> {
@@ -168,6 +170,10 @@ async function * linesOf ({ base }: HttpClient, { pieces }: HttpReply): AsyncGen
   if (rest !== '') yield rest
 }
 
-function refuseError (client: HttpClient, { error }: Json): void {
-  if (isRecord(error)) throw new ServiceError(client.base.href, String(error.message ?? error.code))
+/** @throws SERVICE_FAILED with the id that the text of an error speaks of: of the error, otherwise of the reply */
+function refuseError (client: HttpClient, { error }: Json, { headers }: HttpReply): void {
+  if (!isRecord(error)) return
+  const text = String(error.message ?? error.code)
+  const id = error.requestId ?? headers.get('x-request-id')
+  throw new ServiceError(client.base.href, text.endsWith('the request id') && typeof id === 'string' ? `${text} ${id}` : text)
 }

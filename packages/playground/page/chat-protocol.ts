@@ -70,9 +70,10 @@ export async function * numberedEvents (request: SendRequest, onSent?: Question[
   const sent = await send(request)
   onSent?.(sent)
   const { status, headers } = sent.exchange
+  const requestId = headers?.['x-request-id']
   if (status !== 200 || headers?.['content-type']?.startsWith('text/event-stream') !== true) {
     const body = await sent.json() as Fields | undefined
-    if (status !== 200 || body?.error !== undefined) throw new Error(failureText(body, status))
+    if (status !== 200 || body?.error !== undefined) throw new Error(failureText(body, status, requestId))
     if (body !== undefined) yield { value: body }
     return
   }
@@ -83,7 +84,7 @@ export async function * numberedEvents (request: SendRequest, onSent?: Question[
       continue
     }
     const value = JSON.parse(data) as Fields
-    if (value.error != null) throw new Error(failureText(value, status))
+    if (value.error != null) throw new Error(failureText(value, status, requestId))
     yield { id, value }
   }
 }

@@ -46,10 +46,17 @@ export async function loadSettings (): Promise<void> {
   }
 }
 
-/** The text of an error body of any protocol. */
-export function failureText (body: unknown, status: number | undefined): string {
+/**
+ * The text of an error body of any protocol, with the id that it speaks of.
+ * @param requestId that of the response, where the body has none
+ */
+export function failureText (body: unknown, status: number | undefined, requestId?: string): string {
   const { error, message, detail } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   if (typeof error === 'string') return error
-  const text = (error as { message?: unknown } | undefined)?.message ?? message ?? detail
-  return typeof text === 'string' ? text : `the service answered ${status ?? 'nothing'}`
+  const { message: inner, requestId: id = requestId, data } = (error ?? {}) as Record<string, any>
+  const text = inner ?? message ?? detail
+  if (typeof text !== 'string') return `the service answered ${status ?? 'nothing'}`
+  // A2A has it in the data of the error, 1.0 in a list
+  const [facts] = [data].flat()
+  return text.endsWith('the request id') ? `${text} ${facts?.requestId ?? facts?.metadata?.requestId ?? id ?? ''}`.trimEnd() : text
 }

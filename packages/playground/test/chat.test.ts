@@ -285,3 +285,24 @@ test('sources have the numbers of citations and links, and each text has its own
   await answerIn(page, 'done').getByText('short').waitFor()
   t.match(await page.getByTestId('chat-figures').last().textContent(), /, 1 frame$/)
 })
+
+test('a failure names the id under which the log has its cause', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async function * (question) {
+    if (question === 'begin') yield 'begun'
+    throw new Error('secret')
+  })
+  const page = await openPage(t, url, { allow: [/500/] })
+  const pattern = /the log has the cause under the (?:request|task|call) id [\w-]+$/
+  for (const protocol of PROTOCOLS) {
+    for (const question of ['begin', 'at once']) {
+      await ask(page, protocol, question)
+      await answerIn(page, 'failed').waitFor()
+      t.match(await page.getByTestId('chat-problem').textContent(), pattern, `${protocol}: ${question}`)
+      await page.getByTestId('chat-clear').click()
+    }
+  }
+  await page.goto(`${url}#/compare/demo?question=begin`)
+  await page.getByTestId('compare-send').click()
+  await page.locator('[data-testid=compare][data-state=done]').waitFor()
+  for (const protocol of ['direct', 'openai']) t.match(await page.getByTestId(`compare-problem-${protocol}`).textContent(), pattern)
+})
