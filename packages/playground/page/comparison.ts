@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { addDelta, type ChatProtocol } from './chat-protocol.js'
 import type { Sent } from './exchange.js'
+import { createPicture } from './picture.js'
 import { PROTOCOLS } from './protocols.js'
 
 /** The answer over one protocol. */
@@ -17,15 +18,21 @@ export interface Compared {
 export const compared = signal<readonly Compared[]>([])
 let running: AbortController | undefined
 
+/** The answers as they stand; `compared` shows them with the next picture. */
+let newest: readonly Compared[] = []
+const picture = createPicture(() => { compared.value = newest })
+
 const change = (id: string, part: Partial<Compared>): void => {
-  compared.value = compared.value.map(one => one.id === id ? { ...one, ...part } : one)
+  newest = newest.map(one => one.id === id ? { ...one, ...part } : one)
+  picture.later()
 }
 
 /** Asks over one protocol after another, so that no answer waits for another one and the times are comparable. */
 export async function compare (vac: string, question: string, ids: readonly string[]): Promise<void> {
   const chosen = PROTOCOLS.filter(({ id }) => ids.includes(id))
   const { signal } = running = new AbortController()
-  compared.value = chosen.map(({ id, title }) => ({ id, title, state: 'waiting', text: '' }))
+  newest = chosen.map(({ id, title }) => ({ id, title, state: 'waiting', text: '' }))
+  picture.now()
   for (const { id, ask, cancel } of chosen) {
     let sent: Sent | undefined
     let text = ''
@@ -47,6 +54,7 @@ export async function compare (vac: string, question: string, ids: readonly stri
     }
     change(id, { sent })
   }
+  picture.now()
 }
 
 export function stopComparing (): void {

@@ -2,6 +2,7 @@ import { effect, signal } from '@preact/signals'
 import type { Attachment } from './attachments.js'
 import { addDelta, type ChatProtocol, type InputRequest, type SignIn, type Source, type Turn } from './chat-protocol.js'
 import type { Sent } from './exchange.js'
+import { createPicture } from './picture.js'
 import { PROTOCOLS } from './protocols.js'
 
 const KEY = 'polyvac.chat'
@@ -11,8 +12,6 @@ const MAX_TURNS = 50
 export const MAX_STORED_CHARS = 4 * 1024 * 1024
 /** Characters of the turns that are sent with the next question; services take bodies of 1 MiB. */
 export const MAX_HISTORY_CHARS = 256 * 1024
-/** Time between two pictures of an answer, however many frames arrive. */
-const PICTURE_MS = 50
 /** Time between two copies of the conversation in the storage of the tab. */
 const STORE_MS = 1_000
 
@@ -54,14 +53,17 @@ let running: AbortController | undefined
 
 /** The last answer as it stands, where `answers` does not show it yet. */
 let newest: Answer | undefined
-let picture: ReturnType<typeof setTimeout> | undefined
+const picture = createPicture(() => {
+  if (newest !== undefined) answers.value = [...answers.value.slice(0, -1), newest]
+  newest = undefined
+})
 let storing: ReturnType<typeof setTimeout> | undefined
 /** The JSON of answers that were stored before; those that do not change are not converted again. */
 const stored = new WeakMap<Answer, string>()
 
 effect(() => { if (answers.value !== undefined) storing ??= setTimeout(store, STORE_MS) })
 addEventListener('pagehide', () => {
-  show()
+  picture.now()
   store()
 })
 
@@ -91,14 +93,7 @@ const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
 /** Changes the last answer. The page shows it with the next picture: a frame costs the same in a long conversation. */
 function change (part: Partial<Answer>): void {
   newest = { ...lastAnswer()!, ...part }
-  picture ??= setTimeout(show, PICTURE_MS)
-}
-
-function show (): void {
-  clearTimeout(picture)
-  picture = undefined
-  if (newest !== undefined) answers.value = [...answers.value.slice(0, -1), newest]
-  newest = undefined
+  picture.later()
 }
 
 /** The newest turns with a VAC that a question may take along, and how many answers are left out. */
@@ -157,7 +152,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
     change(signal.aborted ? { state: 'stopped' } : { state: 'failed', problem: `${(err as Error).message}${remedy}` })
   } finally {
     change(figures())
-    show()
+    picture.now()
     running = undefined
   }
 }
