@@ -97,7 +97,7 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
     const state: string | undefined = status?.state
     const reason = textOf(status?.message?.parts)
     if (state === 'TASK_STATE_FAILED') throw new Error(reason || 'the task failed')
-    if (state === 'TASK_STATE_REJECTED') throw new Error(reason === '' || known.includes(reason) ? 'The agent declined the task.' : `The agent declined the task: ${reason}`)
+    if (state === 'TASK_STATE_REJECTED') throw refusal(reason, known)
     const artifacts: Fields[] = artifactUpdate === undefined ? record?.artifacts ?? [] : [artifactUpdate.artifact]
     const answer = artifacts.findLast(({ artifactId }) => ANSWER.test(artifactId))
     for (const artifact of artifacts) if (!ANSWER.test(artifact.artifactId)) others.set(artifact.artifactId, artifact)
@@ -119,6 +119,11 @@ async function * askA2a ({ vac, text, history, signal, reply, task, onSent }: Qu
       done: state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
     }
   }
+}
+
+/** That the agent declined, with its reason where the answer does not have it. */
+function refusal (reason: string, text: string): Error {
+  return new Error(reason === '' || text.includes(reason) ? 'The agent declined the task.' : `The agent declined the task: ${reason}`)
 }
 
 function signInOf (text: string, parts: readonly Fields[] = []): SignIn {
@@ -157,6 +162,7 @@ async function * askDescription ({ vac, text, history, signal, reply, task, onSe
   let known = ''
   for await (const { taskId, data } of events(request, onSent)) {
     const { state, messages, artifacts, progress, error, delta, retry } = data as Fields
+    if (error?.code === 'VAC_REJECTED') throw refusal(error.message, known)
     if (state === 'failed') throw new Error(error?.message ?? 'the task failed')
     const content = (artifacts as Fields[]).findLast(({ name }) => ANSWER.test(name))?.content as Fields | undefined
     // the text since the last message of the caller

@@ -160,6 +160,12 @@ test('an answer of many chunks is shown and stored a few times, and a reload sho
     await until(async () => await page.getByTestId('chat-answer').filter({ hasText: `c${chunks - 1}` }).count() === (state === 'first' ? 1 : 2), `the ${state} answer is complete`)
   }
   for (const count of ['stores', 'pictures']) t.ok(Number(await page.evaluate(count)) < chunks / 10, `${count}: ${String(await page.evaluate(count))}`)
+  await page.goto(`${url}#/compare/demo?question=third`)
+  await page.getByTestId('compare-send').click()
+  await page.locator('[data-testid=compare][data-state=done]').waitFor()
+  t.match(await page.getByTestId('compared-direct').textContent(), new RegExp(`c${chunks - 1}`))
+  t.ok(Number(await page.evaluate('pictures')) < chunks / 5, 'the comparison shows them a few times, too')
+  await page.goto(url)
   await page.reload()
   t.match(await answerIn(page, 'done').textContent(), new RegExp(`c${chunks - 1}`), 'what was not stored yet is stored when the page is left')
 })
@@ -243,10 +249,12 @@ test('an agent of A2A that declines or waits for a sign-in is shown as that', { 
     return 'Signed in.'
   })
   const page = await openPage(t, url)
-  await ask(page, 'a2a', 'decline')
-  await answerIn(page, 'failed').getByText('Not my job.').waitFor()
-  t.equal(await page.getByTestId('chat-problem').textContent(), 'The agent declined the task.')
-  await page.getByTestId('chat-clear').click()
+  for (const protocol of ['a2a', 'a2a-description']) {
+    await ask(page, protocol, 'decline')
+    await answerIn(page, 'failed').getByText('Not my job.').waitFor()
+    t.equal(await page.getByTestId('chat-problem').textContent(), 'The agent declined the task.')
+    await page.getByTestId('chat-clear').click()
+  }
   await ask(page, 'a2a', 'sign in')
   await page.getByTestId('chat-sign-in').waitFor()
   t.equal(await page.getByTestId('chat-sign-in').getByRole('link').getAttribute('href'), 'https://example.com/login')
