@@ -314,3 +314,14 @@ test('a failure names the id under which the log has its cause', { skip: browser
   await page.locator('[data-testid=compare][data-state=done]').waitFor()
   for (const protocol of ['direct', 'openai']) t.match(await page.getByTestId(`compare-problem-${protocol}`).textContent(), pattern)
 })
+
+test('a history that the service refuses is named as the cause', { skip: browserMissing }, async t => {
+  // 6 bytes of JSON for each character
+  const { page: url } = await startApp(t, async () => '\u0001'.repeat(200 * 1024))
+  const page = await openPage(t, url, { allow: [/413/] })
+  await ask(page, 'openai', 'first')
+  await answerIn(page, 'done').waitFor()
+  await ask(page, 'openai', 'second')
+  await answerIn(page, 'failed').waitFor()
+  t.match(await page.getByTestId('chat-problem').textContent(), /body is larger.*The earlier turns are sent with each question: start a new conversation\.$/)
+})
