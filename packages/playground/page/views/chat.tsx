@@ -29,8 +29,7 @@ export function Chat (): JSX.Element {
     <>
       {answers.value.length === 0 && (
         <p class='soft' data-testid='chat-empty'>
-          A VAC is an agent of this service: it reads your question and streams an answer, here over the protocol that you choose.
-          Type a question and press Enter; the frames behind each answer are under Raw.
+          A VAC is an agent of this service. Choose one, and the protocol to ask it over; then type a question and press Enter.
         </p>
       )}
       <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
@@ -81,15 +80,11 @@ function answerItem (answer: Answer): JSX.Element {
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         <Markdown text={text} />
         {isCut === true && <p class='notice warning' data-testid='chat-cut'>This is only the beginning of the answer: the service did not send the rest.</p>}
-        {unsent > 0 && (
-          <p class='notice warning' data-testid='chat-unsent'>
-            {unsent === 1 ? 'An earlier answer was' : `${unsent} earlier answers were`} not sent with this question: together they are too long. A new conversation begins without them.
-          </p>
-        )}
+        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers that are too long to be sent with this question: {unsent}.</p>}
         {signIn !== undefined && state === 'asking' && (
           <p class='notice warning' data-testid='chat-sign-in'>
             The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}
-            The answer goes on once you have signed in.
+            The answer goes on after it.
           </p>
         )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
