@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
-import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings } from '../settings.js'
 import { asCurl, asFetch } from '../tools/copy-as.js'
@@ -183,14 +183,37 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
         </div>
       </form>
       {state.value === 'confirm' && (
-        <div role='alertdialog' aria-label='Confirm the call' class='card' data-testid='tool-confirm'>
-          <p>{annotations?.destructiveHint === true ? `${name} may change or delete data.` : `${name} does not state that it only reads: it may change or delete data.`} Call it?</p>
-          <button class='main' type='button' data-testid='tool-confirm-yes' ref={button => { button?.focus() }} onClick={() => { run(true) }}>Call it</button>
-          <button type='button' data-testid='tool-confirm-no' onClick={() => { state.value = 'idle' }}>Do not call it</button>
-        </div>
+        <Confirmation onAnswer={isConfirmed => { if (isConfirmed) run(true); else state.value = 'idle' }}>
+          {annotations?.destructiveHint === true ? `${name} may change or delete data.` : `${name} does not state that it only reads: it may change or delete data.`} Call it?
+        </Confirmation>
       )}
       {waiting !== undefined && <Questions key={waiting.requestState} waiting={waiting} onOutcome={next => { outcome.value = next }} />}
       {outcome.value !== undefined && 'result' in outcome.value && <Result result={outcome.value.result} />}
     </section>
+  )
+}
+
+/** Asks before a call. The safe answer has the focus, and a key that is held down gives no answer. */
+function Confirmation ({ onAnswer, children }: { readonly onAnswer: (isConfirmed: boolean) => void, readonly children: ComponentChildren }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  // the browser gives the focus back at closing, before the button of the form is disabled
+  const answer = (isConfirmed: boolean): void => { dialog.current?.close(); onAnswer(isConfirmed) }
+  return (
+    <dialog
+      role='alertdialog' aria-label='Confirm the call' class='card' data-testid='tool-confirm' ref={dialog}
+      onCancel={event => { event.preventDefault(); answer(false) }}
+      onKeyDown={event => { if (event.repeat && event.key !== 'Tab') event.preventDefault() }}
+    >
+      <p>{children}</p>
+      <div class='row'>
+        <button type='button' data-testid='tool-confirm-no' onClick={() => answer(false)}>Do not call it</button>
+        <button class='main' type='button' data-testid='tool-confirm-yes' onClick={() => answer(true)}>Call it</button>
+      </div>
+    </dialog>
   )
 }
