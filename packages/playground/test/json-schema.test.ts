@@ -119,5 +119,12 @@ test('a shell reads back each text that is quoted for it', t => {
   const request = { method: 'POST', url: 'http://127.0.0.1:8080/mcp/call', headers: { 'content-type': 'application/json' }, body: { message: "it's" } }
   t.equal(asCurl(request), "curl -sN -X POST 'http://127.0.0.1:8080/mcp/call' -H 'content-type: application/json' --data-raw '{\"message\":\"it'\\''s\"}'")
   t.match(asFetch(request), /^await fetch\("http:\/\/127\.0\.0\.1:8080\/mcp\/call", \{[^]*"body": "\{\\"message\\":\\"it's\\"\}"/)
+  const secured = { ...request, headers: { ...request.headers, authorization: '•••' }, body: { text: 'authorization' } }
+  const sent = execFileSync('sh', ['-c', `curl () { printf '%s\\n' "$@"; }; TOKEN=abc; ${asCurl(secured)}`], { encoding: 'utf8' })
+  t.match(sent, /^authorization: Bearer abc$/m, 'the shell puts the token in')
+  const calls: unknown[] = []
+  // eslint-disable-next-line no-new-func, @typescript-eslint/no-implied-eval -- the copy is a program
+  new Function('fetch', 'TOKEN', asFetch(secured).replace('await ', ''))((...call: unknown[]) => calls.push(...call), 'abc')
+  t.strictSame(calls, [secured.url, { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer abc' }, body: '{"text":"authorization"}' }])
   t.end()
 })

@@ -4,8 +4,9 @@ import { eventData, exchanges, type Exchange, type Frame } from '../exchange.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { MAX_FILE_BYTES, readSession, writeSession } from '../session-file.js'
 import { token } from '../token.js'
-import { asCurl, asFetch, type CopiedRequest } from '../tools/copy-as.js'
-import { bytes, CopyButton, duration, frameCount, Json, Notice, saveFile, VirtualList } from '../ui.js'
+import type { CopiedRequest } from '../tools/copy-as.js'
+import { CopyButtons } from '../tools/copy-buttons.js'
+import { bytes, duration, frameCount, Json, Notice, saveFile, VirtualList } from '../ui.js'
 
 const ROW_HEIGHT = 28
 
@@ -78,8 +79,7 @@ function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Eleme
         {status ?? 'no answer'}{error === undefined ? '' : `, ${error}`}; first byte {duration(firstByteAt)}, total {duration(endedAt)}, {frameCount(received?.frames ?? frames.length)}, {bytes(received?.bytes ?? frames.reduce((sum, frame) => sum + frame.bytes, 0))}
       </p>
       <div class='row'>
-        <CopyButton text={() => asCurl(request)} label='Copy as curl' testId='copy-curl' />
-        <CopyButton text={() => asFetch(request)} label='Copy as fetch' testId='copy-fetch' />
+        <CopyButtons request={request} />
       </div>
       <h3>Request</h3>
       <Json testId='exchange-request' label='Request' value={`${method} ${path}\n${lines(sent)}${body === undefined ? '' : `\n\n${JSON.stringify(body, null, 2)}`}`} />

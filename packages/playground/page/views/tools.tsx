@@ -3,7 +3,9 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings } from '../settings.js'
-import { asCurl, asFetch } from '../tools/copy-as.js'
+import { token } from '../token.js'
+import type { CopiedRequest } from '../tools/copy-as.js'
+import { CopyButtons } from '../tools/copy-buttons.js'
 import { callRequest, loadLists, loadServers, OWN, restartServer, type Lists, type Outcome, type ServerState, type Tool } from '../tools/client.js'
 import { initialValue, isObject, problemsOf } from '../tools/json-schema.js'
 import { pending, startCall } from '../tools/pending-questions.js'
@@ -11,7 +13,7 @@ import { Questions } from '../tools/questions.js'
 import { PromptCard, ResourceCard } from '../tools/resources.js'
 import { Result } from '../tools/result.js'
 import { SchemaField } from '../tools/schema-form.js'
-import { CopyButton, Notice } from '../ui.js'
+import { Notice } from '../ui.js'
 
 /** Time in ms between two looks at the servers while the view is visible. */
 const POLL_MS = 3_000
@@ -162,9 +164,9 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
       state.value = 'failed'
     }
   }
-  const request = (): Parameters<typeof asCurl>[0] => {
+  const request = (): CopiedRequest => {
     const { path, headers, body } = callRequest({ server, tool: name, args: args ?? {} })
-    return { method: 'POST', url: new URL(path, location.href).href, headers: { 'content-type': 'application/json', ...headers }, body }
+    return { method: 'POST', url: new URL(path, location.href).href, headers: { 'content-type': 'application/json', ...headers, ...token.value !== '' && { authorization: '' } }, body }
   }
   const waiting = outcome.value !== undefined && 'questions' in outcome.value ? pending.value.find(({ requestState }) => requestState === (outcome.value as { requestState: string }).requestState) : undefined
   const mayRun = !settings.value.readOnly || annotations?.readOnlyHint === true
@@ -178,8 +180,7 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
         {problem.value !== '' && <Notice kind='error' testId='tool-problem'>{problem}</Notice>}
         <div class='row'>
           {mayRun ? <button class='main' data-testid='tool-run' disabled={state.value === 'running'}>Call {name}</button> : <p class='soft' data-testid='tool-read-only'>This page is read only: it does not call this tool.</p>}
-          <CopyButton text={() => asCurl(request())} label='Copy as curl' testId='copy-curl' />
-          <CopyButton text={() => asFetch(request())} label='Copy as fetch' testId='copy-fetch' />
+          <CopyButtons request={request()} />
         </div>
       </form>
       {state.value === 'confirm' && (
