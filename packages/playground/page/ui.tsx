@@ -86,4 +86,6 @@ export function bytes (count: number): string {
 }
 
 /** `1 frame`, `2 frames`. */
-export const frameCount = (count: number): string => `${count} ${count === 1 ? 'frame' : 'frames'}`
+export function count (number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

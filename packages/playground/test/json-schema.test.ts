@@ -123,7 +123,7 @@ test('a shell reads back each text that is quoted for it', t => {
   const sent = execFileSync('sh', ['-c', `curl () { printf '%s\\n' "$@"; }; TOKEN=abc; ${asCurl(secured)}`], { encoding: 'utf8' })
   t.match(sent, /^authorization: Bearer abc$/m, 'the shell puts the token in')
   const calls: unknown[] = []
-  // eslint-disable-next-line no-new-func, @typescript-eslint/no-implied-eval -- the copy is a program
+  // eslint-disable-next-line no-new-func -- the copy is a program
   new Function('fetch', 'TOKEN', asFetch(secured).replace('await ', ''))((...call: unknown[]) => calls.push(...call), 'abc')
   t.strictSame(calls, [secured.url, { method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer abc' }, body: '{"text":"authorization"}' }])
   t.end()

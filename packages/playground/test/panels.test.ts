@@ -122,6 +122,36 @@ test('a form of a tool checks, asks before it calls, and shows the result; a lin
   t.match(await page.getByTestId('tool-result').textContent(), /done: Hello/)
 })
 
+test('with hundreds of tools, a chosen tool shows its form at once, and resources and prompts are one step away', options, async t => {
+  const { page: url } = await shared!
+  const page = await openPage(t, `${url}#/chat`, { viewport: { width: 1_280, height: 740 } })
+  const named = (count: number, more: object): object[] => Array.from({ length: count }, (_, i) => ({ name: `many ${i + 1}`, description: '', server: 'many', ...more }))
+  await page.route('**/mcp/tools', async route => { await route.fulfill({ json: { tools: named(314, { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }).reverse() } }) })
+  await page.route('**/mcp/prompts', async route => { await route.fulfill({ json: { prompts: named(3, {}) } }) })
+  const heading = page.getByTestId('tool-form').locator('h2')
+  const place = async (): Promise<unknown> => {
+    const [top, focus] = await page.evaluate('[document.activeElement.getBoundingClientRect().top, document.activeElement.textContent]') as [number, string]
+    return { isShown: top >= 0 && top < 640, focus }
+  }
+  await page.goto(`${url}#/tools`)
+  await page.getByTestId('tool').filter({ hasText: /^many 150$/ }).click()
+  await heading.filter({ hasText: 'many 150' }).waitFor()
+  t.strictSame(await place(), { isShown: true, focus: 'many 150' })
+  const names = (await page.getByTestId('tool').allTextContents()).filter(name => name.startsWith('many'))
+  t.strictSame(names.slice(8, 10), ['many 9', 'many 10'])
+  await page.getByTestId('to-prompts').click()
+  t.strictSame(await place(), { isShown: true, focus: 'Prompts' })
+
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.getByTestId('tool').filter({ hasText: /^many 120$/ }).click()
+  await heading.filter({ hasText: 'many 120' }).waitFor()
+  t.strictSame(await place(), { isShown: true, focus: 'many 120' })
+  await page.reload()
+  await heading.waitFor()
+  t.ok((await heading.boundingBox())!.y < (await page.getByTestId('tool').first().boundingBox())!.y, 'the form of a saved call comes first')
+  t.strictSame(await violations(page), [])
+})
+
 test('the state of a server has stderr and a restart, and a resource shows text and the size of bytes', options, async t => {
   const { page: url, readerPage, gateway, ask } = await shared!
   await gateway.get('odd').call('flood', { lines: 3 })
@@ -132,7 +162,7 @@ test('the state of a server has stderr and a restart, and a resource shows text 
   const { pid } = gateway.get('odd').status()
   await page.getByTestId('restart-odd').click()
   await until(() => gateway.get('odd').status().state === 'ready' && gateway.get('odd').status().pid !== pid, 'the server runs again')
-  await page.getByTestId('server-odd').getByText('1 restarts').waitFor()
+  await page.getByTestId('server-odd').getByText('1 restart,').waitFor()
   const { restarts } = gateway.get('silent').status()
   await page.getByTestId('restart-silent').click()
   await until(() => gateway.get('silent').status().restarts > restarts, 'a server that has ended without a word starts again')

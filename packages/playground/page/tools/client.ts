@@ -97,6 +97,9 @@ export interface Lists {
   readonly problems: readonly string[]
 }
 
+/** Names in the order of their numbers: `tool 9` before `tool 10`. */
+const { compare } = new Intl.Collator(undefined, { numeric: true })
+
 /** What the MCP server of the service and its upstream servers offer; an entry of both is one of its upstream. */
 export async function loadLists (): Promise<Lists> {
   const problems: string[] = []
@@ -113,7 +116,8 @@ export async function loadLists (): Promise<Lists> {
   const known = new Set(resources.map(({ uri }) => uri))
   const asked = new Set(prompts.map(({ server, name }) => `${server}__${name}`))
   return {
-    tools: [...ownTools.filter(({ name }) => !upstreams.has(name)), ...tools.map(tool => ({ ...annotated.get(`${tool.server}__${tool.name}`), ...tool }))],
+    tools: [...ownTools.filter(({ name }) => !upstreams.has(name)), ...tools.map(tool => ({ ...annotated.get(`${tool.server}__${tool.name}`), ...tool }))]
+      .sort((a, b) => compare(a.server, b.server) || compare(a.title ?? a.name, b.title ?? b.name)),
     resources: [...ownResources.filter(({ uri }) => !known.has(uri)), ...resources, ...templates],
     prompts: [...ownPrompts.filter(({ name }) => !asked.has(name)), ...prompts],
     problems: [...new Set(problems)]

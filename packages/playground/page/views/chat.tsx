@@ -7,7 +7,7 @@ import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
-import { bytes, duration, frameCount, saveFile } from '../ui.js'
+import { bytes, count, duration, saveFile } from '../ui.js'
 
 const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
@@ -73,7 +73,7 @@ const AnswerItem = ({ answer }: { answer: Answer }): JSX.Element => useMemo(() =
 
 function answerItem (answer: Answer): JSX.Element {
   const { question, vac, protocol, text, state, sources, files = [], progress, problem, unsent = 0, isCut, input, signIn, task, firstByteMs, totalMs, frames, exchange } = answer
-  const received = frameCount(frames ?? 0)
+  const received = count(frames ?? 0, 'frame')
   return (
     <li>
       <p class='question' dir='auto'>{question}</p>

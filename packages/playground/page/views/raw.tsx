@@ -6,7 +6,7 @@ import { MAX_FILE_BYTES, readSession, writeSession } from '../session-file.js'
 import { token } from '../token.js'
 import type { CopiedRequest } from '../tools/copy-as.js'
 import { CopyButtons } from '../tools/copy-buttons.js'
-import { bytes, duration, frameCount, Json, Notice, saveFile, VirtualList } from '../ui.js'
+import { bytes, count, duration, Json, Notice, saveFile, VirtualList } from '../ui.js'
 
 const ROW_HEIGHT = 28
 
@@ -49,7 +49,7 @@ export function Raw (): JSX.Element {
         {opened.value !== undefined && <button type='button' data-testid='raw-close' onClick={() => { opened.value = undefined }}>Close {opened.value.name}</button>}
       </div>
       {problem.value !== '' && <Notice kind='error' testId='raw-problem'>{problem}</Notice>}
-      <p data-testid='raw-count'>{session.length} exchanges{opened.value === undefined ? '' : ` of ${opened.value.name}`}</p>
+      <p data-testid='raw-count'>{count(session.length, 'exchange')}{opened.value === undefined ? '' : ` of ${opened.value.name}`}</p>
       <VirtualList
         items={newestFirst} rowHeight={ROW_HEIGHT} height={ROW_HEIGHT * 8} label='Exchanges' testId='raw-exchanges'
         row={({ id, label, protocol, status, error, startedAt, endedAt }) => (
@@ -76,7 +76,7 @@ function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Eleme
     <section class='card' aria-label={label} data-testid='exchange' data-state={error !== undefined ? 'failed' : endedAt === undefined ? 'open' : 'ended'}>
       <h2>{label}</h2>
       <p data-testid='exchange-figures'>
-        {status ?? 'no answer'}{error === undefined ? '' : `, ${error}`}; first byte {duration(firstByteAt)}, total {duration(endedAt)}, {frameCount(received?.frames ?? frames.length)}, {bytes(received?.bytes ?? frames.reduce((sum, frame) => sum + frame.bytes, 0))}
+        {status ?? 'no answer'}{error === undefined ? '' : `, ${error}`}; first byte {duration(firstByteAt)}, total {duration(endedAt)}, {count(received?.frames ?? frames.length, 'frame')}, {bytes(received?.bytes ?? frames.reduce((sum, frame) => sum + frame.bytes, 0))}
       </p>
       <div class='row'>
         <CopyButtons request={request} />
@@ -95,7 +95,7 @@ function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Eleme
           </button>
         )}
       />
-      {received !== undefined && received.frames > frames.length && <p class='soft' data-testid='raw-dropped'>{received.frames - frames.length} later frames are not kept: the page keeps a bounded session.</p>}
+      {received !== undefined && received.frames > frames.length && <p class='soft' data-testid='raw-dropped'>The page does not keep {count(received.frames - frames.length, 'later frame')}: its session is bounded.</p>}
       {chosen.value !== undefined && <Json testId='raw-frame-text' label='Frame' value={pretty(chosen.value.text)} />}
     </section>
   )

@@ -13,7 +13,7 @@ import { Questions } from '../tools/questions.js'
 import { PromptCard, ResourceCard } from '../tools/resources.js'
 import { Result } from '../tools/result.js'
 import { SchemaField } from '../tools/schema-form.js'
-import { Notice } from '../ui.js'
+import { count, Notice } from '../ui.js'
 
 /** Time in ms between two looks at the servers while the view is visible. */
 const POLL_MS = 3_000
@@ -39,10 +39,18 @@ async function poll (): Promise<void> {
   servers.value = await loadServers().catch(() => undefined) ?? servers.value
 }
 
+/** Shows a heading, and gives it the focus: what follows it is the next step of a keyboard. */
+function moveTo (heading: HTMLElement | null): void {
+  heading?.focus({ preventScroll: true })
+  heading?.scrollIntoView()
+}
+
 const nameOfServer = (server: string): string => server === OWN ? 'this service' : server
 
 export function Tools (): JSX.Element {
   const filter = useSignal('')
+  const resourcesAt = useRef<HTMLHeadingElement>(null)
+  const promptsAt = useRef<HTMLHeadingElement>(null)
   const { routes } = settings.value
   useEffect(() => {
     if (routes.mcp === null && routes.gateway === null) return
@@ -63,9 +71,11 @@ export function Tools (): JSX.Element {
       <div class='row'>
         <label>Filter <input type='search' data-testid='tools-filter' value={filter} onInput={event => { filter.value = event.currentTarget.value }} /></label>
         <button type='button' data-testid='tools-refresh' onClick={() => { refresh() }}>Refresh</button>
+        {resources.length > 0 && <button type='button' data-testid='to-resources' onClick={() => { moveTo(resourcesAt.current) }}>Resources ({resources.length})</button>}
+        {prompts.length > 0 && <button type='button' data-testid='to-prompts' onClick={() => { moveTo(promptsAt.current) }}>Prompts ({prompts.length})</button>}
       </div>
       <div class='split'>
-        <section aria-label='Tools'>
+        <section aria-label='Tools' class='list'>
           <h2>Tools</h2>
           {lists.value !== undefined && tools.length === 0 && <p class='soft' data-testid='tools-none'>This service offers no tools over MCP.</p>}
           <ul class='plain'>
@@ -86,13 +96,13 @@ export function Tools (): JSX.Element {
       </div>
       {resources.length > 0 && (
         <section aria-label='Resources'>
-          <h2>Resources</h2>
+          <h2 ref={resourcesAt} tabIndex={-1}>Resources</h2>
           {resources.filter(one => matches(one.uri, one.uriTemplate, one.name, one.server)).slice(0, MAX_SHOWN).map(one => <ResourceCard key={`${one.server} ${one.uri ?? one.uriTemplate}`} resource={one} />)}
         </section>
       )}
       {prompts.length > 0 && (
         <section aria-label='Prompts'>
-          <h2>Prompts</h2>
+          <h2 ref={promptsAt} tabIndex={-1}>Prompts</h2>
           {prompts.filter(one => matches(one.name, one.description, one.server)).slice(0, MAX_SHOWN).map(one => <PromptCard key={`${one.server} ${one.name}`} prompt={one} />)}
         </section>
       )}
@@ -114,7 +124,7 @@ function ServerCard ({ server }: { readonly server: ServerState }): JSX.Element 
       <div class='row'>
         <strong>{name}</strong>
         <span class='badge'>{state === 'waiting' && nextRetryAt !== undefined ? `starts again at ${new Date(nextRetryAt).toLocaleTimeString()}` : state}</span>
-        <span class='soft'>{transport}, {restarts} restarts, {callsInFlight} calls</span>
+        <span class='soft'>{transport}, {count(restarts, 'restart')}, {count(callsInFlight, 'call')}</span>
         {mayRestart && <button type='button' data-testid={`restart-${name}`} onClick={() => { restart() }}>Restart {name}</button>}
       </div>
       {error !== undefined && <p class='soft'>{error}</p>}
@@ -138,6 +148,8 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
   const written = useSignal(argumentsIn(route.value.query.get('args'), inputSchema))
   const state = useSignal<'idle' | 'confirm' | 'running' | 'done' | 'failed'>('idle')
   const problem = useSignal('')
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => moveTo(heading.current), [])
   const outcome = useSignal<Outcome | undefined>(undefined)
   let args: unknown
   try { args = JSON.parse(written.value) } catch { /* the text area reports it */ }
@@ -171,8 +183,8 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
   const waiting = outcome.value !== undefined && 'questions' in outcome.value ? pending.value.find(({ requestState }) => requestState === (outcome.value as { requestState: string }).requestState) : undefined
   const mayRun = !settings.value.readOnly || annotations?.readOnlyHint === true
   return (
-    <section aria-label={`Call ${name}`} data-testid='tool-form' data-state={state}>
-      <h2>{name}</h2>
+    <section aria-label={`Call ${name}`} class='form' data-testid='tool-form' data-state={state}>
+      <h2 ref={heading} tabIndex={-1}>{name}</h2>
       {description !== undefined && description !== '' && <p class='soft'>{description}</p>}
       <form noValidate onSubmit={event => { event.preventDefault(); run(false) }}>
         <SchemaField schema={inputSchema} root={inputSchema} value={args} label='Arguments' path='args' isRequired onChange={next => write(JSON.stringify(next ?? {}, null, 2))} />
