@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { asCurl, asFetch, quoteForShell } from '../page/tools/copy-as.js'
-import { fieldOf, initialValue, MAX_DEPTH, problemsOf, readText, variantOf, withEntry } from '../page/tools/json-schema.js'
+import { fieldOf, hasPassword, initialValue, MAX_DEPTH, problemsOf, readText, variantOf, withEntry, withoutPasswords } from '../page/tools/json-schema.js'
 
 interface Sample { readonly schema: Record<string, unknown>, readonly value: unknown }
 
@@ -97,6 +97,29 @@ test('references, recursion and combinations at the root have fields', t => {
   const both = { allOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { properties: { b: { default: 3, type: 'integer' } }, required: ['a'] }] }
   t.strictSame(initialValue(both, both, true), { b: 3 })
   t.strictSame(initialValue({ $ref: '#' }, { $ref: '#' }, true), undefined)
+  t.end()
+})
+
+test('problems are those of the chosen variant, and say which field needs what', t => {
+  const text = { type: 'string' }
+  const shape = {
+    oneOf: [
+      { type: 'object', properties: { type: { const: 'circle' }, radius: { type: 'number' } }, required: ['type', 'radius'] },
+      { type: 'object', properties: { type: { const: 'rect' }, width: { type: 'number', minimum: 1 } }, required: ['type', 'width'] }
+    ]
+  }
+  const schema = { type: 'object', properties: { shape, person: { anyOf: [{ type: 'object', properties: { a: text }, required: ['a'] }, { type: 'object', properties: { b: text }, required: ['b'] }] } } }
+  t.strictSame(problemsOf(schema, { shape: { type: 'rect' } }), ['shape/width: needs a value'])
+  t.strictSame(problemsOf(schema, { shape: { type: 'rect', width: 0 } }), ['shape/width: needs at least 1'])
+  t.strictSame(problemsOf(schema, { person: {} }, new Map([['args.person', 1]]), 'args'), ['person/b: needs a value'])
+  t.strictSame(problemsOf({ type: 'object', properties: { n: { type: 'integer' } } }, { n: 'x' }), ['n: needs a whole number'])
+  t.match(problemsOf({ type: 'object', properties: { list: { type: 'array', minItems: 2, items: text } } }, { list: ['a'] }), [/^list: .*too few/])
+
+  const titled = { oneOf: [{ const: 'r', title: 'Red' }, { const: 'g', title: 'Green' }] }
+  t.match(fieldOf(titled, titled), { kind: 'values', values: ['r', 'g'], titles: ['Red', 'Green'] })
+  const login = { type: 'object', properties: { user: text, keys: { type: 'array', items: { type: 'string', format: 'password' } }, secret: { type: 'string', format: 'password' } } }
+  t.ok(hasPassword(login))
+  t.equal(JSON.stringify(withoutPasswords(login, login, { user: 'a', keys: ['k'], secret: 's' })), '{"user":"a","keys":[null]}')
   t.end()
 })
 

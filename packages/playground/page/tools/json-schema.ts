@@ -1,4 +1,4 @@
-import { Validator, type Schema as ValidatorSchema } from '@cfworker/json-schema'
+import { Validator, type OutputUnit, type Schema as ValidatorSchema } from '@cfworker/json-schema'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -9,7 +9,7 @@ export const MAX_DEPTH = 12
 export type Field =
   | { readonly kind: 'object', readonly schema: Schema, readonly entries: ReadonlyArray<{ readonly name: string, readonly schema: unknown, readonly isRequired: boolean }> }
   | { readonly kind: 'array', readonly schema: Schema, readonly items: unknown }
-  | { readonly kind: 'values', readonly schema: Schema, readonly values: readonly unknown[] }
+  | { readonly kind: 'values', readonly schema: Schema, readonly values: readonly unknown[], readonly titles?: readonly unknown[] }
   | { readonly kind: 'choice', readonly schema: Schema, readonly variants: readonly Schema[] }
   | { readonly kind: 'text' | 'number' | 'json', readonly schema: Schema }
 
@@ -58,6 +58,9 @@ export function fieldOf (schema: unknown, root: unknown, depth = 0): Field {
   for (const key of ['oneOf', 'anyOf'] as const) {
     const { [key]: variants, ...base } = resolved
     if (Array.isArray(variants) && variants.length > 0) {
+      // the titled enum of MCP
+      const titled = variants.map(variant => resolve(variant, root))
+      if (titled.every(variant => 'const' in variant)) return { kind: 'values', schema: base, values: titled.map(variant => variant.const), titles: titled.map(({ title }) => title) }
       return { kind: 'choice', schema: resolved, variants: variants.map(variant => merge(base, resolve(variant, root))) }
     }
   }
@@ -94,6 +97,18 @@ export function initialValue (schema: unknown, root: unknown, isRequired: boolea
   }))
 }
 
+/** A value without its passwords. */
+export function withoutPasswords (schema: unknown, root: unknown, value: unknown, depth = 0): unknown {
+  const field = fieldOf(schema, root, depth)
+  if (field.schema.format === 'password' && typeof value === 'string') return undefined
+  // a variant that is not complete may be any of them
+  if (field.kind === 'choice') return field.variants.reduce((rest: unknown, variant) => withoutPasswords(variant, root, rest, depth + 1), value)
+  if (field.kind === 'array' && Array.isArray(value)) return value.map(item => withoutPasswords(field.items, root, item, depth + 1))
+  if (field.kind !== 'object' || !isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) =>
+    [key, withoutPasswords(field.entries.find(({ name }) => name === key)?.schema, root, part, depth + 1)]))
+}
+
 /** The value that a text of a form stands for; an empty one is left out, and a number stays a number. */
 export function readText (kind: 'text' | 'number', text: string): unknown {
   if (text === '') return undefined
@@ -116,24 +131,97 @@ export function withEntry (value: unknown, key: string | number, next: unknown):
 
 /** Which variant of a choice a value has. */
 export function variantOf (variants: readonly unknown[], root: unknown, value: unknown): number {
-  const index = variants.findIndex(variant => problemsOf({ ...definitions(root), ...variant as object }, value).length === 0)
-  return Math.max(0, index)
+  const index = variants.findIndex(variant => fits({ ...definitions(root), ...variant as object }, value))
+  if (index >= 0) return index
+  // what names the variant: the constants of its properties
+  return Math.max(0, variants.findIndex(variant => {
+    const { properties } = resolve(variant, root)
+    const constants = Object.entries(isObject(properties) ? properties : {}).filter(([, one]) => isObject(one) && 'const' in one)
+    return isObject(value) && constants.length > 0 && constants.every(([name, one]) => value[name] === (one as Schema).const)
+  }))
 }
 
 function definitions (root: unknown): object {
   return isObject(root) ? { ...'$defs' in root && { $defs: root.$defs }, ...'definitions' in root && { definitions: root.definitions } } : {}
 }
 
-/** The problems of a value by their paths. A schema that cannot be applied has none: the server checks again. */
-export function problemsOf (schema: unknown, value: unknown): string[] {
-  if (!isObject(schema)) return []
+/** Whether a schema or one of its parts is a password, which no address keeps. */
+export function hasPassword (schema: unknown): boolean {
+  return JSON.stringify(schema)?.includes('"format":"password"') === true
+}
+
+function errorsOf (schema: Schema, value: unknown): OutputUnit[] {
   try {
-    const { errors } = new Validator(schema as ValidatorSchema, '2020-12', false).validate(value)
-    // errors of a container repeat those of its parts
-    const paths = errors.map(({ instanceLocation }) => instanceLocation)
-    return errors.filter(({ instanceLocation: at }, i) => !paths.some((other, j) => i !== j && other.startsWith(`${at}/`)))
-      .map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#\/?/, '') || 'the arguments'}: ${error}`)
+    return new Validator(schema as ValidatorSchema, '2020-12', false).validate(value).errors
   } catch {
+    // a schema that cannot be applied: the server checks again
     return []
   }
+}
+
+/** Whether a value fits; a schema that cannot be applied takes every value. */
+const fits = (schema: unknown, value: unknown): boolean => !isObject(schema) || errorsOf(schema, value).length === 0
+
+/** What the value of one control needs, in plain English. */
+function needOf ({ keyword, error }: OutputUnit, schema: Schema): string {
+  const limit = String(schema[keyword])
+  switch (keyword) {
+    case 'type': return schema.type === 'integer' ? 'needs a whole number' : `needs ${/^[aeiou]/.test(limit) ? 'an' : 'a'} ${schema.type === 'string' ? 'text' : limit}`
+    case 'minimum': return `needs at least ${limit}`
+    case 'maximum': return `needs at most ${limit}`
+    case 'exclusiveMinimum': return `needs more than ${limit}`
+    case 'exclusiveMaximum': return `needs less than ${limit}`
+    case 'multipleOf': return `needs a multiple of ${limit}`
+    case 'minLength': return `needs at least ${limit} characters`
+    case 'maxLength': return `needs at most ${limit} characters`
+    case 'pattern': return `needs a text that matches ${limit}`
+    case 'format': return `needs a text of the format ${limit}`
+    default: return error
+  }
+}
+
+/** Variants that a person chose, by the path of their control. */
+export type Choices = ReadonlyMap<string, number>
+
+/** The problems of the controls of a form; each variant is the chosen one. */
+function controlProblems (schema: unknown, root: unknown, value: unknown, choices: Choices, path: string, name: string, depth = 0): string[] {
+  const field = fieldOf(schema, root, depth)
+  const prefix = name || 'the arguments'
+  const part = (schema: unknown, key: string | number): string[] =>
+    controlProblems(schema, root, (value as Record<string, unknown>)[key], choices, `${path}.${key}`, name === '' ? String(key) : `${name}/${key}`, depth + 1)
+  if (field.kind === 'choice') {
+    const index = choices.get(path) ?? variantOf(field.variants, root, value)
+    const variant = field.variants[index] ?? {}
+    if (value === null && variant.type !== 'null') return [`${prefix}: needs a value`]
+    return controlProblems(variant, root, value, choices, `${path}.value`, name, depth + 1)
+  }
+  if (field.kind === 'object') {
+    if (!isObject(value)) return [`${prefix}: needs an object`]
+    return field.entries.flatMap(({ name: key, schema, isRequired }) => {
+      if (Object.hasOwn(value, key)) return part(schema, key)
+      return isRequired ? [`${name === '' ? key : `${name}/${key}`}: needs a value`] : []
+    })
+  }
+  if (field.kind === 'array') return Array.isArray(value) ? value.flatMap((_, i) => part(field.items, i)) : [`${prefix}: needs a list`]
+  if (field.kind === 'json') return []
+  if (field.kind === 'values') return field.values.some(one => isSame(one, value)) ? [] : [`${prefix}: needs one of its values`]
+  return errorsOf({ ...definitions(root), ...field.schema }, value).slice(-1).map(error => `${prefix}: ${needOf(error, field.schema)}`)
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/**
+ * The problems of a value by their paths, each with what the field needs. `path` is that of the control of the whole
+ * value. A schema that cannot be applied has none: the server checks again.
+ */
+export function problemsOf (schema: unknown, value: unknown, choices: Choices = new Map(), path = ''): string[] {
+  if (!isObject(schema)) return []
+  const errors = errorsOf(schema, value)
+  if (errors.length === 0) return []
+  const problems = controlProblems(schema, schema, value, choices, path, '')
+  if (problems.length > 0) return problems
+  // what no control shows, such as a bound of a list; errors of a container repeat those of its parts
+  const paths = errors.map(({ instanceLocation }) => instanceLocation)
+  const parts = errors.filter(({ instanceLocation: at, error }, i) => error !== 'A subschema had errors.' && !paths.some((other, j) => i !== j && other.startsWith(`${at}/`)))
+  return (parts.length > 0 ? parts : errors).map(({ instanceLocation, error }) => `${instanceLocation.replace(/^#\/?/, '') || 'the arguments'}: ${error}`)
 }

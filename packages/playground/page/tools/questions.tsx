@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { Notice } from '../ui.js'
 import { initialValue, isObject, problemsOf } from './json-schema.js'
 import { answerCall, type PendingCall } from './pending-questions.js'
@@ -10,10 +11,11 @@ import type { Outcome } from './client.js'
 export function Questions ({ waiting, onOutcome }: { readonly waiting: PendingCall, readonly onOutcome: (outcome: Outcome) => void }): JSX.Element {
   const { call, questions } = waiting
   const values = useSignal<Record<string, unknown>>(Object.fromEntries(Object.entries(questions).map(([key, { params }]) => [key, initialValue(params.requestedSchema, params.requestedSchema, true)])))
+  const choices = useMemo(() => new Map<string, number>(), [])
   const problem = useSignal('')
   const state = useSignal<'waiting' | 'sending' | 'failed'>('waiting')
   const answer = async (action: 'accept' | 'decline'): Promise<void> => {
-    const problems = action === 'decline' ? [] : Object.entries(questions).flatMap(([key, { params }]) => problemsOf(params.requestedSchema, values.value[key]))
+    const problems = action === 'decline' ? [] : Object.entries(questions).flatMap(([key, { params }]) => problemsOf(params.requestedSchema, values.value[key], choices, key))
     problem.value = problems.join('; ')
     if (problems.length > 0) return
     state.value = 'sending'
@@ -33,7 +35,7 @@ export function Questions ({ waiting, onOutcome }: { readonly waiting: PendingCa
           {typeof params.url === 'string' && <p class='soft'>It wants you to open <code>{params.url}</code></p>}
           {isObject(params.requestedSchema) && (
             <SchemaField
-              schema={params.requestedSchema} root={params.requestedSchema} label='Answer' path={key} isRequired value={values.value[key]}
+              schema={params.requestedSchema} root={params.requestedSchema} label='Answer' path={key} isRequired choices={choices} value={values.value[key]}
               onChange={next => { values.value = { ...values.value, [key]: next ?? {} } }}
             />
           )}

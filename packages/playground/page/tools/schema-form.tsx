@@ -11,13 +11,15 @@ interface FieldProps {
   /** Names of the properties from the root, joined with dots: the id of the control. */
   readonly path: string
   readonly isRequired: boolean
+  /** Keeps which variants a person chose, by their paths. */
+  readonly choices: Map<string, number>
   readonly depth?: number
 }
 
 const text = (value: unknown): string => typeof value === 'string' ? value : ''
 
 /** The controls for a JSON Schema. `onChange` gets the whole value; undefined leaves it out. */
-export function SchemaField ({ schema, root, value, onChange, label, path, isRequired, depth = 0 }: FieldProps): JSX.Element {
+export function SchemaField ({ schema, root, value, onChange, label, path, isRequired, choices, depth = 0 }: FieldProps): JSX.Element {
   const chosen = useSignal<number | undefined>(undefined)
   const field = fieldOf(schema, root, depth)
   const title = `${text(field.schema.title) || label}${isRequired ? '' : ' (optional)'}`
@@ -27,7 +29,7 @@ export function SchemaField ({ schema, root, value, onChange, label, path, isReq
   const note = hint === '' ? null : <small id={`${testId}-hint`} class='soft'>{hint}</small>
   const child = (childSchema: unknown, key: string | number, childLabel: string, childRequired: boolean): JSX.Element => (
     <SchemaField
-      key={key} schema={childSchema} root={root} label={childLabel} isRequired={childRequired} depth={depth + 1} path={path === '' ? String(key) : `${path}.${key}`}
+      key={key} schema={childSchema} root={root} label={childLabel} isRequired={childRequired} choices={choices} depth={depth + 1} path={path === '' ? String(key) : `${path}.${key}`}
       value={isObject(value) || Array.isArray(value) ? (value as Record<string, unknown>)[key] : undefined}
       onChange={next => onChange(withEntry(value, key, next))}
     />
@@ -35,7 +37,7 @@ export function SchemaField ({ schema, root, value, onChange, label, path, isReq
   const remove = <button type='button' data-testid={`${testId}-remove`} onClick={() => onChange(undefined)}>Remove {label}</button>
   const isContainer = field.kind === 'object' || field.kind === 'array' || field.kind === 'choice'
   if (isContainer && value === undefined && !(isRequired && field.kind === 'object' && depth === 0)) {
-    const add = (): void => { chosen.value = undefined; onChange(initialValue(schema, root, true, depth) ?? (field.kind === 'choice' ? null : {})) }
+    const add = (): void => { chosen.value = undefined; choices.delete(path); onChange(initialValue(schema, root, true, depth) ?? (field.kind === 'choice' ? null : {})) }
     return <div class='field'><button type='button' data-testid={`${testId}-add`} onClick={add}>Add {title}</button> {note}</div>
   }
   if (field.kind === 'object') {
@@ -61,17 +63,17 @@ export function SchemaField ({ schema, root, value, onChange, label, path, isReq
   if (field.kind === 'choice') {
     const index = chosen.value ?? variantOf(field.variants, root, value)
     const variant = field.variants[index] ?? {}
-    const select = (next: number): void => { chosen.value = next; onChange(initialValue(field.variants[next], root, true, depth + 1) ?? null) }
+    const select = (next: number): void => { chosen.value = next; choices.set(path, next); onChange(initialValue(field.variants[next], root, true, depth + 1) ?? null) }
     return (
       <fieldset>
         <legend>{title}</legend>{note}
         <label>Form of {label}
           <select {...common} value={index} onChange={event => select(Number(event.currentTarget.value))}>
-            {field.variants.map((one, i) => <option key={i} value={i}>{nameOf(one, i)}</option>)}
+            {namesOf(field.variants).map((name, i) => <option key={i} value={i}>{name}</option>)}
           </select>
         </label>
         <SchemaField
-          key={index} schema={variant} root={root} label={label} isRequired depth={depth + 1} path={`${path}.value`}
+          key={index} schema={variant} root={root} label={label} isRequired choices={choices} depth={depth + 1} path={`${path}.value`}
           value={value === null && variant.type !== 'null' ? undefined : value} onChange={next => onChange(next ?? (isRequired ? null : undefined))}
         />
         {!isRequired && remove}
@@ -93,7 +95,7 @@ function Leaf ({ field, common, value, onChange }: {
     return (
       <select {...common} value={index} onChange={event => onChange(field.values[Number(event.currentTarget.value)])}>
         <option value={-1}>not set</option>
-        {field.values.map((one, i) => <option key={i} value={i}>{typeof one === 'string' ? one : JSON.stringify(one)}</option>)}
+        {field.values.map((one, i) => <option key={i} value={i}>{text(field.titles?.[i]) || (typeof one === 'string' ? one : JSON.stringify(one))}</option>)}
       </select>
     )
   }
@@ -103,6 +105,7 @@ function Leaf ({ field, common, value, onChange }: {
   if (kind === 'text') {
     const shown = value === undefined || value === null ? '' : String(value)
     const onInput = (event: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }): void => onChange(readText(kind, event.currentTarget.value))
+    if (schema.format === 'password') return <input {...common} type='password' autocomplete='off' value={shown} onInput={onInput} />
     return shown.length > 60 || shown.includes('\n') || Number(schema.maxLength) > 200
       ? <textarea {...common} value={shown} onInput={onInput} />
       : <input {...common} value={shown} onInput={onInput} />
@@ -125,6 +128,11 @@ function JsonText ({ common, value, onChange }: { readonly common: object, reado
   return <textarea {...common} placeholder='JSON' value={written} onInput={event => read(event.currentTarget)} />
 }
 
-function nameOf (variant: Schema, index: number): string {
-  return text(variant.title) || text(variant.const) || text(variant.type) || `variant ${index + 1}`
+/** Distinct names of variants. */
+function namesOf (variants: readonly Schema[]): string[] {
+  const names = variants.map(({ title, const: constant, type, properties }) => {
+    const parts = isObject(properties) ? Object.entries(properties).slice(0, 4).map(([name, one]) => isObject(one) && 'const' in one ? `${name} ${String(one.const)}` : name) : []
+    return text(title) || text(constant) || (parts.length > 0 ? `object with ${parts.join(', ')}` : text(type) || 'variant')
+  })
+  return names.map((name, i) => names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} ${i + 1}`)
 }

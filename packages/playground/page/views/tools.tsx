@@ -1,13 +1,13 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings } from '../settings.js'
 import { token } from '../token.js'
 import type { CopiedRequest } from '../tools/copy-as.js'
 import { CopyButtons } from '../tools/copy-buttons.js'
 import { callRequest, loadLists, loadServers, OWN, restartServer, type Lists, type Outcome, type ServerState, type Tool } from '../tools/client.js'
-import { initialValue, isObject, problemsOf } from '../tools/json-schema.js'
+import { hasPassword, initialValue, isObject, problemsOf, withoutPasswords } from '../tools/json-schema.js'
 import { pending, startCall } from '../tools/pending-questions.js'
 import { Questions } from '../tools/questions.js'
 import { PromptCard, ResourceCard } from '../tools/resources.js'
@@ -148,6 +148,7 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
   const written = useSignal(argumentsIn(route.value.query.get('args'), inputSchema))
   const state = useSignal<'idle' | 'confirm' | 'running' | 'done' | 'failed'>('idle')
   const problem = useSignal('')
+  const choices = useMemo(() => new Map<string, number>(), [])
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => moveTo(heading.current), [])
   const outcome = useSignal<Outcome | undefined>(undefined)
@@ -156,10 +157,13 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
   const write = (text: string): void => {
     written.value = text
     if (state.value === 'confirm') state.value = 'idle'
-    replaceAddress(addressOf('tools', [server, name], { args: text }))
+    try {
+      const shared = hasPassword(inputSchema) ? JSON.stringify(withoutPasswords(inputSchema, inputSchema, JSON.parse(text)), null, 2) : text
+      replaceAddress(addressOf('tools', [server, name], { args: shared }))
+    } catch { /* the address keeps the last arguments of which the passwords are known */ }
   }
   const run = async (isConfirmed: boolean): Promise<void> => {
-    const problems = args === undefined ? ['the arguments are not JSON'] : isObject(args) ? problemsOf(inputSchema, args) : ['the arguments are not an object']
+    const problems = args === undefined ? ['the arguments are not JSON'] : isObject(args) ? problemsOf(inputSchema, args, choices, 'args') : ['the arguments are not an object']
     problem.value = problems.join('; ')
     if (problems.length > 0) return
     if (!isConfirmed && mayDestroy(tool)) {
@@ -187,7 +191,7 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
       <h2 ref={heading} tabIndex={-1}>{name}</h2>
       {description !== undefined && description !== '' && <p class='soft'>{description}</p>}
       <form noValidate onSubmit={event => { event.preventDefault(); run(false) }}>
-        <SchemaField schema={inputSchema} root={inputSchema} value={args} label='Arguments' path='args' isRequired onChange={next => write(JSON.stringify(next ?? {}, null, 2))} />
+        <SchemaField schema={inputSchema} root={inputSchema} value={args} label='Arguments' path='args' isRequired choices={choices} onChange={next => write(JSON.stringify(next ?? {}, null, 2))} />
         <label class='wide'>Arguments as JSON <textarea rows={6} data-testid='tool-args' aria-invalid={args === undefined} value={written} onInput={event => write(event.currentTarget.value)} /></label>
         {problem.value !== '' && <Notice kind='error' testId='tool-problem'>{problem}</Notice>}
         <div class='row'>
