@@ -24,6 +24,7 @@ interface Started { readonly page: string, readonly readerPage: string, readonly
 /** An app with every protocol, one MCP server of odd tools, and two pages, the second one read only. */
 async function start (t: { teardown (run: () => unknown): unknown }): Promise<Started> {
   const streamInterpreter: Interpreter = async function * (question) {
+    if (question === 'sign in') return { auth_required: 'Sign in at https://login.example/x?y=1. Not at javascript:alert(1)' }
     if (question === 'deploy') return { input_required: 'Deploy to production?' }
     return `done: ${question}`
   }
@@ -255,6 +256,16 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
   await page.goto(`${url}#/timeline/${first}`)
   await page.locator('[data-testid=task][data-state=completed]').waitFor()
   t.match(await page.getByTestId('task-text').textContent(), /done: to staging/)
+
+  await ask('sign in')
+  await page.goto(`${url}#/inbox`)
+  await page.locator('[data-testid=waiting-task][data-state=auth-required]').waitFor()
+  t.equal(await page.getByTestId('task-asked').textContent(), 'demo was asked: sign in')
+  t.equal(await page.getByTestId('task-sign-in').getAttribute('href'), 'https://login.example/x?y=1')
+  t.strictSame(await page.getByTestId('waiting-task').getByRole('button').allTextContents(), ['Cancel the task'])
+  t.equal(await page.getByTestId('task-answer').count(), 0)
+  await page.getByTestId('task-cancel').click()
+  await page.locator('[data-testid=inbox][data-state=empty]').waitFor()
 
   await page.goto(`${url}#/tools/odd/ask`)
   await page.getByTestId('tool-run').click()

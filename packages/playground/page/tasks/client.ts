@@ -9,6 +9,8 @@ export interface Task {
   readonly contextId?: string
   readonly status: { readonly state: string, readonly timestamp?: string, readonly message?: { readonly parts?: readonly Part[] } }
   readonly artifacts?: ReadonlyArray<{ readonly parts?: readonly Part[] }>
+  readonly history?: ReadonlyArray<{ readonly role?: string, readonly parts?: readonly Part[] }>
+  readonly metadata?: { readonly skillName?: string }
 }
 interface Part { readonly text?: string }
 

@@ -12,6 +12,9 @@ import { Notice } from '../ui.js'
 const MIN_PAUSE_MS = 2_000
 const MAX_PAUSE_MS = 30_000
 
+/** Characters that a card shows of the first question. */
+const MAX_ASKED = 300
+
 const tasks = signal<readonly Task[]>([])
 const problem = signal('')
 const outcome = signal('')
@@ -74,8 +77,16 @@ export function Inbox (): JSX.Element {
   )
 }
 
+/** A text with its http and https addresses as links. */
+function withLinks (text: string): Array<string | JSX.Element> {
+  return text.split(/(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]}])/).map((part, i) => i % 2 === 0 ? part : <a key={i} href={part} target='_blank' rel='noreferrer' data-testid='task-sign-in'>{part}</a>)
+}
+
 function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, readonly readOnly: boolean, readonly onAnswered: () => void }): JSX.Element {
-  const { id, status: { state, message } } = task
+  const { id, status: { state, message }, history = [], metadata: { skillName } = {} } = task
+  const isSignIn = state === 'TASK_STATE_AUTH_REQUIRED'
+  const request = textOf(message?.parts)
+  const asked = textOf(history.find(({ role }) => role === 'ROLE_USER')?.parts)
   const written = useSignal('')
   const failure = useSignal('')
   const sending = useSignal(false)
@@ -104,14 +115,15 @@ function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, rea
       }}
     >
       <h2><a href={addressOf('timeline', [id])}>Task {id}</a> <span class='badge'>{shortState(state)}</span></h2>
-      <p data-testid='task-question'>{textOf(message?.parts) || 'It waits for input.'}</p>
+      {(asked !== '' || skillName !== undefined) && <p class='soft' data-testid='task-asked'>{skillName?.replace(/^vac_(query|stream|memory_search)_/, '')}{asked === '' ? '' : ` was asked: ${asked.slice(0, MAX_ASKED)}`}</p>}
+      <p data-testid='task-question'>{isSignIn && 'It waits until you have signed in. '}{isSignIn ? withLinks(request) : request || 'It waits for input.'}</p>
       {!readOnly && (
         <>
-          <label class='wide'>Answer <textarea data-testid='task-answer' value={written} onInput={event => { written.value = event.currentTarget.value }} /></label>
+          {!isSignIn && <label class='wide'>Answer <textarea data-testid='task-answer' value={written} onInput={event => { written.value = event.currentTarget.value }} /></label>}
           <div class='row'>
-            <button class='main' data-testid='task-send' disabled={sending.value}>Send the answer</button>
-            <button type='button' data-testid='task-approve' disabled={sending.value} onClick={() => answer('yes', 'Approved')}>Approve</button>
-            <button type='button' data-testid='task-decline' disabled={sending.value} onClick={() => answer('no', 'Declined')}>Decline</button>
+            {!isSignIn && <button class='main' data-testid='task-send' disabled={sending.value}>Send the answer</button>}
+            {!isSignIn && <button type='button' data-testid='task-approve' disabled={sending.value} onClick={() => answer('yes', 'Approved')}>Approve</button>}
+            {!isSignIn && <button type='button' data-testid='task-decline' disabled={sending.value} onClick={() => answer('no', 'Declined')}>Decline</button>}
             <button type='button' data-testid='task-cancel' disabled={sending.value} onClick={() => { run(() => cancelTask(id), 'Cancelled') }}>Cancel the task</button>
           </div>
         </>
