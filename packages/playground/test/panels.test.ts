@@ -282,8 +282,10 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
 
 test('a task of another tab, and of another replica, is followed to its end', options, async t => {
   let release = (): void => {}
+  let end = (): void => {}
   const gate = new Promise<void>(resolve => { release = resolve })
-  const interpreter: Interpreter = async function * () { yield 'first'; await gate; yield ' and second' }
+  const atEnd = new Promise<void>(resolve => { end = resolve })
+  const interpreter: Interpreter = async function * () { yield 'first'; await gate; yield ' and second'; await atEnd }
   const tasksPath = join(t.testdir(), 'tasks.sqlite')
   const { page: one } = await startApp(t, interpreter, { tasksPath })
   const { page: two } = await startApp(t, interpreter, { tasksPath })
@@ -300,6 +302,9 @@ test('a task of another tab, and of another replica, is followed to its end', op
   const pages = [chat, tab, page]
   for (const page of pages) await page.locator('[data-testid=task][data-state=working]').waitFor()
   release()
+  for (const page of pages) await page.locator('[data-testid=task][data-state=working]').getByText('first and second').waitFor()
+  t.match(await tab.getByTestId('time-axis').textContent(), /\d+:\d\d:\d\d/)
+  end()
   for (const page of pages) {
     await page.locator('[data-testid=task][data-state=completed]').waitFor()
     await page.getByTestId('task-text').getByText('first and second').waitFor()
@@ -352,4 +357,12 @@ test('10,000 events scroll with the nodes of the rows in sight alone', options, 
   t.ok(perFrame < 200, `${perFrame} nodes changed in one frame`)
   t.ok(await page.getByTestId('timeline-event').count() < 40)
   t.strictSame(await violations(page), [])
+})
+
+test('without an A2A agent the timeline states that there are no tasks', options, async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(playgroundPlugin, { routes: { a2a: null } })
+  const page = await openPage(t, `${await app.listen({ port: 0, host: '127.0.0.1' })}/playground/#/timeline/abc`, { allow: [/404/] })
+  await page.getByTestId('task-problem').getByText('This service has no tasks').waitFor()
 })

@@ -1,4 +1,4 @@
-import { send, type Sent } from '../exchange.js'
+import { eventData, send, type Sent } from '../exchange.js'
 import { randomId } from '../random-id.js'
 import { failureText, settings } from '../settings.js'
 import { isObject } from '../tools/json-schema.js'
@@ -8,10 +8,12 @@ export interface Task {
   readonly id: string
   readonly contextId?: string
   readonly status: { readonly state: string, readonly timestamp?: string, readonly message?: { readonly parts?: readonly Part[] } }
-  readonly artifacts?: ReadonlyArray<{ readonly parts?: readonly Part[] }>
+  readonly artifacts?: readonly Artifact[]
   readonly history?: ReadonlyArray<{ readonly role?: string, readonly parts?: readonly Part[] }>
   readonly metadata?: { readonly skillName?: string }
 }
+interface ArtifactUpdate { readonly artifact: Artifact, readonly append?: boolean }
+interface Artifact { readonly artifactId?: string, readonly parts?: readonly Part[] }
 interface Part { readonly text?: string }
 
 export interface Webhook { readonly id: string, readonly url: string }
@@ -51,13 +53,25 @@ export async function getTask (id: string, signal: AbortSignal): Promise<Task> {
   return await bodyOf(await request(`get task ${id}`, `tasks/${encodeURIComponent(id)}`, { signal })) as unknown as Task
 }
 
-/** Follows a task; yields its state with each change. Any process of the service can answer. */
-export async function * followTask (id: string, signal: AbortSignal): AsyncGenerator<string> {
+/** Artifacts after an update. */
+function withUpdate (artifacts: readonly Artifact[] = [], { artifact, append }: ArtifactUpdate): readonly Artifact[] {
+  const known = artifacts.find(({ artifactId }) => artifactId === artifact.artifactId)
+  if (known === undefined) return [...artifacts, artifact]
+  const text = append === true ? textOf(known.parts) + textOf(artifact.parts) : textOf(artifact.parts)
+  return artifacts.map(other => other === known ? { ...known, parts: [{ text }] } : other)
+}
+
+/** Follows a task; yields it after each change. Any process of the service can answer. */
+export async function * followTask (task: Task, signal: AbortSignal): AsyncGenerator<Task> {
+  const { id } = task
   const sent = await request(`follow task ${id}`, `tasks/${encodeURIComponent(id)}:subscribe`, { signal, as: 'sse' })
   if (sent.exchange.status !== 200) throw new Error(failureText(await sent.json(), sent.exchange.status))
   for await (const { text } of sent.frames()) {
-    const state = /"state":\s*"(TASK_STATE_\w+)"/.exec(text)?.[1]
-    if (state !== undefined) yield state
+    const data = eventData(text)
+    if (data === '') continue
+    const { task: whole, statusUpdate, artifactUpdate } = JSON.parse(data) as { task?: Task, statusUpdate?: Pick<Task, 'status'>, artifactUpdate?: ArtifactUpdate }
+    task = whole ?? { ...task, ...statusUpdate && { status: statusUpdate.status }, ...artifactUpdate && { artifacts: withUpdate(task.artifacts, artifactUpdate) } }
+    yield task
   }
 }
 

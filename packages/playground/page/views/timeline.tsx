@@ -7,7 +7,7 @@ import { settings } from '../settings.js'
 import { followTask, getTask, hasEnded, shortState, textOf, type Task } from '../tasks/client.js'
 import { barsOf, eventsOf, LANES, spanOf, zoomed, type Lane, type Range, type TimelineEvent } from '../tasks/timeline-events.js'
 import { READS_AFTER_END, watchDeliveries, type Deliveries } from '../tasks/watch-deliveries.js'
-import { bytes, duration, Notice, VirtualList } from '../ui.js'
+import { bytes, count, duration, Notice, VirtualList } from '../ui.js'
 
 const COLUMNS = 240
 const ROW_HEIGHT = 28
@@ -45,13 +45,13 @@ export function Timeline (): JSX.Element {
       {taskId !== '' && <TaskCard key={taskId} id={taskId} onDeliveries={list => { deliveries.value = list }} />}
       <div class='row'>
         <label>Filter <input type='search' data-testid='timeline-filter' value={filter} onInput={event => { filter.value = event.currentTarget.value }} /></label>
-        {LANES.map(lane => (
+        {LANES.map((lane, y) => (
           <label class='line' key={lane}>
             <input
               type='checkbox' data-testid={`lane-${lane.replace(' ', '-')}`} checked={!hidden.value.includes(lane)}
               onChange={() => { hidden.value = hidden.value.includes(lane) ? hidden.value.filter(other => other !== lane) : [...hidden.value, lane] }}
             />
-            {lane}
+            <svg class='swatch' aria-hidden='true'><rect class={`lane-${y}`} width='12' height='12' /></svg>{lane}
           </label>
         ))}
       </div>
@@ -66,7 +66,8 @@ export function Timeline (): JSX.Element {
       <svg class='lanes' viewBox={`0 0 ${COLUMNS} ${LANES.length * 6}`} preserveAspectRatio='none' role='img' aria-label={`${shown.length} events in ${LANES.length} lanes`} data-testid='lanes'>
         {LANES.map((lane, y) => barsOf(shown, lane, range, COLUMNS, now).map(({ x, width }) => <rect key={`${lane} ${x}`} class={`lane-${y}`} x={x} y={y * 6 + 1} width={width} height={4} />))}
       </svg>
-      <p data-testid='timeline-count'>{shown.length} of {all.length} events</p>
+      <div class='axis soft' data-testid='time-axis'>{[0, 0.5, 1].map(part => <span key={part}>{new Date(range.from + (range.to - range.from) * part).toLocaleTimeString()}</span>)}</div>
+      <p data-testid='timeline-count'>{shown.length} of {count(all.length, 'event')}</p>
       <VirtualList items={shown} rowHeight={ROW_HEIGHT} height={ROW_HEIGHT * 16} label='Events' testId='timeline-events' row={(event, i) => <EventRow key={i} event={event} range={range} now={now} />} />
     </div>
   )
@@ -103,9 +104,10 @@ function TaskCard ({ id, onDeliveries }: { readonly id: string, readonly onDeliv
           state.value = task.value.status.state
           problem.value = ''
           if (hasEnded(state.value)) return
-          for await (const next of followTask(id, stop.signal)) {
-            if (next === state.value) continue
-            state.value = next
+          for await (const next of followTask(task.value, stop.signal)) {
+            task.value = next
+            if (next.status.state === state.value) continue
+            state.value = next.status.state
             attempt = 0
             pauseMs = 250
           }
@@ -134,6 +136,8 @@ function TaskCard ({ id, onDeliveries }: { readonly id: string, readonly onDeliv
     }).catch(() => {})
     return () => stop.abort()
   }, [id, routes, state.value])
+  // before the settings arrive, the page knows no route at all
+  if (routes.a2a === null && routes.vac !== null) return <Notice kind='warning' testId='task-problem'>This service has no tasks: it has no A2A agent.</Notice>
   const answer = (task.value?.artifacts ?? []).map(({ parts }) => textOf(parts)).join('\n') || textOf(task.value?.status.message?.parts)
   return (
     <section class='card' aria-label={`Task ${id}`} aria-live='polite' data-testid='task' data-state={task.value === undefined ? (problem.value === '' ? 'loading' : 'failed') : shortState(state.value)}>
