@@ -19,7 +19,7 @@ const options = { skip: browserMissing }
 
 tap.teardown(closeBrowser)
 
-interface Started { readonly page: string, readonly readerPage: string, readonly gateway: ReturnType<typeof createGateway>, ask (text: string): Promise<string> }
+interface Started { readonly page: string, readonly readerPage: string, readonly gateway: ReturnType<typeof createGateway>, ask (text: string, parts?: readonly object[]): Promise<string> }
 
 /** An app with every protocol, one MCP server of odd tools, and two pages, the second one read only. */
 async function start (t: { teardown (run: () => unknown): unknown }): Promise<Started> {
@@ -50,8 +50,8 @@ async function start (t: { teardown (run: () => unknown): unknown }): Promise<St
     page: `${url}/playground/`,
     readerPage: `${url}/reader/playground/`,
     gateway,
-    async ask (text) {
-      const message = { messageId: text, role: 'ROLE_USER', parts: [{ text }] }
+    async ask (text, parts = [{ text }]) {
+      const message = { messageId: text, role: 'ROLE_USER', parts }
       const { body } = await app.inject({ method: 'POST', url: '/a2a/v1/message:send', headers: { 'a2a-version': '1.0' }, payload: { message, configuration: { returnImmediately: true } } })
       return JSON.parse(body).task.id
     }
@@ -257,7 +257,7 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
   await page.locator('[data-testid=task][data-state=completed]').waitFor()
   t.match(await page.getByTestId('task-text').textContent(), /done: to staging/)
 
-  await ask('sign in')
+  await ask('sign in', [{ data: { skillName: 'vac_stream_demo', input: { query: 'sign in' } } }])
   await page.goto(`${url}#/inbox`)
   await page.locator('[data-testid=waiting-task][data-state=auth-required]').waitFor()
   t.equal(await page.getByTestId('task-asked').textContent(), 'demo was asked: sign in')

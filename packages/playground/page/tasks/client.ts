@@ -14,7 +14,7 @@ export interface Task {
 }
 interface ArtifactUpdate { readonly artifact: Artifact, readonly append?: boolean }
 interface Artifact { readonly artifactId?: string, readonly parts?: readonly Part[] }
-interface Part { readonly text?: string }
+interface Part { readonly text?: string, readonly data?: { readonly input?: { readonly question?: string, readonly query?: string } } }
 
 export interface Webhook { readonly id: string, readonly url: string }
 

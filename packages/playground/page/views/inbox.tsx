@@ -86,7 +86,9 @@ function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, rea
   const { id, status: { state, message }, history = [], metadata: { skillName } = {} } = task
   const isSignIn = state === 'TASK_STATE_AUTH_REQUIRED'
   const request = textOf(message?.parts)
-  const asked = textOf(history.find(({ role }) => role === 'ROLE_USER')?.parts)
+  const { parts: first = [] } = history.find(({ role }) => role === 'ROLE_USER') ?? {}
+  // the question of a skill is a field of its input
+  const asked = textOf(first) || first.map(({ data }) => data?.input?.query ?? data?.input?.question).find(one => typeof one === 'string') || ''
   const written = useSignal('')
   const failure = useSignal('')
   const sending = useSignal(false)
