@@ -175,7 +175,6 @@ function needOf ({ keyword, error }: OutputUnit, schema: Schema): string {
     case 'minLength': return `needs at least ${limit} characters`
     case 'maxLength': return `needs at most ${limit} characters`
     case 'pattern': return `needs a text that matches ${limit}`
-    case 'format': return `needs a text of the format ${limit}`
     default: return error
   }
 }
