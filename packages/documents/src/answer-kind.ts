@@ -27,7 +27,7 @@ const TIMES_OF_DAY = 'noon midnight morning evening night spring summer autumn w
 const DATE_IN_NUMBERS = /(?<!\p{N})(?:1[5-9]|20)\d\d(?!\p{N})|\p{N}\s?(?:[:.]\p{N}\p{N}|[ap]\.?m\.?(?!\p{L})|uhr|heures|[年月日時时])|\p{N}(?:st|nd|rd|th)(?!\p{L})/iu
 const DIGIT = /\p{N}/u
 /** A new name: a word with a capital letter that does not begin the text. */
-const NAME = /(?<=\S\s+["'(“‘]?)\p{Lu}[\p{L}\p{N}]+/gu
+const NAME = /(?<=\S\s{1,8}["'(“‘]?)\p{Lu}[\p{L}\p{N}]+/gu
 /** The value of a digit where a date is asked for, and of a number without a word of the question behind it. */
 const OTHER_NUMBER = 0.6
 /** That of a number of what the question counts: "five active keys" for "how many keys". */

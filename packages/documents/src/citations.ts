@@ -77,8 +77,11 @@ export class Citations {
   }
 
   #checked (citation: string): string {
-    const numbers = Array.from(citation.matchAll(NUMBERS)).flatMap(([, from, to = from]) => numbersFrom(Number(from), Number(to)))
-    if (numbers.length === 0) return citation
+    const ranges = Array.from(citation.matchAll(NUMBERS), ([, from, to]) => ({ from: Number(from), to: Number(to ?? from) }))
+    // years, or a class of characters: [2020-2024], [0-9]
+    const isText = ranges.some(({ from, to }) => from !== to && !(from >= 1 && from < to && to <= this.#passages))
+    if (ranges.length === 0 || isText) return citation
+    const numbers = ranges.flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at))
     const valid = [...new Set(numbers)].filter(number => number >= 1 && number <= this.#passages)
     this.removed += numbers.filter(number => number < 1 || number > this.#passages).length
     if (valid.length === 0) return ''
@@ -87,9 +90,4 @@ export class Citations {
       return `[${this.cited.indexOf(number - 1) + 1}]`
     }).join('')
   }
-}
-
-/** The numbers of a range; of one that no citation has, its ends. */
-function numbersFrom (from: number, to: number): number[] {
-  return to > from && to - from < MAX_CITATION ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [...new Set([from, to])]
 }

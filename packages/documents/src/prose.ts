@@ -231,11 +231,11 @@ export function plainText (markdown: string): string {
   const { text, code } = takeCode(markdown)
   const plain = text
     .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])?/g, '')
+    .replace(/\[([^\][]*)\]\((?:[^()]|\([^()]*\))*\)/g, '$1')
+    .replace(/(?<![\p{L}\p{N}_\]])\[(?!\d+\])([^\][]+)\]\[[^\]]*\]/gu, '$1')
     .replace(/\[\^[^[\]]+\]|(?<=[.,;:!?…。！？)"”’»])(?:\[[1-9]\d{0,2}\])+(?!\()/g, '')
     // a number in brackets would be taken for a citation of the answer
-    .replace(/(?<![\p{L}\p{N}_$.])[\p{L}\p{N}_$.]*(?:\[\d{1,3}\])+(?!\()/gu, '`$&`')
-    .replace(/\[([^\][]*)\]\((?:[^()]|\([^()]*\))*\)/g, '$1')
-    .replace(/(?<![\p{L}\p{N}_\]])\[([^\][]+)\]\[[^\]]*\]/gu, '$1')
+    .replace(/(?<![\p{L}\p{N}_$.\]])[\p{L}\p{N}_$.]*(?:\[\d{1,3}\])+(?!\()/gu, '`$&`')
     .replace(/<(https?:[^<>\s]+)>/g, '$1')
     .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.{0,400}?\S)\1/g, '$2')
     .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.{0,400}?\S)\1(?![\p{L}\p{N}_])/gu, '$2')

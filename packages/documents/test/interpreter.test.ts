@@ -19,11 +19,11 @@ test('an answer consists of cited sentences, and [n] is the n-th source', async 
 })
 
 test('numbers in brackets of a text are not taken for citations', async t => {
-  const memory = await memoryOf(t, { 'a.md': 'Adult capybaras weigh up to 66 kilograms.[2][14] Capybaras live in groups of ten to twenty.[3]\n\nPress [1] for the capybaras of the zoo.\n\nThe capybaras are in `herd[0]`, herd[1] and matrix[row][col], see [the list][zoo].' })
+  const memory = await memoryOf(t, { 'a.md': 'Adult capybaras weigh up to 66 kilograms.[2][14] Capybaras live in groups of ten to twenty.[3]\n\nPress [1] for the capybaras of the zoo.\n\nThe capybaras are in `herd[0]`, herd[1] and matrix[row][col], see [the list][zoo] and [the map][1].' })
   const { text, final } = await ask(documentsInterpreter(memory, { maxSentences: 9 }), 'Capybaras: weigh, groups, press, herd, list?')
   t.match(text, 'Adult capybaras weigh up to 66 kilograms. [1] Capybaras live in groups of ten to twenty. [1]')
   t.match(text, 'Press `[1]` for the capybaras of the zoo. [1]')
-  t.match(text, 'The capybaras are in `herd[0]`, `herd[1]` and matrix[row][col], see the list. [1]')
+  t.match(text, 'The capybaras are in `herd[0]`, `herd[1]` and matrix[row][col], see the list and the map. [1]')
   t.equal(final.source_documents.length, 1)
 })
 

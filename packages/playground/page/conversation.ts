@@ -159,7 +159,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
 
 /** The text of an answer with the question of the agent, which stays there after the reply. */
 function withQuestion (text: string, question: string): string {
-  return text.includes(question.trim()) ? text : `${text}\n\n${question}`.trim()
+  return text.trimEnd().endsWith(question.trim()) ? text : `${text}\n\n${question}`.trim()
 }
 
 /** Stops the answer: closes the connection, and cancels the task where there is one. */
@@ -167,5 +167,7 @@ export async function stop (): Promise<void> {
   const last = lastAnswer()
   running?.abort()
   if (last?.task === undefined) return
-  await PROTOCOLS.find(({ id }) => id === last.protocol)?.cancel?.(last.task).catch((err: Error) => { change({ problem: `Not canceled: ${err.message}` }) })
+  await PROTOCOLS.find(({ id }) => id === last.protocol)?.cancel?.(last.task).catch((err: Error) => {
+    if (lastAnswer()?.task === last.task) change({ problem: `Not canceled: ${err.message}` })
+  })
 }

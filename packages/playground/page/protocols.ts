@@ -48,7 +48,7 @@ async function * askDirect ({ vac, text, history, signal, onSent }: Question): A
       sources,
       text: answer,
       isTruncated: metadata?.truncated,
-      files: attachmentsOf(artifacts),
+      files: artifacts === undefined ? undefined : attachmentsOf(artifacts),
       done: answer !== undefined,
       input: input === undefined ? undefined : { text: String(input) }
     }
@@ -126,7 +126,8 @@ function refusal (reason: string, text: string): Error {
   return new Error(reason === '' || text.includes(reason) ? 'The agent declined the task.' : `The agent declined the task: ${reason}`)
 }
 
-function signInOf (text: string, parts: readonly Fields[] = []): SignIn {
+/** Where an agent asks for a sign-in: the address of its data, or the first one of its text. */
+export function signInOf (text: string, parts: readonly Fields[] = []): SignIn {
   const { url = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)]/i.exec(text)?.[0] } = parts.find(({ data }) => data?.signIn)?.data.signIn ?? {} as Fields
   return { text, url: typeof url === 'string' ? url : undefined }
 }

@@ -120,6 +120,8 @@ test('problems are those of the chosen variant, and say which field needs what',
   const login = { type: 'object', properties: { user: text, keys: { type: 'array', items: { type: 'string', format: 'password' } }, secret: { type: 'string', format: 'password' } } }
   t.ok(hasPassword(login))
   t.equal(JSON.stringify(withoutPasswords(login, login, { user: 'a', keys: ['k'], secret: 's' })), '{"user":"a","keys":[null]}')
+  const open = { type: 'object', properties: { creds: { type: 'object', additionalProperties: { $ref: '#/$defs/secret' } }, user: text }, $defs: { secret: { type: 'string', format: 'password' } } }
+  t.equal(JSON.stringify(withoutPasswords(open, open, { user: 'a', creds: { key: 's' }, more: 's' })), '{"user":"a"}', 'nor where no control shows it')
   t.end()
 })
 

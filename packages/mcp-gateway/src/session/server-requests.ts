@@ -20,7 +20,8 @@ export interface UnassignedRequest {
 /**
  * Assigns requests of the server to calls. Up to revision 2025-11-25 a request over stdio does not name its call. It is
  * the only call in flight or, if all calls have one owner, the only one whose tool has sent a request before. Of
- * several such calls it is the only one without an open request. Any other request is declined.
+ * several such calls it is the only one without an open request: where a call asks twice at once, this may be another
+ * call of the owner. Callers without an owner count as one. Any other request is declined.
  */
 export class ServerRequests {
   readonly #calls: LinkedSet<PendingRequest>

@@ -104,9 +104,13 @@ export function withoutPasswords (schema: unknown, root: unknown, value: unknown
   // a variant that is not complete may be any of them
   if (field.kind === 'choice') return field.variants.reduce((rest: unknown, variant) => withoutPasswords(variant, root, rest, depth + 1), value)
   if (field.kind === 'array' && Array.isArray(value)) return value.map(item => withoutPasswords(field.items, root, item, depth + 1))
+  // no control shows where the passwords of such a value are
+  if ((field.kind === 'json' || depth > MAX_DEPTH) && hasPassword(root)) return undefined
   if (field.kind !== 'object' || !isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, part]) =>
-    [key, withoutPasswords(field.entries.find(({ name }) => name === key)?.schema, root, part, depth + 1)]))
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => {
+    const entry = field.entries.find(({ name }) => name === key)
+    return [key, entry === undefined && hasPassword(root) ? undefined : withoutPasswords(entry?.schema, root, part, depth + 1)]
+  }))
 }
 
 /** The value that a text of a form stands for; an empty one is left out, and a number stays a number. */

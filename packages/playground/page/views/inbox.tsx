@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { signInOf } from '../protocols.js'
 import { addressOf } from '../router.js'
 import { settings } from '../settings.js'
 import { answerTask, cancelTask, listWaiting, shortState, textOf, type Task } from '../tasks/client.js'
@@ -85,7 +86,9 @@ function withLinks (text: string): Array<string | JSX.Element> {
 function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, readonly readOnly: boolean, readonly onAnswered: () => void }): JSX.Element {
   const { id, status: { state, message }, history = [], metadata: { skillName } = {} } = task
   const isSignIn = state === 'TASK_STATE_AUTH_REQUIRED'
-  const request = textOf(message?.parts)
+  const said = textOf(message?.parts)
+  const { url = '' } = isSignIn ? signInOf(said, message?.parts) : {}
+  const request = said.includes(url) ? said : `${said} ${url}`.trim()
   const { parts: first = [] } = history.find(({ role }) => role === 'ROLE_USER') ?? {}
   // the question of a skill is a field of its input
   const asked = textOf(first) || first.map(({ data }) => data?.input?.query ?? data?.input?.question).find(one => typeof one === 'string') || ''
