@@ -43,8 +43,7 @@ export class PassageBuilder {
   }
 
   /** Adds a line of text; `last` is its last line where it spans several lines of the file. */
-  line (raw: string, first: number, last = first): void {
-    const text = raw.replace(INVISIBLE, '')
+  line (text: string, first: number, last = first): void {
     if (text.trim() === '') {
       this.#blank(first)
       return
@@ -99,7 +98,7 @@ export class PassageBuilder {
         heading: this.#heading(),
         first: start.first,
         last: lines.reduce((last, line) => Math.max(last, line.last), start.last),
-        content: lines.map(line => line.text).join('\n')
+        content: lines.map(line => line.text).join('\n').replace(INVISIBLE, '')
       })
     }
     this.#lines = []
