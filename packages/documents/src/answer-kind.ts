@@ -44,9 +44,10 @@ const MAX_NAME_REST = 3
  */
 export function answerKind (question: string, matcher: TermMatcher, language: Language = 'en'): (text: string) => number {
   const [asks, kind] = KINDS.find(([asks]) => asks.test(question)) ?? []
-  if (kind === 'number') {
+  if (asks !== undefined && kind === 'number') {
     const numbers = new Set([...wordsOf(NUMBER_WORDS.en), ...wordsOf(NUMBER_WORDS[language])])
-    const [after = ''] = question.slice(question.search(asks as RegExp)).replace(asks as RegExp, '').match(WORD) ?? []
+    const [, rest = ''] = question.split(asks)
+    const [after = ''] = rest.match(WORD) ?? []
     const counted = matcher.termOf(after)
     return text => valueOfNumber(text, word => DIGIT.test(word) || numbers.has(word.toLowerCase()), matcher, counted)
   }

@@ -1,4 +1,4 @@
-import { stemmer } from 'stemmer'
+import { stemOf } from './languages.js'
 import { COMMON_WORDS } from './stop-words.js'
 
 /** Passages of usual English that are added to those of an index: small folders then have the weights of large ones. */
@@ -83,7 +83,9 @@ for (const entry of TABLE.trim().split(/\s+/)) {
   if (/^\d/.test(entry)) share = 2 ** -Number(entry)
   else shares.set(entry, share)
 }
-for (const word of COMMON_WORDS) shares.set(stemmer(word), COMMON_SHARE)
+/** Stems of the stop words that a search weighs. */
+export const COMMON_STEMS: ReadonlySet<string> = new Set([...COMMON_WORDS].map(word => stemOf(word, 'en')))
+for (const stem of COMMON_STEMS) shares.set(stem, COMMON_SHARE)
 
 /** A stop word itself, but not its superlative. */
 shares.set('long', COMMON_SHARE)

@@ -1,11 +1,10 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import { BACKGROUND_PASSAGES, backgroundOf } from './common-stems.js'
+import { BACKGROUND_PASSAGES, backgroundOf, COMMON_STEMS } from './common-stems.js'
 import { languageOf, mayBeEnglish, stemOf, stopWordsOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
-import { COMMON_WORDS } from './stop-words.js'
 import { queryWords, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
@@ -23,7 +22,6 @@ const IDF_POWER = 1.3
 /** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
 const OWN_BACKGROUND = 100
 const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
-const COMMON_STEMS: ReadonlySet<string> = new Set([...COMMON_WORDS].map(word => stemOf(word, 'en')))
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 

@@ -23,8 +23,9 @@ export class OutboxRows implements OutboxStore {
   #due (selection: Selection, now: number): DueRow[] {
     for (const owner of this.#owners(selection.after)) {
       const free = selection.freeOf(owner)
+      if (free <= 0) continue
       const fullHosts = selection.fullHosts.filter(full => full.owner === null || full.owner === owner).map(({ host }) => host)
-      if (free > 0) selection.offer(owner, this.#sql.due.all<DueRow>(owner, now, JSON.stringify(fullHosts), free))
+      selection.offer(owner, this.#sql.due.all<DueRow>(owner, now, JSON.stringify(fullHosts), free))
       if (selection.isFull) break
     }
     return selection.rows
