@@ -14,6 +14,8 @@ const MIN_SHARE = 0.5
 const MIN_WORDS = 3
 /** Characters of sentences that one turn of the event loop compares, in a few ms with a hundred passages. */
 const TURN_CHARS = 2_000
+/** A longer line is read in parts of this many characters: one step finds the ends of all sentences of a part. */
+const LINE_PART = /.{1,4000}(?:(?<=[\s。！？])|$)|.{1,4000}/gsu
 
 const BLOCK = /^\s*(?:`{3,}|~{3,})/
 const CITATION = /\[(\d+)\]/g
@@ -69,6 +71,7 @@ export async function checkGrounding (answer: string, cited: readonly Hit[], que
     if (statement === undefined) continue
     sentences++
     const from = citations.flatMap(number => passages[number - 1] ?? [])
+    for (const text of [...from, asked]) await text.read(statement.language)
     const missing = missingFacts(statement, [...from, asked])
     if (from.length > 0 && missing.length === 0 && shareOf(statement, from) >= MIN_SHARE) supported++
     else if (unsupported.length < MAX_NAMED) unsupported.push({ sentence, citations, missing })
@@ -86,26 +89,28 @@ interface Statement {
   readonly words: readonly string[]
 }
 
-/** Looks up code, numbers and words in a passage, or in the question. */
+/** Looks up code, numbers and words in a passage, or in the question, once `read` has ended. */
 class SearchedText {
   readonly text: string
-  readonly numbers: ReadonlySet<string>
   readonly language: Language | undefined
+  numbers: ReadonlySet<string> = new Set()
   readonly #stems = new Map<Language, ReadonlySet<string>>()
 
   constructor ({ content, metadata: { heading, source } }: Pick<Hit, 'content' | 'metadata'>) {
     this.text = [heading, source, content].filter(Boolean).join('\n').toLowerCase()
-    this.numbers = new Set(numbersOf(this.text))
     this.language = languageOf(content)
   }
 
+  /** Collects the numbers, and the words for sentences of this language, in its own turn of the event loop. */
+  async read (language: Language): Promise<void> {
+    if (this.#stems.has(language)) return
+    await takeTurn()
+    if (this.#stems.size === 0) this.numbers = new Set(numbersOf(this.text))
+    this.#stems.set(language, new Set([...rawWords(this.text)].flatMap(one => [one, ...partsOf(one)]).map(one => stemOf(one, language))))
+  }
+
   hasWord (word: string, language: Language): boolean {
-    let stems = this.#stems.get(language)
-    if (stems === undefined) {
-      stems = new Set([...rawWords(this.text)].flatMap(one => [one, ...partsOf(one)]).map(one => stemOf(one, language)))
-      this.#stems.set(language, stems)
-    }
-    return stems.has(stemOf(word, language))
+    return this.#stems.get(language)?.has(stemOf(word, language)) === true
   }
 }
 
@@ -134,7 +139,7 @@ function * sentencesIn (answer: string): Generator<{ sentence: string, citations
   let isCode = false
   for (const line of answer.slice(0, MAX_CHECKED).split('\n')) {
     if (BLOCK.test(line)) isCode = !isCode
-    else if (!isCode && !/^\s*#/.test(line)) yield * sentencesOfLine(line)
+    else if (!isCode && !/^\s*#/.test(line)) for (const [part] of line.matchAll(LINE_PART)) yield * sentencesOfLine(part)
   }
 }
 
