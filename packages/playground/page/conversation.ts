@@ -10,6 +10,8 @@ const KEY = 'polyvac.chat'
 const MAX_TURNS = 50
 /** Characters of the turns that are kept over a reload, as JSON: browsers keep about 5 Mi of a tab. */
 export const MAX_STORED_CHARS = 4 * 1024 * 1024
+/** Longer contents of files, in characters, are forgotten with a reload. */
+const MAX_STORED_FILE = 64 * 1024
 /** Characters of the turns that are sent with the next question; services take bodies of 1 MiB. */
 export const MAX_HISTORY_CHARS = 256 * 1024
 /** Time between two copies of the conversation in the storage of the tab. */
@@ -74,7 +76,7 @@ function store (): void {
   const kept: string[] = []
   let left = MAX_STORED_CHARS
   for (const answer of answers.value.slice(-MAX_TURNS).reverse()) {
-    const text = stored.get(answer) ?? JSON.stringify(answer)
+    const text = stored.get(answer) ?? JSON.stringify({ ...answer, files: answer.files?.map(withoutLong) })
     stored.set(answer, text)
     left -= text.length
     if (left < 0) break
@@ -87,6 +89,9 @@ function store (): void {
     sessionStorage.removeItem(KEY)
   }
 }
+
+const withoutLong = (file: Attachment): Attachment =>
+  (file.bytes ?? file.text ?? '').length > MAX_STORED_FILE ? { ...file, bytes: undefined, text: undefined } : file
 
 const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
 

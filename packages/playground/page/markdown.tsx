@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { ADDRESS } from './address.js'
 
 /** Bounded: without a bound each mark of a line is a search to its end. */
-const INLINE = /`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^[\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)|(https?:\/\/[^\s<>"'`]{0,2000}[^\s<>"'`.,;:!?)\]}*])/
+const INLINE = new RegExp(/`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^[\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)|/.source + ADDRESS.source)
 
 /** Code, bold text and links of one line; everything else is text. */
 function inline (text: string): ComponentChildren[] {

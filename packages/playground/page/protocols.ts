@@ -1,3 +1,4 @@
+import { ADDRESS } from './address.js'
 import { attachmentsOf } from './attachments.js'
 import { addDelta, events, type ChatProtocol, type Fields, type Question, type SignIn, type Source, type Update } from './chat-protocol.js'
 import { send, type SendRequest } from './exchange.js'
@@ -129,7 +130,7 @@ function refusal (reason: string, text: string): Error {
 
 /** Where an agent asks for a sign-in: the address of its data, or the first one of its text. */
 export function signInOf (text: string, parts: readonly Fields[] = []): SignIn {
-  const { url = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)]/i.exec(text)?.[0] } = parts.find(({ data }) => data?.signIn)?.data.signIn ?? {} as Fields
+  const { url = ADDRESS.exec(text)?.[0] } = parts.find(({ data }) => data?.signIn)?.data.signIn ?? {} as Fields
   return { text, url: typeof url === 'string' ? url : undefined }
 }
 

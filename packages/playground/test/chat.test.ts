@@ -220,6 +220,7 @@ test('an answer has its text and its files, over the protocols that have them', 
   const parts = [{ bytes: 'aGVsbG8=', filename: 'report.html', media_type: 'text/html' }, { url: 'https://example.com/a', filename: 'linked' }, { url: 'javascript:alert(1)', filename: 'not linked' }]
   const { page: url } = await startApp(t, async function * (question) {
     if (question === 'streamed') yield 'Here '
+    if (question === 'large') return { answer: 'It is large.', artifacts: [{ name: 'large', parts: [{ bytes: 'A'.repeat(4 * 1024 * 1024), filename: 'large.bin' }, parts[0]] }] }
     return { answer: 'Here it is.', artifacts: [{ name: 'table', parts: [{ data: { rows: 3 } }] }, { name: 'report', parts }] }
   })
   const page = await openPage(t, url)
@@ -239,6 +240,13 @@ test('an answer has its text and its files, over the protocols that have them', 
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByTestId('chat-file-save').last().click()])
   t.equal(download.suggestedFilename(), 'report.html')
   t.equal(await readFile(await download.path(), 'utf8'), 'hello')
+  await ask(page, 'direct', 'large')
+  await page.getByText('It is large.', { exact: true }).waitFor()
+  t.equal(await page.getByTestId('chat-file-save').count(), 4)
+  await page.reload()
+  await page.getByText('It is large.', { exact: true }).waitFor()
+  t.equal(await page.getByTestId('chat-file').count(), 6)
+  t.equal(await page.getByTestId('chat-file-save').count(), 3, 'a reload keeps all but the content of a long file')
   t.strictSame(await violationsOfThemes(page), [])
 })
 

@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { ADDRESS } from '../address.js'
 import { signInOf } from '../protocols.js'
 import { addressOf } from '../router.js'
 import { settings } from '../settings.js'
@@ -80,7 +81,7 @@ export function Inbox (): JSX.Element {
 
 /** A text with its http and https addresses as links. */
 function withLinks (text: string): Array<string | JSX.Element> {
-  return text.split(/(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]}])/).map((part, i) => i % 2 === 0 ? part : <a key={i} href={part} target='_blank' rel='noreferrer' data-testid='task-sign-in'>{part}</a>)
+  return text.split(ADDRESS).map((part, i) => i % 2 === 0 ? part : <a key={i} href={part} target='_blank' rel='noreferrer' data-testid='task-sign-in'>{part}</a>)
 }
 
 function WaitingTask ({ task, readOnly, onAnswered }: { readonly task: Task, readonly readOnly: boolean, readonly onAnswered: () => void }): JSX.Element {
