@@ -70,6 +70,11 @@ test('chat answers each line of a pipe, with history, sources and neutralised co
     t.match(out.stdout, /Which day\?[^]*heard Monday after book\|[^]*\[1\] a\\u001b\[2J\.md/)
     t.notMatch(out.stdout, '\x1b')
   }
+  const own = startChat(t, ['one'], cwd)
+  own.child.stdin.end('fail\n')
+  t.equal(await own.ended, 1)
+  t.match(own.out.stderr, /^the interpreter of the VAC "one" failed: secret \(file:[^?]*interpreter\.mjs:\d+:\d+\)$/m)
+  t.notMatch(own.out.stderr, 'request id')
   const json = startChat(t, ['one', '--url', url, '--json'], cwd)
   json.child.stdin.end('a\nfail\n')
   t.equal(await json.ended, 1, 'a failed answer of a pipe sets the exit code')

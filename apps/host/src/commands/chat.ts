@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { isAnswer, type Vac } from '@polyvac/core'
 import { converse, type Speaker } from '../conversation.js'
-import { UsageError } from '../errors.js'
+import { InterpreterCauseError, UsageError } from '../errors.js'
 import { HttpClient } from '../http-client.js'
 import { findService } from '../service-speaker.js'
 import { toPlainText } from '../terminal.js'
@@ -26,10 +26,21 @@ export async function chat (args: Arguments): Promise<void> {
 /** Answers of a VAC of this process. */
 export function speakerOf (vac: Vac): Speaker {
   return async function * (question, history, signal) {
-    for await (const chunk of vac.stream({ question, history, signal, protocol: 'code' })) {
-      if (typeof chunk === 'string' || isAnswer(chunk)) yield chunk
+    try {
+      for await (const chunk of vac.stream({ question, history, signal, protocol: 'code' })) {
+        if (typeof chunk === 'string' || isAnswer(chunk)) yield chunk
+      }
+    } catch (err) {
+      const { code, cause } = err as Error & { code?: unknown }
+      throw code === 'VAC_INTERPRETER_FAILED' && cause instanceof Error ? new InterpreterCauseError(JSON.stringify(vac.name), withPlace(cause)) : err
     }
   }
+}
+
+/** What an interpreter threw, and where: its author is at the terminal, and there is no log with a request id. */
+function withPlace ({ message, stack = '' }: Error): string {
+  const place = /^\s+at .*?([^\s()]+:\d+:\d+)\)?$/m.exec(stack)?.[1]?.replace(/\?[^:]*/, '')
+  return place === undefined ? message : `${message} (${place})`
 }
 
 /** @throws USAGE without a name where there are several and no terminal to choose on */
