@@ -124,7 +124,7 @@ function ServerCard ({ server }: { readonly server: ServerState }): JSX.Element 
       <div class='row'>
         <strong>{name}</strong>
         <span class='badge'>{state === 'waiting' && nextRetryAt !== undefined ? `starts again at ${new Date(nextRetryAt).toLocaleTimeString()}` : state}</span>
-        <span class='soft'>{transport}, {count(restarts, 'restart')}, {count(callsInFlight, 'call')}</span>
+        <span class='soft'>{transport}, {count(restarts, 'restart')}, {count(callsInFlight, 'open call')}</span>
         {mayRestart && <button type='button' data-testid={`restart-${name}`} onClick={() => { restart() }}>Restart {name}</button>}
       </div>
       {error !== undefined && <p class='soft'>{error}</p>}
