@@ -241,7 +241,7 @@ test('an answer has its text and its files, over the protocols that have them', 
   t.equal(download.suggestedFilename(), 'report.html')
   t.equal(await readFile(await download.path(), 'utf8'), 'hello')
   await ask(page, 'direct', 'large')
-  await page.getByText('It is large.', { exact: true }).waitFor()
+  await answerIn(page, 'done').getByText('It is large.', { exact: true }).waitFor()
   t.equal(await page.getByTestId('chat-file-save').count(), 4)
   await page.reload()
   await page.getByText('It is large.', { exact: true }).waitFor()
