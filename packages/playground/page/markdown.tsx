@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { ADDRESS } from './address.js'
+import { Link } from './ui.js'
 
 /** Bounded: without a bound each mark of a line is a search to its end. */
 const INLINE = new RegExp(/`([^`\n]+)`|\*\*([^*\n]{1,2000})\*\*|\[([^[\]\n]{1,2000})\]\((https?:\/\/[^)\s]{1,2000})\)|/.source + ADDRESS.source)
@@ -15,7 +16,7 @@ function inline (text: string): ComponentChildren[] {
     const [whole, code, bold, label, url, bare] = match
     parts.push(code !== undefined
       ? <code>{code}</code>
-      : bold !== undefined ? <b>{bold}</b> : <a href={url ?? bare!} target='_blank' rel='noopener noreferrer'>{label ?? bare}</a>)
+      : bold !== undefined ? <b>{bold}</b> : <Link url={url ?? bare!}>{label ?? bare}</Link>)
     rest = rest.slice(match.index + whole.length)
   }
   return parts
@@ -40,7 +41,8 @@ function Code ({ text }: { text: string }): JSX.Element {
 /** A paragraph of an answer that grows is rendered again only where its own text grows. */
 const Paragraph = ({ text }: { text: string }): JSX.Element => useMemo(() => <>{linesOf(text.trim())}</>, [text])
 
-const KINDS = { heading: /^#{1,6} +/, bullets: /^\s*[-*] +/, numbers: /^\s*(\d{1,9})[.)] +/ }
+const KINDS = { table: /^\s*\|/, heading: /^#{1,6} +/, bullets: /^\s*[-*] +/, numbers: /^\s*(\d{1,9})[.)] +/ }
+const KIND_NAMES = Object.keys(KINDS) as Array<keyof typeof KINDS>
 
 interface Run { readonly kind: keyof typeof KINDS | 'text', readonly start: number, readonly lines: string[] }
 
@@ -53,16 +55,25 @@ function linesOf (text: string): ComponentChildren[] {
     const kind = number !== undefined
       // a line of text that goes on with a number is not a list, unless it begins one
       ? last?.kind === 'text' && number !== '1' ? 'text' : 'numbers'
-      : KINDS.bullets.test(line) ? 'bullets' : KINDS.heading.test(line) ? 'heading' : 'text'
+      : KIND_NAMES.find(name => KINDS[name].test(line)) ?? 'text'
     if (kind === 'text' && /^\s/.test(line) && (last?.kind === 'bullets' || last?.kind === 'numbers')) last.lines.push(`${last.lines.pop()!} ${line.trim()}`)
     else if (last?.kind === kind) last.lines.push(line)
     else runs.push({ kind, start: Number(number), lines: [line] })
   }
   return runs.map(({ kind, start, lines }, index) => {
     if (kind === 'text') return <p key={index} dir='auto'>{inline(lines.join('\n'))}</p>
+    if (kind === 'table') return <table key={index} dir='auto'>{rowsOf(lines).map(Row)}</table>
     const items = lines.map(line => inline(line.replace(KINDS[kind], '')))
-    if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} class='heading' dir='auto'>{item}</p>)
+    if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} dir='auto'><b>{item}</b></p>)
     const List = kind === 'bullets' ? 'ul' : 'ol'
     return <List key={index} dir='auto' {...kind === 'numbers' && { start }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
   })
+}
+
+/** The cells of a table, without the line below its head. */
+const rowsOf = (lines: readonly string[]): string[][] => lines.filter(line => /[^|\s:-]/.test(line)).map(line => line.trim().replace(/^\||\|$/g, '').split('|'))
+
+function Row (cells: readonly string[], row: number): JSX.Element {
+  const Cell = row === 0 ? 'th' : 'td'
+  return <tr key={row}>{cells.map((cell, index) => <Cell key={index}>{inline(cell)}</Cell>)}</tr>
 }

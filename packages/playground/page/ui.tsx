@@ -40,6 +40,11 @@ export function Notice ({ kind, testId, children }: { kind: 'error' | 'warning' 
   return <p class={`notice ${kind}`} data-testid={testId} data-state={kind} role={kind === 'error' ? 'alert' : undefined}>{children}</p>
 }
 
+/** A link of an agent or a document: its page gets neither the address of this one nor a handle to it. */
+export function Link ({ url, children }: { url: string, children: ComponentChildren }): JSX.Element {
+  return <a href={url} target='_blank' rel='noreferrer'>{children}</a>
+}
+
 export interface VirtualListProps<T> {
   readonly items: readonly T[]
   /** Height of a row in px; all rows have it. */

@@ -170,13 +170,15 @@ test('an answer of many chunks is shown and stored a few times, and a reload sho
   t.match(await answerIn(page, 'done').textContent(), new RegExp(`c${chunks - 1}`), 'what was not stored yet is stored when the page is left')
 })
 
-test('lists keep their numbers, follow a line of text, and go on in the next line', { skip: browserMissing }, async t => {
-  const { page: url } = await startApp(t, async () => 'Here are:\n- a\n- b\n  goes on\n\n1. first\n\n2. second\n\n# Title\nIt was\n1984. `- code`\n\n```\n- [1] code\n```')
+test('lists keep their numbers, follow a line of text, and go on in the next line; tables have rows', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async () => 'Here are:\n- a\n- b\n  goes on\n\n1. first\n\n2. second\n\n# Title\nIt was\n1984. `- code`\n\n```\n- [1] code\n```\n\nTimes:\n| Tea | Minutes |\n|:--|--:|\n| **Green** | 2 |\n| Black | ')
   const page = await openPage(t, url)
   await ask(page, 'direct', 'lists')
   const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label)="[^"]*"/g, ''))
   t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
-    '<p class="heading">Title</p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>')
+    '<p><b>Title</b></p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>' +
+    '<p>Times:</p><table><tr><th> Tea </th><th> Minutes </th></tr><tr><td> <b>Green</b> </td><td> 2 </td></tr><tr><td> Black </td></tr></table>')
+  t.strictSame(await violationsOfThemes(page), [])
 })
 
 test('a long answer is whole over each protocol, is not sent with the next question, and is stored as far as the tab takes it', { skip: browserMissing }, async t => {
@@ -289,7 +291,7 @@ test('sources have the numbers of citations and links, and each text has its own
   t.equal(await page.getByTestId('chat-empty').count(), 0)
   t.match(await page.getByTestId('chat-source').first().textContent(), /^\[1\] guide\.md/)
   const links = await page.getByTestId('chat-answers').locator('a[target=_blank]').evaluateAll((links: any[]) => links.map(({ href, rel }) => `${href} ${rel}`))
-  t.strictSame(links, ['https://example.com/in-text noopener noreferrer', 'https://example.com/doc noreferrer noopener'])
+  t.strictSame(links, ['https://example.com/in-text noreferrer', 'https://example.com/doc noreferrer'])
   const directions = await page.evaluate(() => [...(globalThis as any).document.querySelectorAll('.question, .answer p, .answer ul, .passage')]
     .map(element => (globalThis as any).getComputedStyle(element).direction))
   t.strictSame(directions, ['rtl', 'rtl', 'rtl', 'rtl', 'ltr'])

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { bytes, Json, Notice } from '../ui.js'
+import { isWeb } from '../address.js'
+import { bytes, Json, Link, Notice } from '../ui.js'
 import { isObject } from './json-schema.js'
 import type { ToolResult } from './client.js'
 
@@ -36,7 +37,7 @@ export function Content ({ block }: { readonly block: unknown }): JSX.Element {
     return <Json value={shown} testId='content-text' label='Text' />
   }
   if (type === 'resource_link' && typeof uri === 'string') {
-    return <p data-testid='content-link'>{/^https?:/i.test(uri) ? <a href={uri} target='_blank' rel='noreferrer noopener'>{String(name ?? uri)}</a> : <code>{uri}</code>}</p>
+    return <p data-testid='content-link'>{isWeb(uri) ? <Link url={uri}>{String(name ?? uri)}</Link> : <code>{uri}</code>}</p>
   }
   return <Json value={block} testId='content-json' label='Content' />
 }

@@ -1,5 +1,6 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { isWeb } from '../address.js'
 import type { Attachment } from '../attachments.js'
 import type { ChatProtocol, InputRequest, Source } from '../chat-protocol.js'
 import { answers, ask, resume, stop, type Answer } from '../conversation.js'
@@ -7,7 +8,7 @@ import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings, vacs } from '../settings.js'
-import { bytes, count, duration, saveFile } from '../ui.js'
+import { bytes, count, duration, Link, saveFile } from '../ui.js'
 
 const fieldOf = (form: HTMLFormElement, name: string): HTMLTextAreaElement => form.elements.namedItem(name) as HTMLTextAreaElement
 
@@ -147,7 +148,3 @@ function FileCard ({ file: { name, type, text, bytes: encoded, url } }: { file: 
     </li>
   )
 }
-
-const isWeb = (url: string): boolean => /^https?:\/\//i.test(url)
-
-const Link = ({ url, children }: { url: string, children: ComponentChildren }): JSX.Element => <a href={url} target='_blank' rel='noreferrer noopener'>{children}</a>

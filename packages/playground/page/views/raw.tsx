@@ -62,7 +62,7 @@ export function Raw (): JSX.Element {
         )}
       />
       {selected !== undefined && <ExchangeCard key={selected.id} exchange={selected} />}
-      <p class='soft'>The page masks secrets in headers. An export also masks fields of bodies and frames whose names are those of secrets.</p>
+      <p class='soft'>The page masks secrets in headers. An export also masks fields with names of secrets.</p>
     </div>
   )
 }
