@@ -2,7 +2,7 @@ import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetry
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import { MetricsPackageError } from './errors.js'
 import { produceTotals } from './metric-producer.js'
@@ -13,6 +13,10 @@ const SCRAPE_MS = 1_000
 /** Longest wait for the counts of the task store, in ms; a collection goes without them. */
 const STORE_WAIT_MS = 2_000
 const NS_PER_S = 1e9
+/** The status that proxies log for a request whose client left before the headers of the response. */
+const CLIENT_LEFT = 499
+const COUNTED = Symbol('polyvac.counted')
+interface Counted { [COUNTED]?: boolean }
 /** Protocols by the first part of a route pattern. */
 const PROTOCOLS: Readonly<Record<string, string>> = { vac: 'direct', openai: 'openai', a2a: 'a2a', mcp: 'mcp' }
 
@@ -29,8 +33,20 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   const stop = observe(measured)
   app.addHook('onClose', async () => { stop() })
   const labels = new RequestLabels()
+  const count = (request: FastifyRequest & Counted, { raw, elapsedTime }: FastifyReply): void => {
+    if (request[COUNTED] === true) return
+    request[COUNTED] = true
+    const status = raw.headersSent ? raw.statusCode : CLIENT_LEFT
+    record('http.server.request.duration', elapsedTime / 1000, labels.of(request.method, request.routeOptions.url, status))
+  }
+  app.decorateRequest(COUNTED, false)
+  // a client that disconnects causes no onResponse, and a request that an earlier hook refuses reaches no later one
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.raw.once('close', () => { count(request, reply) })
+    done()
+  })
   app.addHook('onResponse', (request, reply, done) => {
-    record('http.server.request.duration', reply.elapsedTime / 1000, labels.of(request.method, request.routeOptions.url, reply.statusCode))
+    count(request, reply)
     done()
   })
 }

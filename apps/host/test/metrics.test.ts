@@ -155,6 +155,34 @@ test('a meter provider of the application has the same metrics beside /metrics, 
   }
 })
 
+test('a request whose client leaves is counted once, before the headers of its response as 4xx', async t => {
+  const collect = meter(t)
+  const running = new Set<string>()
+  const app = await host(t, {
+    async * stream_interpreter (question: string, _vac: string, _history: unknown, { signal }: InterpreterExtra) {
+      if (question === 'streams') yield 'first'
+      running.add(question)
+      await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }) })
+    }
+  })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const counts = async (): Promise<Record<string, number>> =>
+    JSON.parse(JSON.stringify(await collect('http.server.request.duration', 'polyvac.status_class'), (_key, value: { count?: number }) => value.count ?? value))
+  for (const question of ['waits', 'streams']) {
+    const abort = new AbortController()
+    const call = fetch(`${url}/vac/streaming/demo`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ user_input: question }), signal: abort.signal })
+    call.catch(() => {})
+    await until(() => running.has(question), `${question}: the interpreter runs`)
+    if (question === 'streams') await (await call).body!.getReader().read()
+    abort.abort()
+    await until(() => app.polyvac.vacs.running === 0, `${question}: the interpreter ends`)
+  }
+  await until(async () => Object.keys(await counts()).length === 2, 'both are counted')
+  t.equal((await fetch(`${url}/vac/streaming/demo`, { method: 'POST' })).status, 400)
+  await until(async () => (await counts())['4xx'] === 2, 'the refused request is counted')
+  t.strictSame(await counts(), { '4xx': 2, '2xx': 1 })
+})
+
 test('requests to webhooks are counted by their outcome, also those without an answer', async t => {
   const received: Record<string, number> = { '/ok': 0, '/busy': 0, '/gone': 0, '/cut': 0 }
   const statuses: Record<string, number> = { '/ok': 200, '/busy': 500, '/gone': 410 }

@@ -49,7 +49,7 @@ export const MCP_PROTOCOL_VERSION = 'mcp.protocol.version'
 export const PROTOCOL = 'polyvac.protocol'
 /** Metrics of calls and webhooks: how it ended. */
 export const OUTCOME = 'polyvac.outcome'
-/** Metric of requests: `2xx` to `5xx`. */
+/** Metric of requests: `2xx` to `5xx`; `4xx` where the client left before the headers of the response. */
 export const STATUS_CLASS = 'polyvac.status_class'
 /** Metric of MCP servers: the state of the server. */
 export const MCP_STATE = 'polyvac.mcp.state'
