@@ -141,6 +141,48 @@ test('a tool of a published server, called by an interpreter and through the MCP
   t.equal(mcp?.links[0]?.context.spanId, spans.find(({ name }) => name === 'POST /mcp')?.spanContext().spanId, 'the request is linked')
 })
 
+test('a tool that fails over MCP ends its spans with tool_error, and a request whose caller leaves with an error', async t => {
+  const { app, url } = await host(t, { enable_mcp_server: true })
+  const call = (query: string, signal?: AbortSignal): Promise<Response> => fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { ...json, accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'vac_query_demo' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: 'vac_query_demo',
+        arguments: { query },
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': {},
+          'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' }
+        }
+      }
+    }),
+    ...signal !== undefined && { signal }
+  })
+  const tool = (error: string): string => `INTERNAL invoke_agent demo !${error} < INTERNAL execute_tool vac_query_demo < SERVER tools/call vac_query_demo < SERVER POST /mcp`
+  await (await call('fail')).text()
+  t.strictSame(linesOf(await takeSpans()), [
+    'INTERNAL execute_tool vac_query_demo !tool_error < SERVER tools/call vac_query_demo < SERVER POST /mcp',
+    tool('VAC_INTERPRETER_FAILED'),
+    'SERVER POST /mcp',
+    'SERVER tools/call vac_query_demo !tool_error < SERVER POST /mcp'
+  ])
+  // over a connection that has carried calls: its first listener for disconnects is older than that of this request
+  for (let i = 0; i < 3; i++) await (await call('hello')).text()
+  await takeSpans()
+  const abort = new AbortController()
+  const left = call('wait', abort.signal)
+  left.catch(() => {})
+  await until(() => app.polyvac.vacs.running === 1, 'the interpreter runs')
+  abort.abort()
+  await left.catch(() => {})
+  await until(() => app.polyvac.vacs.running === 0, 'the interpreter ends')
+  t.ok(linesOf(await takeSpans()).includes('SERVER POST /mcp !CLIENT_DISCONNECTED'))
+})
+
 test('an HTTP upstream gets the trace in its header and in _meta, and nothing else of the caller', async t => {
   const calls: { headers: IncomingHttpHeaders, meta: unknown }[] = []
   const upstream = createServer((request, response) => {

@@ -51,5 +51,6 @@ function describe ({ method, protocol, url, routeOptions: { url: route } }: Fast
 
 function endSpan (span: OpenSpan, { raw }: FastifyReply): void {
   if (raw.headersSent) span.set(HTTP_STATUS, raw.statusCode)
-  span.end(!raw.writableEnded ? 'CLIENT_DISCONNECTED' : raw.statusCode >= 500 ? raw.statusCode : undefined)
+  // the call of a caller that left may have ended its response before this listener of the closed socket runs
+  span.end(!raw.writableEnded || raw.socket?.destroyed === true ? 'CLIENT_DISCONNECTED' : raw.statusCode >= 500 ? raw.statusCode : undefined)
 }

@@ -32,6 +32,8 @@ export abstract class Call implements CallContext {
   abstract readonly capabilities: ClientCapabilities
   /** The session of the call; undefined without sessions. */
   readonly sessionId: string | undefined
+  /** Whether the result of the tool has `isError`, for the span: the response is text by then. */
+  hasToolError = false
   readonly #disconnects: Disconnects
   #abort: LightAbort | undefined
   #unwatch: (() => void) | undefined

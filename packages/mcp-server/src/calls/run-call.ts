@@ -10,7 +10,7 @@ export async function runCall (openCalls: OpenCalls<Call>, call: Call, work: () 
   try {
     node = openCalls.add(call)
     call.finish(await (span === undefined ? work() : span.run(work)))
-    span?.end()
+    span?.end(call.hasToolError ? 'tool_error' : undefined)
   } catch (err) {
     failOrAsk(call, err, span)
   } finally {

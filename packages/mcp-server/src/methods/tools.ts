@@ -57,7 +57,9 @@ function isTask ({ tasks }: McpContext, call: Call, { name, taskSupport = 'forbi
   return isRequested
 }
 
-function resultText ({ texts }: McpContext, { protocolVersion, principal }: Call, result: ToolResult): Promise<Json> | Json {
+function resultText ({ texts }: McpContext, call: Call, result: ToolResult): Promise<Json> | Json {
+  const { protocolVersion, principal } = call
+  call.hasToolError = result.isError === true
   return texts.completeInTurns(protocolVersion, projectResult(result, protocolVersion), principal?.owner)
 }
 
