@@ -121,9 +121,10 @@ export class HttpClient {
 
 /** Why a request got no reply, in one line: the causes that fetch hides behind `fetch failed` are named. */
 export function describeFailure (err: unknown): string {
-  const { message, cause, name } = err as Error & { cause?: NodeJS.ErrnoException & { errors?: Error[] } }
+  const { message, cause, name } = err as Error & { cause?: NodeJS.ErrnoException & { errors?: Error[], reason?: string } }
   if (name === 'TimeoutError') return 'no reply in time'
-  return cause?.errors?.[0]?.message || cause?.message || message
+  // the message of an error of OpenSSL has addresses and a path of its sources
+  return cause?.errors?.[0]?.message || cause?.reason || cause?.message || message
 }
 
 async function * readPieces (response: Response, stop: AbortController): AsyncGenerator<Piece> {

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { emptyFolder, polyvac, published } from './command.js'
 import { until } from '../../../test/fixtures/until.js'
@@ -135,6 +135,12 @@ test('a service that is dead, silent, or sends endless bodies ends the checks', 
   await new Promise(resolve => dead.close(resolve))
   t.match(await examine(`http://127.0.0.1:${port}`), [{ check: 'reachable', level: 'problem', text: /ECONNREFUSED/, remedy: /start the service/ }])
   t.match(await examine(await serve(t, () => {}), { maxMs: 200 }), [{ check: 'reachable', level: 'problem', text: /no reply in time/ }])
+  const plain = await serve(t, () => {})
+  t.match(await examine(plain.replace('http:', 'https:')), [{ level: 'problem', text: /wrong version|packet length/, remedy: /try http:/ }])
+  const other = createTcpServer(socket => { socket.on('error', () => {}).end('220 ready\r\n') })
+  await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => { other.close() })
+  t.match(await examine(`http://127.0.0.1:${(other.address() as AddressInfo).port}`), [{ level: 'problem', remedy: /speaks HTTP/ }])
   const endless = await serve(t, (_request, reply) => {
     const more = (): void => { while (!reply.destroyed && reply.write('x'.repeat(64 * 1024))); }
     reply.on('drain', more)
@@ -200,7 +206,9 @@ test('a 401 leads to metadata of the resource, and inconsistent metadata is a pr
     t.match(bad(await examine(url)), [{ check: 'authentication', level: 'problem', text }])
   }
   const lost = await serve(t, (_request, reply) => { reply.writeHead(401, { 'www-authenticate': challenge('http://127.0.0.1:1') }).end() })
-  t.match(bad(await examine(lost)).find(({ check }) => check === 'authentication'), { level: 'problem', text: /resource_metadata http.*(?:ECONNREFUSED|bad port)/ })
+  const guarded = await examine(lost)
+  t.match(guarded.filter(({ check }) => check === 'health' || check === 'ready'), ['health', 'ready'].map(check => ({ level: 'not checked', text: `GET /${check} answers 401; send a token with --header` })))
+  t.match(bad(guarded).find(({ check }) => check === 'authentication'), { level: 'problem', text: /resource_metadata http.*(?:ECONNREFUSED|bad port)/ })
 })
 
 test('a host with service.auth is checked up to its 401, and with --header to the end', async t => {
