@@ -121,6 +121,8 @@ function speakA2a (client: HttpClient, { url, isModern }: Endpoint): Speaker {
       const state = String(status.state).toLowerCase().replace('task_state_', '').replaceAll('_', '-')
       const asked = textOf(listOf(status.message, 'parts') ?? [])
       if (['failed', 'rejected', 'canceled', 'auth-required'].includes(state)) throw new ServiceError(client.base.href, asked || `the task is ${state}`)
+      // an agent may put its answer there instead of into an artifact
+      if (state === 'completed' && answer === '' && asked !== '') yield answer = asked
       if (state !== 'input-required') continue
       waiting = item.taskId ?? item.id
       yield { ...answerOf(answer, sources), input_required: asked }

@@ -179,3 +179,22 @@ test('without direct routes, chat asks over A2A, and without a card over the Ope
   t.teardown(() => bare.close())
   await t.rejects(findService(new HttpClient(await bare.listen({ host: '127.0.0.1', port: 0 }))), { code: 'SERVICE_FAILED', message: /no agent card and no list of models/ })
 })
+
+test('over A2A, chat prints the message of a completed task that has no artifact', async t => {
+  const agent = Fastify({ forceCloseConnections: true })
+  t.teardown(() => agent.close())
+  agent.get('/.well-known/agent-card.json', async ({ host }) => ({
+    name: 'brief', supportedInterfaces: [{ url: `http://${host}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+  }))
+  const events = [
+    { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_SUBMITTED' } } },
+    { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING', message: { parts: [{ text: 'I look it up' }] } } } },
+    { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'It is 5' }] } } } }
+  ]
+  agent.post('/a2a', async (_request, reply) => await reply.type('text/event-stream')
+    .send(events.map(result => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join('')))
+  const { speakerOf } = await findService(new HttpClient(await agent.listen({ host: '127.0.0.1', port: 0 })))
+  const chunks = []
+  for await (const chunk of speakerOf('brief')('2 + 3', [], new AbortController().signal)) chunks.push(chunk)
+  t.match(chunks, ['It is 5', { answer: 'It is 5' }])
+})
