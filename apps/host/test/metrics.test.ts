@@ -228,6 +228,19 @@ test('restarts of an external MCP server are counted by its name', async t => {
   t.equal((await restarts())['calm'], 0)
 })
 
+test('a call of a tool that is refused for a mistake of its caller is rejected, one that fails has failed', async t => {
+  const collect = meter(t)
+  const app = await host(t, { mcp_servers: { bad: { command: process.execPath, args: [`${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`] } } })
+  await app.ready()
+  await app.polyvac.gateway!.settled()
+  const outcomes = async (): Promise<string[]> => Object.keys(await collect('gen_ai.client.operation.duration', 'polyvac.outcome'))
+  for (const [tool, status, expected] of [['echo', 400, ['rejected']], ['exit', 500, ['rejected', 'failed']]] as const) {
+    const { statusCode } = await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'bad', tool, arguments: {} } })
+    t.equal(statusCode, status)
+    t.strictSame(await outcomes(), expected)
+  }
+})
+
 test('an open stream of any protocol is counted, until it ends or its client leaves', async t => {
   const collect = meter(t)
   const open = async (): Promise<number | undefined> => (await collect('polyvac.streams.open'))['value']

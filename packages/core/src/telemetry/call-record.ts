@@ -19,7 +19,7 @@ export interface CallFields {
   readonly attempt?: number | undefined
 }
 
-/** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed`. */
+/** The outcomes that metrics distinguish. Log lines have the code of an error instead of `failed` and `rejected`. */
 const OUTCOMES: readonly string[] = ['completed', 'left', 'input-required', 'auth-required', 'rejected']
 
 interface CallLabels {
@@ -60,6 +60,7 @@ export class CallRecord {
   #characters = 0
   #sources = 0
   #answer: Answer | undefined
+  #isCallersMistake = false
 
   constructor (fields: CallFields, log: Log) {
     this.#fields = fields
@@ -85,7 +86,8 @@ export class CallRecord {
 
   /** Records how the call failed, and returns the error. */
   failed (err: unknown): unknown {
-    const { code } = (err ?? {}) as { code?: unknown }
+    const { code, statusCode } = (err ?? {}) as { code?: unknown, statusCode?: unknown }
+    this.#isCallersMistake = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
     this.outcome = code === 'CALL_ABORTED' ? 'left' : typeof code === 'string' ? code : 'failed'
     return err
   }
@@ -121,7 +123,9 @@ export class CallRecord {
   #count (ms: number, first: number | undefined): void {
     const { vac, server, protocol } = this.#fields
     const labels = labelsOf(protocol, vac, server)
-    record('gen_ai.client.operation.duration', ms / 1000, labels.outcomes[OUTCOMES.includes(this.outcome) ? this.outcome : 'failed']!)
+    // an alert on failed calls must not depend on callers that name unknown tools
+    const outcome = OUTCOMES.includes(this.outcome) ? this.outcome : this.#isCallersMistake ? 'rejected' : 'failed'
+    record('gen_ai.client.operation.duration', ms / 1000, labels.outcomes[outcome]!)
     if (first !== undefined) record('polyvac.call.time_to_first_chunk', first / 1000, labels.call)
     if (this.#chunks > 0) record('polyvac.call.chunks', this.#chunks, labels.call)
     const usage = this.#answer === undefined ? undefined : usageOf(this.#answer)

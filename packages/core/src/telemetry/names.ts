@@ -47,7 +47,7 @@ export const MCP_PROTOCOL_VERSION = 'mcp.protocol.version'
 // Polyvac's own, where the conventions have none.
 /** Spans and metrics of calls, metric of requests: the protocol, as in log lines; `host` for other routes. */
 export const PROTOCOL = 'polyvac.protocol'
-/** Metrics of calls and webhooks: how it ended. */
+/** Metrics of calls and webhooks: how it ended. A call that was refused for a mistake of its caller is `rejected`. */
 export const OUTCOME = 'polyvac.outcome'
 /** Metric of requests: `2xx` to `5xx`; `4xx` where the client left before the headers of the response. */
 export const STATUS_CLASS = 'polyvac.status_class'
