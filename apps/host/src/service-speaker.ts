@@ -22,14 +22,13 @@ export async function findService (client: HttpClient): Promise<Service> {
   const direct = await read(client, 'vac')
   const vacs = listOf(direct.json, 'vacs')
   if (vacs !== undefined) return { names: vacs.map(({ name }) => String(name)), speakerOf: name => speakDirectly(client, name) }
-  if (direct.status === 401 || direct.status === 403) {
-    throw new ServiceError(client.base.href, `it answered ${direct.status}; send a token with --header 'authorization: Bearer …'`)
-  }
+  if (direct.status === 401 || direct.status === 403) throw refusal(client, direct.status)
   const { json: card } = await read(client, '.well-known/agent-card.json')
   const agent = isRecord(card) ? endpointOf(card) : undefined
   if (agent !== undefined) return { names: [agent.name], speakerOf: () => speakA2a(client, agent) }
-  for (const base of ['openai/v1', 'v1']) {
-    const models = listOf((await read(client, `${base}/models`)).json, 'data')
+  // clients of such an API are given its address with the version
+  for (const base of ['openai/v1/', 'v1/', '']) {
+    const models = listOf((await read(client, `${base}models`)).json, 'data')
     if (models !== undefined) return { names: models.map(({ id }) => String(id)), speakerOf: name => speakOpenAi(client, base, name) }
   }
   throw new ServiceError(client.base.href,
@@ -49,7 +48,7 @@ function listOf (value: unknown, key: string): Json[] | undefined {
 function speakDirectly (client: HttpClient, name: string): Speaker {
   return async function * (question, history, signal) {
     const body = { user_input: question, chat_history: history }
-    const reply = await client.open(`vac/streaming/${encodeURIComponent(name)}`, { headers: { accept: 'application/x-ndjson' }, body, signal, maxMs: MAX_ANSWER_MS })
+    const reply = await openAnswer(client, `vac/streaming/${encodeURIComponent(name)}`, { headers: { accept: 'application/x-ndjson' }, body, signal })
     for await (const line of linesOf(client, reply)) {
       if (line.trim() === '') continue
       const event = parseJson(line)
@@ -68,7 +67,7 @@ function speakOpenAi (client: HttpClient, base: string, model: string): Speaker 
     const body = { model, stream: true, messages: [...history, { role: 'user', content: question }] }
     let answer = ''
     let sources: unknown
-    for await (const event of eventsOf(client, `${base}/chat/completions`, { body, signal })) {
+    for await (const event of eventsOf(client, `${base}chat/completions`, { body, signal })) {
       const delta = listOf(event, 'choices')?.[0]?.delta
       const text = isRecord(delta) && typeof delta.content === 'string' ? delta.content : ''
       sources = event.source_documents ?? sources
@@ -140,7 +139,7 @@ function answerOf (answer: string, sources: unknown): Answer {
 
 /** The JSON of server-sent events, or of a reply that is one document. @throws SERVICE_FAILED */
 async function * eventsOf (client: HttpClient, path: string, request: HttpRequest): AsyncGenerator<Json> {
-  const reply = await client.open(path, { ...request, headers: { accept: 'text/event-stream', ...request.headers }, maxMs: MAX_ANSWER_MS })
+  const reply = await openAnswer(client, path, { ...request, headers: { accept: 'text/event-stream', ...request.headers } })
   const isStream = reply.headers.get('content-type')?.startsWith('text/event-stream') === true
   let data: string[] = []
   for await (const line of linesOf(client, reply)) {
@@ -159,6 +158,24 @@ async function * eventsOf (client: HttpClient, path: string, request: HttpReques
     refuseError(client, last, reply)
     yield last
   } else if (!isStream) throw new ServiceError(client.base.href, `it answered ${reply.status} without JSON`)
+}
+
+/** Sends a question. @throws SERVICE_FAILED for a status that is not that of an answer */
+async function openAnswer (client: HttpClient, path: string, request: HttpRequest): Promise<HttpReply> {
+  const reply = await client.open(path, { ...request, maxMs: MAX_ANSWER_MS })
+  if (reply.status < 300) return reply
+  let text = ''
+  for await (const piece of reply.pieces) {
+    text += piece.text
+    if (text.length > MAX_REPLY_BYTES) break
+  }
+  const body = parseJson(text)
+  if (isRecord(body)) refuseError(client, body, reply)
+  throw refusal(client, reply.status)
+}
+
+function refusal ({ base }: HttpClient, status: number): Error {
+  return new ServiceError(base.href, `it answered ${status}${status === 401 || status === 403 ? '; send a token with --header \'authorization: Bearer …\'' : ''}`)
 }
 
 async function * linesOf ({ base }: HttpClient, { pieces }: HttpReply): AsyncGenerator<string> {

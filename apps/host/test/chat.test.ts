@@ -198,3 +198,17 @@ test('over A2A, chat prints the message of a completed task that has no artifact
   for await (const chunk of speakerOf('brief')('2 + 3', [], new AbortController().signal)) chunks.push(chunk)
   t.match(chunks, ['It is 5', { answer: 'It is 5' }])
 })
+
+test('chat takes the address of an OpenAI-compatible API, and a refusal without an error object is one', async t => {
+  const api = Fastify({ forceCloseConnections: true })
+  t.teardown(() => api.close())
+  let status = 401
+  api.get('/base/models', async () => ({ data: [{ id: 'own' }] }))
+  api.post('/base/chat/completions', async (_request, reply) => await reply.code(status).send({ detail: 'canary' }))
+  const { names, speakerOf } = await findService(new HttpClient(`${await api.listen({ host: '127.0.0.1', port: 0 })}/base`))
+  t.strictSame(names, ['own'])
+  const ask = async (): Promise<void> => { for await (const _ of speakerOf('own')('hello', [], new AbortController().signal)); }
+  await t.rejects(ask(), { code: 'SERVICE_FAILED', message: /it answered 401; send a token with --header/ })
+  status = 500
+  await t.rejects(ask(), { code: 'SERVICE_FAILED', message: /it answered 500$/ })
+})
