@@ -42,7 +42,7 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   app.decorateRequest(COUNTED, false)
   // a client that disconnects causes no onResponse, and a request that an earlier hook refuses reaches no later one
   app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => { count(request, reply) })
+    reply.raw.on('close', () => { count(request, reply) })
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
