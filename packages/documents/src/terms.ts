@@ -17,6 +17,13 @@ const SEAM = /_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 /** Longest word of a query or sentence, in characters; longer ones are base64 or minified code. */
 const MAX_WORD = 64
 
+/** A full stop between digits, and the "v" of a version: `v2.1` is one word, since "2" and "1" alone mean nothing. */
+const IN_NUMBER = /(?<=\d)\.(?=\d)|(?<![\p{L}\p{N}_])v(?=\d+\.\d)/giu
+const DIGIT = /\d/
+const HAS_DOTTED = /\d\.\d/
+/** Such a number, as `spaced` writes it. */
+const NUMBER = /^\d+(?:_\d+)+$/
+
 let segmenter: Intl.Segmenter | undefined
 
 /** A word of a question. */
@@ -65,7 +72,8 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
   const stops = new Map<string, Word>()
   const common: Word[] = []
   for (const raw of rawWords(query)) {
-    const word = { ...wordOf(raw), parts: partsOf(raw).map(wordOf) }
+    // 2.10 is not any 10
+    const word = { ...wordOf(raw), parts: NUMBER.test(raw) ? [] : partsOf(raw).map(wordOf) }
     const group = stopWords.has(word.text) ? stops : words
     const key = stemOf(raw, language)
     if (!group.has(key)) group.set(key, word)
@@ -77,7 +85,7 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
 /** The words of a text, in order. */
 export function * rawWords (text: string): Generator<string> {
   for (const [word] of spaced(text).matchAll(WORD)) {
-    if (word.length <= MAX_WORD && (word.length > 1 || UNSPACED.test(word))) yield word
+    if (word.length <= MAX_WORD && (word.length > 1 || DIGIT.test(word) || UNSPACED.test(word))) yield word
   }
 }
 
@@ -89,7 +97,9 @@ export function partsOf (raw: string): string[] {
   return IS_COMPOUND.test(raw) ? raw.split(SEAM).filter(part => part.length > 1) : []
 }
 
-export function spaced (text: string): string {
+/** A text whose words a tokenizer finds: numbers with full stops are joined, scripts without spaces have them. */
+export function spaced (raw: string): string {
+  const text = HAS_DOTTED.test(raw) ? raw.replace(IN_NUMBER, found => found === '.' ? '_' : '') : raw
   if (!NOT_ASCII.test(text)) return text
   const normal = text.normalize('NFKC').replace(INVISIBLE, '')
   if (!UNSPACED.test(normal)) return normal

@@ -200,6 +200,20 @@ test('compound names are found whole and in parts', async t => {
   }
 })
 
+test('a number with full stops is one word, with or without the v of a version, and a digit is a word', async t => {
+  const versions = ['1.8', '1.9', '2.0', '2.10', '3.0', 'v2.1.4']
+  const index = await indexOf(t, Object.fromEntries(versions.map(version => [`${version}.md`, `# Orchard ${version}\n\nThe port of Orchard ${version} is open.`])))
+  for (const version of versions) t.equal(index.search({ query: `port of Orchard ${version}` })[0]?.source, `${version}.md`, version)
+  t.equal(index.search({ query: 'v1.9' })[0]?.source, '1.9.md')
+  t.equal(index.search({ query: '2.1.4' })[0]?.source, 'v2.1.4.md')
+  t.strictSame(index.search({ query: '4.10' }), [])
+  const codes = await indexOf(t, { 'a.md': 'Code 3: the pump stops.', 'b.md': 'Code 4: the lid is open.' })
+  t.equal(codes.search({ query: 'code 4' })[0]?.source, 'b.md')
+  t.strictSame(codes.search({ query: '9' }), [])
+  const dated = await indexOf(t, { 'a.md': 'Signed on 12.03.2024 for 1.75 euros.' })
+  for (const query of ['2024', '12.03.2024', '1.75']) t.equal(dated.search({ query }).length, 1, query)
+})
+
 test('scripts without spaces are searched by word', async t => {
   const index = await indexOf(t, TEXTS)
   t.match(index.search({ query: '名前' })[0]?.content, /吾輩は猫である/)
