@@ -37,7 +37,7 @@ export function speakerOf (vac: Vac): Speaker {
   }
 }
 
-/** What an interpreter threw, and where: its author is at the terminal, and there is no log with a request id. */
+/** The message of an error, with the file, line and column of its first stack frame. This command logs no calls. */
 function withPlace ({ message, stack = '' }: Error): string {
   const place = /^\s+at .*?([^\s()]+:\d+:\d+)\)?$/m.exec(stack)?.[1]?.replace(/\?[^:]*/, '')
   return place === undefined ? message : `${message} (${place})`
