@@ -1,6 +1,7 @@
 import type { Hit } from '@polyvac/core'
 import { answerKind } from './answer-kind.js'
-import { MAX_SENTENCE, unitsOf, type Unit } from './prose.js'
+import { MAX_SENTENCE, SENTENCE_MARK } from './plain-text.js'
+import { unitsOf, type Unit } from './prose.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { TermMatcher, type QueryTerms } from './query-terms.js'
 import { rawWords } from './terms.js'
@@ -9,7 +10,6 @@ import { rawWords } from './terms.js'
 const FRAGMENT_CHARS = 25
 /** The weight of a fragment, as a share. */
 const FRAGMENT_SHARE = 0.8
-const SENTENCE_MARK = /[.!?…。！？।॥؟۔]["'”’」』）)\]]*$/
 /** Scripts whose sentences end without a mark, or whose words have few letters. */
 const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 /** Longer parts of code blocks, in characters, are left out: each is one line. */

@@ -1,7 +1,7 @@
 import type { Hit } from '@polyvac/core'
 import { takeTurn } from '@polyvac/core/plugin'
 import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
-import { plainText, sentencesOf } from './prose.js'
+import { plainText, sentencesOf } from './plain-text.js'
 import { partsOf, rawWords } from './terms.js'
 
 /** Characters of an answer that are checked: models seldom write more. */

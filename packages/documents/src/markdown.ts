@@ -1,5 +1,5 @@
 import { ENTITIES, ENTITY, HTML_TAGS } from './html.js'
-import { putBackCode, takeCode } from './inline-code.js'
+import { putBackCode, takeCode } from './plain-text.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})([^]*)$/

@@ -1,5 +1,4 @@
-import { ENTITIES, ENTITY } from './html.js'
-import { putBackCode, takeCode } from './inline-code.js'
+import { plainText, sentencesOf, SENTENCE_MARK } from './plain-text.js'
 
 /** A part of a passage that can be part of an answer. */
 export interface Unit {
@@ -12,7 +11,9 @@ export interface Unit {
 
 const FENCE = /^(\s*)(`{3,}|~{3,})/
 const FENCE_INFO = /^((?:`{3,}|~{3,})\s*[^\s`]*).*$/
-const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$/
+const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)$/
+/** The mark of a task in a list. */
+const TASK = /^\[[ xX]\]\s+/
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
 const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
@@ -23,6 +24,13 @@ const LINK_DEFINITION = /^\s*\[[^\]]+\]:\s+\S+/
 const MAX_LIST_BELOW = 420
 /** A longer list item, or line of such a list, in characters, is split into sentences. */
 const MAX_ITEM = 300
+/** An item of at most this many characters is put before the items below it, which mean little without it. */
+const MAX_PARENT = 80
+/** A shorter line, in characters, ends before the margin: the line below it is not the rest of the same sentence. */
+const MIN_FULL_LINE = 50
+/** Levels of a list that an item repeats. */
+const MAX_PARENTS = 3
+const TAB = '    '
 /** The term that an item defines, at its beginning. */
 const TERM = /^(`[^`]{1,60}`|[\p{L}\p{N}_.-]{1,40}(?=:\s))/u
 /** The beginning of a line in a quotation. */
@@ -39,20 +47,6 @@ const PLAIN_FENCE = /^(?:`+|~+)\s*(?:te?xt|console|sh|shell|bash|cmd)?$/i
 const OPTION = /^\s*--?[A-Za-z](?!.*\\$)/
 /** A code block with fewer such lines is not a help text. */
 const MIN_OPTIONS = 3
-/** Abbreviations: their full stop does not end a sentence. */
-const ABBREVIATION = /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|mr|mrs|dr|prof|st|a\.k\.a|viz|ca)\.$/i
-// eslint-disable-next-line no-control-regex -- NUL marks removed code spans; texts contain none
-const SENTENCE_END = /(?:(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s+["'“‘([]*[\p{Lu}\p{N}\u0000])|[。！？]+["'”’」』）)]*)\s*/gu
-
-/** A longer sentence is cut, in characters. */
-export const MAX_SENTENCE = 420
-/** Each part of a sentence that is cut has at most this many characters. */
-const CUT_SENTENCE = 280
-/** The beginning of a text shows its script. */
-const SCRIPT_SAMPLE = 200
-const LATIN = /\p{Script=Latin}/u
-
-let segmenter: Intl.Segmenter | undefined
 
 /** Splits a passage into sentences, list items, table rows and code blocks, in order. */
 export function unitsOf (content: string): Unit[] {
@@ -75,7 +69,7 @@ export function unitsOf (content: string): Unit[] {
       index = end
     } else if (line.trim() === '' || RULE.test(line) || CALLOUT.test(line) || LINK_DEFINITION.test(line)) {
       index++
-    } else if (line.includes('|') && TABLE_RULE.test(lines[index + 1] ?? '') && (lines[index + 1] as string).includes('-')) {
+    } else if (beginsTable(lines, index)) {
       let end = index + 2
       while (end < lines.length && (lines[end] as string).includes('|')) end++
       addRows(units, cellsOf(line), lines.slice(index + 2, end))
@@ -84,7 +78,7 @@ export function unitsOf (content: string): Unit[] {
       index = addItems(units, lines, index)
     } else {
       let end = index + 1
-      while (end < lines.length && continues(lines[end] as string)) end++
+      while (end < lines.length && continues(lines, end)) end++
       const entries = lines.slice(index, end).map(part => part.replace(QUOTED, '').trim())
       // a long one is a paragraph, such as a speech in a transcript
       if (entries.length > 1 && entries.every(entry => entry.length <= MAX_ITEM && ENTRY.test(entry))) {
@@ -100,9 +94,14 @@ export function unitsOf (content: string): Unit[] {
   return units
 }
 
-function continues (raw: string): boolean {
-  const line = raw.replace(QUOTED, '')
-  return line.trim() !== '' && !ITEM.test(line) && !FENCE.test(line) && !RULE.test(line) && !CALLOUT.test(line)
+function continues (lines: readonly string[], index: number): boolean {
+  const line = (lines[index] as string).replace(QUOTED, '')
+  return line.trim() !== '' && !ITEM.test(line) && !FENCE.test(line) && !RULE.test(line) && !CALLOUT.test(line) && !beginsTable(lines, index)
+}
+
+function beginsTable (lines: readonly string[], index: number): boolean {
+  const rule = lines[index + 1] ?? ''
+  return (lines[index] as string).includes('|') && rule.includes('-') && TABLE_RULE.test(rule)
 }
 
 function afterItem (units: readonly Unit[]): boolean {
@@ -170,26 +169,59 @@ function indentOf (line: string): number {
   return Math.max(0, line.search(/\S/))
 }
 
+/** An item of a list, which ends where another one with the same or less indentation begins. */
+interface Item {
+  readonly indent: number
+  readonly text: string
+  /** The items that it is part of, outermost first. */
+  readonly parents: readonly Item[]
+}
+
 function addItems (units: Unit[], lines: readonly string[], start: number): number {
-  const items: string[] = []
-  let index = start
-  while (index < lines.length) {
-    const item = ITEM.exec((lines[index] as string).replace(QUOTED, ''))
-    if (item === null) break
-    const text = [item[2] as string]
-    for (index++; index < lines.length && continues(lines[index] as string); index++) text.push((lines[index] as string).replace(QUOTED, '').trim())
-    while (lines[index] === '' && ITEM.test(lines[index + 1] ?? '')) index++
-    const plain = plainText(text.join(' '))
-    if (plain !== '') items.push(...partsOfItem(plain))
-  }
+  const { items, end } = readItems(lines, start)
   const lead = units.at(-1)
-  const list = items.map(item => `- ${item}`).join('\n')
+  const list = items.map(({ text, parents }) => `${'  '.repeat(parents.length)}- ${text}`).join('\n')
   if (lead?.kind === 'sentence' && lead.text.endsWith(':') && lead.below === undefined && list.length <= MAX_LIST_BELOW) {
     units[units.length - 1] = { ...lead, below: list }
-  } else {
-    for (const item of items) units.push({ kind: 'item', text: item })
+    return end
   }
-  return index
+  for (const [index, { text, parents }] of items.entries()) {
+    // the items below such a one repeat it
+    if (text.endsWith(':') && text.length <= MAX_PARENT && items[index + 1]?.parents.at(-1)?.text === text) continue
+    const path = parents.filter(parent => parent.text.length <= MAX_PARENT).map(parent => `${parent.text.replace(TASK, '').replace(/[:.]$/, '')}: `).join('')
+    for (const part of partsOfItem(text)) units.push({ kind: 'item', text: path + part })
+  }
+  return end
+}
+
+function readItems (lines: readonly string[], start: number): { items: readonly Item[], end: number } {
+  const items: Item[] = []
+  let open: readonly Item[] = []
+  let index = start
+  while (index < lines.length) {
+    const raw = lines[index] as string
+    const found = ITEM.exec(raw.replace(QUOTED, ''))
+    if (found === null) break
+    const indent = (found[1] as string).replaceAll('\t', TAB).length
+    const words = [found[2] as string]
+    for (index++; index < lines.length && continuesItem(lines, index, indent); index++) words.push((lines[index] as string).replace(QUOTED, '').trim())
+    while (lines[index] === '' && ITEM.test(lines[index + 1] ?? '')) index++
+    const text = plainText(words.join(' '))
+    if (text === '') continue
+    const parents = open.filter(item => item.indent < indent).slice(0, MAX_PARENTS)
+    const item = { indent, text, parents }
+    items.push(item)
+    open = [...parents, item]
+  }
+  return { items, end: index }
+}
+
+/** Whether a line continues the item above it: with more indentation, or as the rest of a sentence. */
+function continuesItem (lines: readonly string[], index: number, indent: number): boolean {
+  if (!continues(lines, index)) return false
+  const line = (lines[index] as string).replace(QUOTED, '')
+  const above = (lines[index - 1] as string).trim()
+  return indentOf(line.replaceAll('\t', TAB)) > indent || /^\p{Ll}/u.test(line.trim()) || (above.length >= MIN_FULL_LINE && !SENTENCE_MARK.test(above))
 }
 
 /** A list item, or the sentences of a long one: "Defaults to 5." means nothing without the term of the item. */
@@ -224,72 +256,4 @@ function dedent (code: string, indent: string, missingFence: string | undefined)
   lines[0] = (lines[0] as string).replace(FENCE_INFO, '$1')
   if (missingFence !== undefined) lines.push(missingFence)
   return lines.join('\n')
-}
-
-/** The text of Markdown without its syntax. Inline code is not changed, nor is emphasis that does not end soon. */
-export function plainText (markdown: string): string {
-  const { text, code } = takeCode(markdown)
-  const plain = text
-    .replace(/!\[[^[\]]*\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])?/g, '')
-    .replace(/\[([^\][]*)\]\((?:[^()]|\([^()]*\))*\)/g, '$1')
-    .replace(/(?<![\p{L}\p{N}_\]])\[(?!\d+\])([^\][]+)\]\[[^\]]*\]/gu, '$1')
-    .replace(/\[\^[^[\]]+\]|(?<=[.,;:!?…。！？)"”’»])(?:\[[1-9]\d{0,2}\])+(?!\()/g, '')
-    // a number in brackets would be taken for a citation of the answer
-    .replace(/(?<![\p{L}\p{N}_$.\]])[\p{L}\p{N}_$.]*(?:\[\d{1,3}\])+(?!\()/gu, '`$&`')
-    .replace(/<(https?:[^<>\s]+)>/g, '$1')
-    .replace(/(\*\*\*|\*\*|\*|~~)(?=\S)(.{0,400}?\S)\1/g, '$2')
-    .replace(/(?<![\p{L}\p{N}_])(__|_)(?=\S)(.{0,400}?\S)\1(?![\p{L}\p{N}_])/gu, '$2')
-    .replace(ENTITY, (_, name: string) => ENTITIES[name] as string)
-    .replace(/\\([\\`*_{}[\]()#+.!<>|~-])/g, '$1')
-  return putBackCode(plain, code)
-    .replace(/\s+/g, ' ')
-    .replace(/^\s*(?:\p{Extended_Pictographic}\uFE0F?|\* )\s*/u, '')
-    .trim()
-}
-
-/**
- * Splits plain text into sentences; full stops inside inline code and abbreviations do not end one. A long sentence, or
- * a paragraph of a script without marks at the end of a sentence, is cut between clauses.
- */
-export function sentencesOf (text: string): string[] {
-  const { text: safe, code } = takeCode(text)
-  const sentences: string[] = []
-  let start = 0
-  for (const end of endsOf(safe)) {
-    const sentence = safe.slice(start, end).trim()
-    if (ABBREVIATION.test(sentence) || /(?:^|\s)\d{1,2}\.$/.test(sentence)) continue
-    sentences.push(sentence)
-    start = end
-  }
-  sentences.push(safe.slice(start).trim())
-  return sentences.filter(sentence => sentence !== '')
-    .flatMap(sentence => cutSentence(putBackCode(sentence, code)))
-}
-
-function endsOf (text: string): number[] {
-  const letters = text.slice(0, SCRIPT_SAMPLE).match(/\p{L}/gu) ?? []
-  if (letters.filter(letter => !LATIN.test(letter)).length * 2 <= letters.length) {
-    return Array.from(text.matchAll(SENTENCE_END), match => match.index + match[0].length)
-  }
-  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'sentence' })
-  return Array.from(segmenter.segment(text), ({ index, segment }) => index + segment.length)
-}
-
-function cutSentence (sentence: string): string[] {
-  const parts: string[] = []
-  let rest = sentence
-  while (rest.length > MAX_SENTENCE) {
-    const head = rest.slice(0, CUT_SENTENCE)
-    // a cut within inline code would leave half of it
-    const clause = [...head.matchAll(/[;:,،؛、，；。]\s*/gu)].findLast(({ index }) => index > CUT_SENTENCE / 3 && isOutsideCode(head.slice(0, index)))
-    const end = clause === undefined ? head.lastIndexOf(' ') + 1 || CUT_SENTENCE : clause.index + clause[0].length
-    parts.push(rest.slice(0, end).trim())
-    rest = rest.slice(end)
-  }
-  parts.push(rest.trim())
-  return parts.filter(part => part !== '')
-}
-
-function isOutsideCode (head: string): boolean {
-  return head.split('`').length % 2 === 1
 }

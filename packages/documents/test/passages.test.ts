@@ -73,6 +73,30 @@ test('long code and lists of any shape are divided in linear time', async t => {
   }
 })
 
+test('an item of a list has the short items that it is part of, and tasks their marks', async t => {
+  const read = (content: string): string[] => unitsOf(content).map(({ text, below }) => below === undefined ? text : `${text}\n${below}`)
+  t.strictSame(read('- Docker\n  - Start:\n    - Run `compose up`.\n- Without it\n\t1. Run npm start.\n'),
+    ['Docker', 'Docker: Start: Run `compose up`.', 'Without it', 'Without it: Run npm start.'])
+  t.strictSame(read('Fees:\n\n- card\n  - Visa\n- cash'), ['Fees:\n- card\n  - Visa\n- cash'], 'a short list is kept whole below its introduction')
+  t.strictSame(read('- [ ] Order chairs\n- [x] Book a room'), ['[ ] Order chairs', '[x] Book a room'])
+})
+
+test('an item ends before a line with less indentation, unless that continues its sentence', async t => {
+  const read = (content: string): string[] => unitsOf(content).map(({ text }) => text)
+  t.strictSame(read('* v2.3.1 fixes:\n  - ERR-12\nKnown problems: none'), ['v2.3.1 fixes: ERR-12', 'Known problems: none'])
+  t.strictSame(read('- An item that an editor wrapped at its margin, near\nGraz, and\n  with this.\nNext.'), ['An item that an editor wrapped at its margin, near Graz, and with this.', 'Next.'])
+})
+
+test('a paragraph or an item ends where a table begins', async t => {
+  for (const start of ['Return addresses', '- Return addresses']) {
+    t.strictSame(unitsOf(`${start}\nCountry | Address\n--- | ---\nNorway | Storgata 12\n`).map(({ text }) => text), ['Return addresses', 'Norway: Storgata 12'])
+  }
+})
+
+test('the full stop of an abbreviation does not end a sentence', async t => {
+  t.strictSame(unitsOf('Call ext. 214, or Rev. Smith at ul. Długa 5a. Then go.').map(({ text }) => text), ['Call ext. 214, or Rev. Smith at ul. Długa 5a.', 'Then go.'])
+})
+
 test('headings with brackets, closing marks and many spaces become plain text', async t => {
   const read = (heading: string): string | undefined => splitDocument('a.md', `${heading}\n\ntext`)[0]?.heading
   t.strictSame(['# A #', '## A#', '### C# and F# ##', '#   A   B   ', '#A', '# [a] b', '# `<b>`', '# T {#id}', '# ![i](x) [a](b_(c)) d'].map(read),
