@@ -48,6 +48,7 @@ const NEXT_HIT_SHARE = 0.93
 const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
 /** A sentence that begins like this refers to another text. */
 const POINTS_ELSEWHERE = /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i
+const DIGIT = /\p{N}/u
 /** Questions that code answers. */
 const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
 
@@ -62,6 +63,8 @@ interface Candidate extends Extract {
   readonly words: ReadonlySet<string>
   /** Numbers and names: sentences that differ in them do not repeat one another. */
   readonly facts: ReadonlySet<string>
+  /** The question's words in the unit, or above it. */
+  readonly terms: ReadonlySet<number>
   weight: number
 }
 
@@ -82,11 +85,11 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (chosen.length >= max || candidate.weight < best.weight * WEAKEST_SHARE) break
     const isCode = hasCode(candidate.unit)
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
-    if (!chosen.some(other => repeats(candidate, other))) chosen.push(candidate)
+    if (!chosen.some(other => repeats(candidate, other) || isBeside(candidate, other, reader.names))) chosen.push(candidate)
   }
   // one sentence is seldom an answer: the next one of the text is added
   const follows = ({ hit, order, unit }: Candidate): boolean =>
-    hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && !(unit.kind === 'code' && best.unit.kind === 'code')
+    hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && unit.kind !== 'item' && !(unit.kind === 'code' && best.unit.kind === 'code')
   const next = chosen.length > 1 ? undefined : candidates.find(follows)
   if (next !== undefined && max > 1) chosen.push(next)
   const rank = new Map<Hit, number>()
@@ -123,6 +126,8 @@ class SentenceReader {
   readonly matcher: TermMatcher
   readonly weights: readonly number[]
   readonly total: number
+  /** The terms that are numbers or names in the question. */
+  readonly names: ReadonlySet<number>
   /** How far a text has the kind of answer that is asked for. */
   readonly kindOf: (text: string) => number
 
@@ -131,6 +136,7 @@ class SentenceReader {
     // words that are part of many questions weigh less
     this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight / 2 : weight)
     this.total = this.weights.reduce((sum, weight) => sum + weight, 0) || 1
+    this.names = new Set([...factsOf(question)].filter(fact => asked.language !== 'de' || DIGIT.test(fact)).flatMap(fact => [...this.matcher.termsIn(fact)]))
     this.kindOf = answerKind(question, this.matcher, asked.language)
   }
 }
@@ -163,7 +169,9 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     const kind = own > 0 ? KIND_BONUS * kindOf(`${unit.text} ${unit.below ?? ''}`) : 0
     const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
-    if (fits(unit)) candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), weight })
+    if (!fits(unit)) continue
+    const terms = new Set([...found, ...below ?? [], ...near, ...far])
+    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, weight })
   }
   return candidates
 }
@@ -201,6 +209,15 @@ function shapeFactor (unit: Unit, order: number, codeShare: number, wantsCode: b
 
 function hasCode (unit: Unit): boolean {
   return unit.kind === 'code' || (unit.below !== undefined && !unit.below.startsWith('- '))
+}
+
+/**
+ * Whether a unit is about something else than a chosen one, which has more of the question's words: another row or item
+ * beside it, or a sentence of another passage without a name that the question has.
+ */
+function isBeside (a: Candidate, b: Candidate, names: ReadonlySet<number>): boolean {
+  if (a.unit.kind !== b.unit.kind || a.terms.size >= b.terms.size || [...a.terms].some(term => !b.terms.has(term))) return false
+  return a.unit.kind !== 'sentence' || (a.hit !== b.hit && [...b.terms].some(term => names.has(term) && !a.terms.has(term)))
 }
 
 /** Whether a sentence has the words of another one that is already chosen. */

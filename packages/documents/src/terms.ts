@@ -20,6 +20,9 @@ const MAX_WORD = 64
 /** A full stop between digits, and the "v" of a version: `v2.1` is one word, since "2" and "1" alone mean nothing. */
 const IN_NUMBER = /(?<=\d)\.(?=\d)|(?<![\p{L}\p{N}_])v(?=\d+\.\d)/giu
 const DIGIT = /\d/
+/** Not "A" and "I", which are words. */
+const LETTER_NAME = /^[B-HJ-Z]$/
+const APOSTROPHE = /['’]/
 const HAS_DOTTED = /\d\.\d/
 /** Such a number, as `spaced` writes it. */
 const NUMBER = /^\d+(?:_\d+)+$/
@@ -74,7 +77,7 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
   for (const raw of rawWords(query)) {
     // 2.10 is not any 10
     const word = { ...wordOf(raw), parts: NUMBER.test(raw) ? [] : partsOf(raw).map(wordOf) }
-    const group = stopWords.has(word.text) ? stops : words
+    const group = stopWords.has(word.text) && !LETTER_NAME.test(raw) ? stops : words
     const key = stemOf(raw, language)
     if (!group.has(key)) group.set(key, word)
     if (withCommon && language === 'en' && COMMON_WORDS.has(word.text)) common.push(word)
@@ -84,9 +87,19 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
 
 /** The words of a text, in order. */
 export function * rawWords (text: string): Generator<string> {
-  for (const [word] of spaced(text).matchAll(WORD)) {
-    if (word.length <= MAX_WORD && (word.length > 1 || DIGIT.test(word) || UNSPACED.test(word))) yield word
+  const ready = spaced(text)
+  for (const { 0: word, index } of ready.matchAll(WORD)) {
+    if (word.length > 1 ? word.length <= MAX_WORD : isShortWord(word, ready, index)) yield word
   }
+}
+
+/**
+ * A digit, a character of a script without spaces, or a letter that is a name: "size M", but not the "O" of "O'Neill",
+ * nor a first word: "O której" is Polish.
+ */
+function isShortWord (character: string, text: string, at: number): boolean {
+  if (LETTER_NAME.test(character)) return !APOSTROPHE.test(text.slice(Math.max(0, at - 1), at + 2)) && !(at === 0 && text[1] === ' ')
+  return DIGIT.test(character) || UNSPACED.test(character)
 }
 
 function isNameCharacter (code: number): boolean {

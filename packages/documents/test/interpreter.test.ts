@@ -42,6 +42,19 @@ test('a table row reads as a sentence', async t => {
   t.match(text, '`max_tasks`: Default: 100000; Meaning: tasks kept in the store [1]')
 })
 
+test('a row, an item or the sentence of another passage that lacks a name of the question is not quoted beside the right one', async t => {
+  const memory = await memoryOf(t, {
+    'shop.csv': 'no,product,size,stock\nOUT-1042,Rain jacket,S,26\nOUT-1049,Rain jacket,M,37\nOUT-1050,Rain jacket,L,4\n',
+    'graz.md': '# Graz\n\n## Manager\n\nThe site manager is Ida Huber.\n',
+    'cork.md': '# Cork\n\n## Manager\n\nThe site manager is Niamh Daly.\n'
+  })
+  const read = async (question: string): Promise<string> => (await ask(documentsInterpreter(memory), question)).text
+  t.equal(await read('How many OUT-1042 are in stock?'), 'OUT-1042: product: Rain jacket; size: S; stock: 26 [1]')
+  t.equal(await read('What is the stock of the Rain jacket in size M?'), 'OUT-1049: product: Rain jacket; size: M; stock: 37 [1]', 'a capital letter is a name')
+  t.match(await read('How many of each Rain jacket are in stock?'), /S; stock: 26.*\n.*M; stock: 37.*\n.*L; stock: 4/)
+  t.equal(await read('Who is the site manager of Cork?'), 'The site manager is Niamh Daly. [1]')
+})
+
 test('a question that the documents do not answer is answered with the nearest place', async t => {
   const interpreter = documentsInterpreter(await memoryOf(t, GUIDE))
   const { text, final } = await ask(interpreter, 'Which airline flies the longest task route?')
