@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, posix } from 'node:path'
+import { dirname, join } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { npm, root } from './run.mjs'
@@ -30,19 +30,21 @@ export async function pack (destination) {
 export async function tarballs (packed, temporary, check) {
   const licence = await readFile(join(root, 'LICENSE'), 'utf8')
   for (const { name, files, folder, file, size, manifest } of packed.values()) {
-    await check(`${name} has its sources, README and LICENSE, and no other files`, async () => {
+    await check(`${name} has its build, README and LICENSE, and no other files`, async () => {
       for (const wanted of ['package.json', 'README.md', 'LICENSE']) assert.ok(files.includes(wanted), `${wanted} is missing`)
-      for (const folder of manifest.main === undefined ? ['bin'] : ['dist', 'src']) assert.ok(files.some(path => path.startsWith(`${folder}/`)), `${folder}/ is missing`)
+      const built = manifest.main === undefined ? 'bin' : 'dist'
+      assert.ok(files.some(path => path.startsWith(`${built}/`)), `${built}/ is missing`)
       assert.equal(await readFile(join(folder, 'LICENSE'), 'utf8'), licence, 'LICENSE is not the one of the repository')
       assert.deepEqual(files.filter(path => FOREIGN.test(path)), [], 'files that must not be in it')
       return `${files.length} files, ${Math.round(size / 1024)} kB`
     })
     await check(`${name} is built only from its own sources`, async () => {
       for (const path of files.filter(path => path.endsWith('.map') && path.startsWith('dist/'))) {
-        const { sources } = JSON.parse(await readFile(join(folder, path), 'utf8'))
-        for (const source of sources) {
-          const from = posix.normalize(posix.join(dirname(path), source))
-          assert.ok(files.includes(from), `${path} was built from ${from}, which does not exist: delete ${join(folder, 'dist')} and build again`)
+        const { sources, sourcesContent } = JSON.parse(await readFile(join(folder, path), 'utf8'))
+        for (const [index, source] of sources.entries()) {
+          const from = join(folder, dirname(path), source)
+          const text = await readFile(from, 'utf8').catch(() => undefined)
+          assert.equal(sourcesContent[index], text, `${path} was built from another ${from}: delete ${join(folder, 'dist')} and build again`)
         }
       }
     })
