@@ -136,7 +136,7 @@ class SentenceReader {
     // words that are part of many questions weigh less
     this.weights = asked.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight / 2 : weight)
     this.total = this.weights.reduce((sum, weight) => sum + weight, 0) || 1
-    this.names = new Set([...factsOf(question)].filter(fact => asked.language !== 'de' || DIGIT.test(fact)).flatMap(fact => [...this.matcher.termsIn(fact)]))
+    this.names = new Set([...factsOf(question)].filter(fact => asked.language !== 'de' || DIGIT.test(fact)).flatMap(fact => [...this.matcher.termsIn(fact).keys()]))
     this.kindOf = answerKind(question, this.matcher, asked.language)
   }
 }
@@ -170,7 +170,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
     if (!fits(unit)) continue
-    const terms = new Set([...found, ...below ?? [], ...near, ...far])
+    const terms = new Set([...found.keys(), ...below?.keys() ?? [], ...near.keys(), ...far.keys()])
     candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, weight })
   }
   return candidates

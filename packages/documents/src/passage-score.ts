@@ -107,9 +107,10 @@ export class PassageScorer {
     for (const term of this.#terms.keys()) {
       const tf = (positions[term]?.length ?? 0) + (last.has(term) ? LAST_HEADING_WEIGHT : 0) + (above.has(term) || name.has(term) ? 1 : 0)
       if (tf === 0) continue
-      const weight = this.#weight(term) * (last.has(term) || above.has(term) || name.has(term) ? 1 : shares[term] ?? 1)
+      const share = Math.max(shares[term] ?? 0, last.get(term) ?? 0, above.get(term) ?? 0, name.get(term) ?? 0)
+      const weight = this.#weight(term) * share
       found += weight
-      terms++
+      terms += share
       bm25 += weight * tf / (tf + length)
     }
     return {
@@ -170,21 +171,21 @@ export class PassageScorer {
       // without the heading's function words, as for the question
       const words = queryWords(text).flatMap(word => [word, ...word.parts])
       if (words.length === 0) continue
-      const found = words.map(word => this.#matcher.termOf(word.text)).filter(term => term >= 0)
+      const found = words.flatMap(({ text }) => [...this.#matcher.termsIn(text)])
       const depth = index === headings.length - 1 ? 1 : 0.5
-      best = Math.max(best, this.#share(new Set(found)) * (0.4 + 0.6 * found.length / words.length) * depth)
+      best = Math.max(best, this.#share(new Map(found)) * (0.4 + 0.6 * found.length / words.length) * depth)
     }
     let name = this.#names.get(source)
     if (name === undefined) this.#names.set(source, name = this.#share(this.#matcher.termsIn(source.replace(/\.[^./]*$/, ''))))
     return HEADING_SHARE * best + NAME_SHARE * name
   }
 
-  #share (found: ReadonlySet<number>): number {
+  #share (found: ReadonlyMap<number, number>): number {
     let matched = 0
     let total = 0
     for (const [term, weight] of this.#general.entries()) {
       total += weight
-      if (found.has(term)) matched += weight
+      matched += weight * (found.get(term) ?? 0)
     }
     return total === 0 ? 0 : matched / total
   }

@@ -7,6 +7,8 @@ import { partsOf, rawWords } from './terms.js'
 export interface QueryTerm {
   /** Its stem in each language of the index, and those of words that it may be misspelled for. */
   readonly stems: readonly string[]
+  /** Stems of other words that mean about the same. */
+  readonly synonyms?: readonly string[]
   /** Its idf in the index and its background; half of it for a word of the turn before. */
   readonly weight: number
   /** The share of the weight that texts with the term have: below 1 where the word may be misspelled. */
@@ -31,6 +33,8 @@ export function hasTerms (memory: Memory): memory is WeightedMemory {
   return 'terms' in memory && typeof memory.terms === 'function'
 }
 
+/** How much a word means the term that it is a synonym of. */
+const SYNONYM_SHARE = 0.4
 const NONE: readonly number[] = []
 /** Letters of the stem of a word that is a part of another, and of the rest: shorter ones are endings or chance. */
 export const MIN_PART = 5
@@ -42,6 +46,7 @@ export class TermMatcher {
   readonly #languages: readonly Language[]
   readonly #compounds: Language | undefined
   readonly #initials: ReadonlySet<number>
+  readonly #synonyms = new Set<string>()
   readonly #seen = new Map<string, number>()
   readonly #seenParts = new Map<string, readonly number[]>()
   readonly #shares = new Map<string, number>()
@@ -50,6 +55,12 @@ export class TermMatcher {
     this.#languages = languages
     this.#compounds = language === 'en' ? undefined : language
     for (const [index, { stems }] of terms.entries()) for (const stem of stems) if (!this.#terms.has(stem)) this.#terms.set(stem, index)
+    for (const [index, { synonyms = [] }] of terms.entries()) {
+      for (const stem of synonyms.filter(stem => !this.#terms.has(stem))) {
+        this.#terms.set(stem, index)
+        this.#synonyms.add(stem)
+      }
+    }
     this.#initials = new Set([...this.#terms.keys()].map(stem => stem.charCodeAt(0)))
   }
 
@@ -69,6 +80,7 @@ export class TermMatcher {
         const stem = stemOf(word, language)
         // the index has stemmed it as English, too, and so has a corrected term
         term = this.#terms.get(stem) ?? this.#terms.get(stemOf(stem, 'en')) ?? -1
+        if (this.#synonyms.has(stem)) this.#shares.set(word, SYNONYM_SHARE)
       }
       if (term < 0 && this.#compounds !== undefined) term = this.#compoundOf(word, this.#compounds)
       this.#seen.set(word, term)
@@ -90,7 +102,7 @@ export class TermMatcher {
     return -1
   }
 
-  /** How much a word means its term: 1, or the share of the longer one's letters where one is part of the other. */
+  /** How much a word means its term: 1, less for a synonym or a part of it. */
   shareOf (word: string): number {
     return this.#shares.get(word) ?? 1
   }
@@ -106,10 +118,12 @@ export class TermMatcher {
     return terms
   }
 
-  /** The indexes of the terms in a text. */
-  termsIn (text: string): Set<number> {
-    const found = new Set<number>()
-    for (const word of rawWords(text)) for (const term of this.termsOf(word)) found.add(term)
+  /** The indexes of the terms in a text, each with how much the nearest word means it. */
+  termsIn (text: string): Map<number, number> {
+    const found = new Map<number, number>()
+    for (const word of rawWords(text)) {
+      for (const term of this.termsOf(word)) found.set(term, Math.max(found.get(term) ?? 0, this.shareOf(word)))
+    }
     return found
   }
 }

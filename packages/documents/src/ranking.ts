@@ -5,6 +5,7 @@ import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
+import { synonymsOf } from './synonyms.js'
 import { queryWords, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
@@ -101,13 +102,20 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       ? BACKGROUND_PASSAGES * (Math.max(0, passages - 1) + OWN_BACKGROUND * usualShare(word.text)) / (count() + OWN_BACKGROUND)
       : backgroundOf(word.stems[0] as string)
     const weight = share * weigh(Math.min(all, passages + usual))
+    const synonyms = language === 'en' ? synonymsOf(word.stems[0] as string) : []
+    const others = synonyms.filter(other => frequency(anyOf([other])) > 0)
+    if (others.length > 0) {
+      const any = anyOf([...passages === 0 ? [] : formsOf(word, languagesOf()), ...others])
+      return { match: any, passages: frequency(any), stems: word.stems, synonyms: others.map(other => stemOf(other, 'en')), weight, likeness: 1 }
+    }
     if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     const beginning = beginningOf(word, language)
     if (beginning !== undefined && compound.column(beginning, `${beginning}\u{10ffff}`, beginning.length + MIN_REST).length > 0) {
       const longer = `${anyOf([beginning])} *`
       return { match: longer, passages: frequency(longer), stems: word.stems, weight, likeness: 1 }
     }
-    if (!isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    // a word with synonyms is spelled well
+    if (!isCorrected(word.text) || synonyms.length > 0 || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)

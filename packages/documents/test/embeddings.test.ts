@@ -17,8 +17,8 @@ const NOTES = {
   'tasks.md': '# Orders\n\nTo abort a job, post its number to the office.\n',
   'bakery.md': '# Bakery\n\nThe rye loaf is sold from seven.\n'
 }
-/** It shares no word with its passage. */
-const QUESTION = 'How do I cancel work?'
+/** It shares no word with its passage, nor a synonym. */
+const QUESTION = 'How do I withdraw an errand?'
 
 /** An open folder whose passages are all embedded. */
 async function embedded (t: Test, server: EmbeddingServer, path: string, options: Partial<FolderOptions> = {}): Promise<FolderMemory> {

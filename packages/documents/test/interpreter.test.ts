@@ -7,7 +7,7 @@ import { GUIDE, memoryOf } from './fixtures/folder.js'
 test('an answer consists of cited sentences, and [n] is the n-th source', async t => {
   const { text, final, progress } = await ask(documentsInterpreter(await memoryOf(t, GUIDE)), 'How do I cancel a task?')
   t.equal(final.answer, text)
-  t.match(text, /^To cancel a task, post `tasks\/cancel` with the task's id\. \[1\] A task that has already ended cannot be canceled\. \[1\]/)
+  t.match(text, /^To cancel a task, post `tasks\/cancel` with the task's id\. \[1\] The work is stopped within two seconds\. \[1\] A task that has already ended cannot be canceled\. \[1\]/)
   t.match(final.source_documents[0], {
     page_content: /^To cancel a task/,
     metadata: { source: 'guide.md', heading: 'Guide > Cancel a task', lines: '17-18', score: Number }

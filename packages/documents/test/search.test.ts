@@ -53,6 +53,18 @@ test('a usual word, and one that only resembles a stem of the index with some en
   for (const query of ['butotn', 'gravle', 'presess', 'trakc']) t.equal(index.search({ query, threshold: 0.5 }).length, 1, query)
 })
 
+test('an English word is also searched as its synonyms, which mean less than the word itself', async t => {
+  const index = await indexOf(t, { 'a.md': '# Hours\n\nThe gallery is closed on Mondays.\n', 'b.md': '# Store\n\nThe shutters are shut by the porter.\n', 'c.md': '# Money\n\nThe ticket is nine crowns, a fee for all.\n' })
+  const [first] = await index.search({ query: 'On which day is the gallery shut?', threshold: 0 })
+  t.equal(first?.source, 'a.md')
+  t.equal((await index.search({ query: 'Which shutters are shut?', threshold: 0 }))[0]?.source, 'b.md')
+  const [known] = (await index.terms('What is the price?')).terms
+  t.strictSame(known?.synonyms, ['fee'], 'only those that the index holds')
+  const [closed, missing] = await Promise.all(['gallery closed', 'gallery shut'].map(async query => (await index.search({ query, threshold: 0 }))[0]?.score as number))
+  t.ok((closed as number) > (missing as number))
+  t.strictSame((await index.terms('Каков price билета?')).terms.filter(({ synonyms }) => synonyms !== undefined), [], 'not in a query of another language')
+})
+
 test('a word with accents is corrected, also where its first letters have them', async t => {
   const index = await indexOf(t, { ...TEXTS, 'haus.md': 'Die Wärmepumpe wird im September gewartet, und der Küchenschrank ist neu.' })
   for (const query of ['Wärmepume', 'Wärmepunpe', 'Küchenschrnk', 'Kuchenschrnk']) {
