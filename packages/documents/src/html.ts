@@ -18,6 +18,9 @@ const BLOCK_TAGS: ReadonlySet<string> = new Set(`address article aside blockquot
 dialog div dl dt fieldset figcaption figure footer form header hr html li main ol p pre section summary table tbody tfoot
 thead tr ul`.split(/\s+/))
 
+/** Of these, those that cells of tables have. */
+const CELL_TAGS: ReadonlySet<string> = new Set(['p', 'div', 'br', 'center', 'ul', 'ol', 'li'])
+
 /** The entities that occur in Markdown; the parser of HTML decodes all of them. */
 export const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
 export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
@@ -25,12 +28,26 @@ export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
 /** Elements after which a new paragraph begins. */
 const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])
 
+/** Longest text of a cell, in characters, whose paragraphs and lists stay in its row: a longer one is a page's layout. */
+const MAX_CELL = 300
+/** Longest cell of a row that may be the titles of a table without `th`. */
+const MAX_TITLE = 40
+/** Levels of lists that are indented. */
+const MAX_LEVELS = 8
+
 /**
  * Splits HTML into passages: `h1` to `h6` are the headings; scripts, styles and navigation are left out. Lists, code
  * and table rows are converted to Markdown, so that answers look the same for both formats.
  */
 export function splitHtml (text: string): Passage[] {
-  const page = new Page(text)
+  const builder = new PassageBuilder()
+  addHtml(builder, text)
+  return builder.finish()
+}
+
+/** Adds HTML that begins on a line of a document. */
+export function addHtml (builder: PassageBuilder, text: string, line = 1): void {
+  const page = new Page(builder, text, line)
   const parser = new Parser({
     onopentag: name => { page.open(name, parser.startIndex) },
     ontext: data => { page.text(data, parser.startIndex, parser.endIndex) },
@@ -38,11 +55,12 @@ export function splitHtml (text: string): Passage[] {
   }, { decodeEntities: true })
   parser.write(text)
   parser.end()
-  return page.finish()
+  page.end()
 }
 
 class Page {
-  readonly #builder = new PassageBuilder()
+  readonly #builder: PassageBuilder
+  readonly #firstLine: number
   readonly #lineStarts: number[] = [0]
   #cursor = 0
   #silent = 0
@@ -56,24 +74,42 @@ class Page {
   #last = 0
   /** Whether anything was written since the last blank line. */
   #written = false
-  #headerCells = 0
+  /** What the next line of text begins with: the mark of an item. */
+  #mark = ''
+  #lists = 0
+  /** The terms of a definition list that are being defined, and the one that is read. */
+  #terms: string[] = []
+  #inTerm = false
+  #inCell = false
+  /** The cells of the current row before the one that is read. */
+  #row: string[] | undefined
+  #titles = 0
+  /** The rows of the current table, and whether the first one has its titles. */
+  #rows = 0
+  #hasTitles = false
 
-  constructor (text: string) {
+  constructor (builder: PassageBuilder, text: string, line: number) {
+    this.#builder = builder
+    this.#firstLine = line
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#lineStarts.push(at + 1)
   }
 
   open (name: string, index: number): void {
     if (SILENT_TAGS.has(name)) this.#silent++
-    if (this.#silent > 0) return
+    if (this.#silent > 0 || this.#isPartOfCell(name)) return
     const level = /^h([1-6])$/.exec(name)?.[1]
     if (level !== undefined || BLOCK_TAGS.has(name)) this.#flush()
     if (level !== undefined) this.#heading = { level: Number(level), line: this.#lineAt(index) }
     else if (name === 'title') this.#heading = { level: 1, line: this.#lineAt(index) }
     else if (name === 'pre') this.#openCode(index)
-    else if (name === 'li') this.#write('- ', '')
+    else if (name === 'table') [this.#rows, this.#hasTitles] = [0, false]
     else if (name === 'td' || name === 'th') this.#openCell(name)
     else if (isCode(name) && !this.#pre) this.#write('`')
-    if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
+    if (PARAGRAPH_TAGS.has(name) && this.#lists === 0) this.#paragraph(index)
+    if (name === 'ul' || name === 'ol') this.#lists++
+    else if (name === 'li') this.#mark = `${'  '.repeat(Math.max(0, Math.min(MAX_LEVELS, this.#lists) - 1))}- `
+    else if (name === 'dt') this.#inTerm = true
+    else if (name === 'dd') this.#mark = `- ${this.#terms.splice(0).join(', ')}: `
   }
 
   text (data: string, start: number, end: number): void {
@@ -87,8 +123,8 @@ class Page {
     this.#write(!this.#pre && (this.#text === '' || this.#endsWithSpace) ? clean.trimStart() : clean)
   }
 
-  #write (text: string, before = this.#text): void {
-    this.#text = before + text
+  #write (text: string): void {
+    this.#text += text
     if (text !== '') this.#endsWithSpace = text.endsWith(' ')
   }
 
@@ -97,12 +133,23 @@ class Page {
       this.#silent = Math.max(0, this.#silent - 1)
       return
     }
-    if (this.#silent > 0) return
+    if (this.#silent > 0 || this.#isPartOfCell(name)) return
     if (this.#heading !== undefined && (name === 'title' || /^h[1-6]$/.test(name))) this.#endHeading()
     else if (name === 'pre') this.#closeCode()
+    else if (name === 'td' || name === 'th') this.#inCell = false
     else if (isCode(name) && !this.#pre) this.#write('`')
     else if (BLOCK_TAGS.has(name)) this.#flush()
-    if (PARAGRAPH_TAGS.has(name)) this.#paragraph(index)
+    if (name === 'ul' || name === 'ol') this.#lists = Math.max(0, this.#lists - 1)
+    else if (name === 'li' || name === 'dd') this.#mark = ''
+    else if (name === 'dl') for (const term of this.#terms.splice(0)) this.#builder.line(term, this.#last)
+    if (PARAGRAPH_TAGS.has(name) && this.#lists === 0) this.#paragraph(index)
+  }
+
+  /** A paragraph, a line or an item in the short text of a cell is a part of the row. */
+  #isPartOfCell (name: string): boolean {
+    if (!this.#inCell || this.#pre || !CELL_TAGS.has(name) || this.#text.length > MAX_CELL) return false
+    if (this.#text !== '' && !this.#endsWithSpace) this.#write(' ')
+    return true
   }
 
   /** Adds a blank line, but never two: one block ends where the next begins. */
@@ -111,11 +158,10 @@ class Page {
     this.#written = false
   }
 
-  finish (): Passage[] {
+  end (): void {
     if (this.#heading !== undefined) this.#endHeading()
     if (this.#pre) this.#closeCode()
     this.#flush()
-    return this.#builder.finish()
   }
 
   #endHeading (): void {
@@ -127,8 +173,11 @@ class Page {
   }
 
   #openCell (name: string): void {
-    if (name === 'th') this.#headerCells++
-    if (this.#text !== '') this.#write(' | ')
+    if (name === 'th') this.#titles++
+    if (this.#row === undefined) this.#row = []
+    else this.#row.push(this.#text.trim())
+    if (this.#row.length > 0) this.#text = ''
+    this.#inCell = true
   }
 
   #openCode (index: number): void {
@@ -157,20 +206,42 @@ class Page {
     if (this.#pre || this.#heading !== undefined) return
     const text = this.#text.trim()
     this.#text = ''
-    if (text !== '' && text !== '-' && this.#first > 0) {
-      this.#builder.line(text, this.#first, this.#last)
-      this.#written = true
-      if (this.#headerCells > 1) this.#builder.line(Array(this.#headerCells).fill('---').join(' | '), this.#last)
+    const cells = [...this.#row ?? [], text]
+    this.#row = undefined
+    this.#inCell = false
+    if (this.#first > 0) {
+      if (this.#inTerm) this.#terms.push(text)
+      else if (cells.length > 1) this.#addRow(cells)
+      else if (text !== '') this.#addLine(this.#mark + text)
+      this.#inTerm = false
     }
-    this.#headerCells = 0
+    this.#titles = 0
     this.#first = 0
   }
 
-  /** The line of an offset, from 1. Offsets grow, with small steps back, so the search starts at the last line. */
+  #addLine (line: string): void {
+    this.#builder.line(line, this.#first, this.#last)
+    // the next paragraph of an item has its indentation
+    if (this.#mark.trim() !== '') this.#mark = `${/^ */.exec(this.#mark)?.[0]}  `
+    this.#written = true
+  }
+
+  /** A table needs titles to be one in Markdown: the rows of another one are lines such as "Manager: Ida Huber". */
+  #addRow (cells: readonly string[]): void {
+    const areTitles = this.#rows++ === 0 &&
+      (this.#titles === cells.length || (cells.length > 2 && cells.every(cell => cell !== '' && cell.length <= MAX_TITLE && !/\p{N}/u.test(cell))))
+    this.#hasTitles ||= areTitles
+    const [name = '', ...rest] = cells
+    if (this.#hasTitles) this.#addLine(cells.map(cell => cell.replaceAll('|', '\\|')).join(' | '))
+    else this.#addLine([name, rest.filter(cell => cell !== '').join('; ')].filter(part => part !== '').join(': '))
+    if (areTitles) this.#builder.line(cells.map(() => '---').join(' | '), this.#last)
+  }
+
+  /** The line of an offset. Offsets grow, with small steps back, so the search starts at the last line. */
   #lineAt (index: number): number {
     while (this.#cursor > 0 && (this.#lineStarts[this.#cursor] as number) > index) this.#cursor--
     while ((this.#lineStarts[this.#cursor + 1] ?? Infinity) <= index) this.#cursor++
-    return this.#cursor + 1
+    return this.#cursor + this.#firstLine
   }
 }
 

@@ -1,4 +1,4 @@
-import { ENTITIES, ENTITY, HTML_TAGS } from './html.js'
+import { addHtml, ENTITIES, ENTITY, HTML_TAGS } from './html.js'
 import { putBackCode, takeCode } from './plain-text.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
@@ -10,6 +10,13 @@ const HTML_HEADING = /^\s*<h([1-6])\b[^>]*>(.*?)<\/h\1>\s*$/i
 const TAG = /<\/?([A-Za-z][\w.-]*)(?:\s[^<>]*|\/)?>/g
 const OPEN_TAG_AT_END = /<([A-Za-z][\w.-]*)(?:\s[^<>]*)?$/
 const MDX_STATEMENT = /^(?:import\s.*from\s+['"]|import\s+['"]|export\s+(?:const|default|function|\{|\*))/
+
+const TABLE_OPENING = /^\s*<table[\s>]/i
+const TABLE_TAG = /<(\/?)table\b/gi
+/** Markdown inside a table, which the reader of HTML would take for text. */
+const BLOCK_OF_MARKDOWN = /^\s*(?:[-*+] |#{1,6} |`{3}|~{3}|\|)/
+/** A table of HTML with more lines is read as text. */
+const MAX_TABLE_LINES = 2_000
 
 /** Front matter that does not end within this many lines is text. */
 const MAX_FRONT_MATTER = 200
@@ -29,6 +36,7 @@ export function splitMarkdown (text: string, mdx = false): Passage[] {
   const builder = new PassageBuilder()
   let fence: string | undefined
   let inside: Inside
+  let mayHaveTables = true
   for (let index = frontMatterEnd(lines); index < lines.length; index++) {
     const line = lines[index] as string
     const number = index + 1
@@ -66,11 +74,33 @@ export function splitMarkdown (text: string, mdx = false): Passage[] {
         continue
       }
     }
+    if (inside === undefined && mayHaveTables && TABLE_OPENING.test(line)) {
+      const end = endOfTable(lines, index)
+      if (end !== undefined) {
+        addHtml(builder, lines.slice(index, end + 1).join('\n'), number)
+        index = end
+        continue
+      }
+      // a document of openings alone would be read as often as it has them
+      mayHaveTables = false
+    }
     const stripped = stripTags(line, inside, mdx)
     inside = stripped.inside
     builder.line(stripped.text, number)
   }
   return builder.finish()
+}
+
+/** The line with the end of a table of HTML; undefined where it has none, or Markdown inside. */
+function endOfTable (lines: readonly string[], start: number): number | undefined {
+  let depth = 0
+  for (let index = start; index < Math.min(lines.length, start + MAX_TABLE_LINES); index++) {
+    const line = lines[index] as string
+    if (BLOCK_OF_MARKDOWN.test(line)) return undefined
+    for (const [, slash] of line.matchAll(TABLE_TAG)) depth += slash === '' ? 1 : -1
+    if (depth <= 0) return index
+  }
+  return undefined
 }
 
 function frontMatterEnd (lines: readonly string[]): number {

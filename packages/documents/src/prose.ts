@@ -16,6 +16,8 @@ const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)$/
 const TASK = /^\[[ xX]\]\s+/
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
 const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
+/** The beginning of a definition, on the line below its term. */
+const DEFINITION = /^\s*:\s+/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
 const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/
 const CALLOUT = /^\s*\[!\w+\]\s*$/
@@ -28,6 +30,7 @@ const MAX_ITEM = 300
 const MAX_PARENT = 80
 /** A shorter line, in characters, ends before the margin: the line below it is not the rest of the same sentence. */
 const MIN_FULL_LINE = 50
+const LOWER_CASE_WORD = /^\s*\p{Ll}[\p{Ll}'’-]*(?=[\s,.;:)]|$)/u
 /** Levels of a list that an item repeats. */
 const MAX_PARENTS = 3
 const TAB = '    '
@@ -79,15 +82,16 @@ export function unitsOf (content: string): Unit[] {
     } else {
       let end = index + 1
       while (end < lines.length && continues(lines, end)) end++
-      const entries = lines.slice(index, end).map(part => part.replace(QUOTED, '').trim())
+      const raw = lines.slice(index, end).map(part => part.replace(QUOTED, ''))
+      const entries = raw.map(part => part.trim())
       // a long one is a paragraph, such as a speech in a transcript
       if (entries.length > 1 && entries.every(entry => entry.length <= MAX_ITEM && ENTRY.test(entry))) {
         for (const entry of entries) units.push({ kind: 'row', text: plainText(entry) })
         index = end
         continue
       }
-      const text = entries.join(' ')
-      for (const sentence of sentencesOf(plainText(text))) units.push({ kind: 'sentence', text: sentence })
+      if (entries.slice(1).some(entry => DEFINITION.test(entry))) addDefinitions(units, raw)
+      else for (const sentence of sentencesOf(plainText(entries.join(' ')))) units.push({ kind: 'sentence', text: sentence })
       index = end
     }
   }
@@ -221,7 +225,26 @@ function continuesItem (lines: readonly string[], index: number, indent: number)
   if (!continues(lines, index)) return false
   const line = (lines[index] as string).replace(QUOTED, '')
   const above = (lines[index - 1] as string).trim()
-  return indentOf(line.replaceAll('\t', TAB)) > indent || /^\p{Ll}/u.test(line.trim()) || (above.length >= MIN_FULL_LINE && !SENTENCE_MARK.test(above))
+  return indentOf(line.replaceAll('\t', TAB)) > indent || LOWER_CASE_WORD.test(line) || (above.length >= MIN_FULL_LINE && !SENTENCE_MARK.test(above))
+}
+
+/** Adds the definitions of terms as items: a term is the line above its first definition. */
+function addDefinitions (units: Unit[], lines: readonly string[]): void {
+  let term = ''
+  let definition: string[] = []
+  const end = (): void => {
+    for (const part of definition.length === 0 ? [] : partsOfItem(plainText(`${term}: ${definition.join(' ')}`))) units.push({ kind: 'item', text: part })
+    definition = []
+  }
+  for (const [index, line] of lines.entries()) {
+    const begins = DEFINITION.test(line)
+    const isTerm = !begins && /^\S/.test(line) && DEFINITION.test(lines[index + 1] ?? '')
+    if (begins || isTerm) end()
+    if (isTerm) term = line
+    else if (begins || definition.length > 0) definition.push(line.replace(DEFINITION, '').trim())
+    else units.push({ kind: 'sentence', text: plainText(line) })
+  }
+  end()
 }
 
 /** A list item, or the sentences of a long one: "Defaults to 5." means nothing without the term of the item. */

@@ -46,7 +46,7 @@ test('text designed for slow parsing is split in linear time', async t => {
   const parts = ['[', '![', '![](', '[](', '[a][', '[^', '<!--', '<div>', '<b>x</b>', '<', '<a ', '<http:', '`', '*a ', '_a ', '~~a ', '{#a} ', '#', '.', '---   ', '&amp;']
   const texts = [...parts.map(part => part.repeat(30_000)), `a${' '.repeat(60_000)}b`, `---${' '.repeat(60_000)}b`, Array.from({ length: 300 }, (_, at) => '`'.repeat(at + 1)).join(' ')]
   for (const text of texts) {
-    for (const [name, start] of [['a.md', ''], ['a.md', '# '], ['a.md', '# a\n\n- '], ['a.mdx', ''], ['a.html', '<h1>'], ['a.html', '<pre>']] as const) {
+    for (const [name, start] of [['a.md', ''], ['a.md', '# '], ['a.md', '# a\n\n- '], ['a.md', '<table>'], ['a.mdx', ''], ['a.html', '<h1>'], ['a.html', '<pre>']] as const) {
       for (const passage of splitDocument(name, start + text).slice(0, 3)) unitsOf(passage.content)
     }
   }
@@ -83,7 +83,7 @@ test('an item of a list has the short items that it is part of, and tasks their 
 
 test('an item ends before a line with less indentation, unless that continues its sentence', async t => {
   const read = (content: string): string[] => unitsOf(content).map(({ text }) => text)
-  t.strictSame(read('* v2.3.1 fixes:\n  - ERR-12\nKnown problems: none'), ['v2.3.1 fixes: ERR-12', 'Known problems: none'])
+  t.strictSame(read('* v2.3.1 fixes:\n  - ERR-12\nv2.2.9 (old)'), ['v2.3.1 fixes: ERR-12', 'v2.2.9 (old)'])
   t.strictSame(read('- An item that an editor wrapped at its margin, near\nGraz, and\n  with this.\nNext.'), ['An item that an editor wrapped at its margin, near Graz, and with this.', 'Next.'])
 })
 
@@ -114,6 +114,30 @@ test('HTML: headings, lists, code and tables are converted to Markdown, with cor
   t.equal(passage?.heading, 'Page > Run & go')
   t.equal(passage?.content, 'Start it with `run`.\n\n```\na\n  b\n```\n\n- one\n- two\n\nA | B\n--- | ---\n1 | 2')
   t.strictSame([passage?.first, passage?.last], [4, 9])
+})
+
+test('HTML: the blocks in a cell stay in its row, and a table without titles is read as lines', async t => {
+  const read = (html: string): string | undefined => splitDocument('a.html', html)[0]?.content
+  // as mammoth converts DOCX
+  t.equal(read('<table><tr><td><p>Size</p></td><td><p>Price</p></td><td><p>Use</p></td></tr><tr><td><p>S</p></td><td><p>60<br/>€</p></td><td><ul><li>tea|mate</li><li>milk</li></ul></td></tr></table>'),
+    'Size | Price | Use\n--- | --- | ---\nS | 60 € | tea\\|mate milk')
+  t.equal(read('<table><tr><td>Manager</td><td>Ida Huber</td></tr><tr><td>Phone</td><td>123</td></tr></table>'), 'Manager: Ida Huber\nPhone: 123')
+  t.equal(read('<table><tr><th>Day</th><th>Hours</th></tr><tr><th>Monday</th><td>9</td></tr></table>'), 'Day | Hours\n--- | ---\nMonday | 9')
+  t.match(splitDocument('a.html', '<table><tr><td><h2>News</h2><p>One.</p><p>Two.</p></td></tr></table>'), [{ heading: 'News', content: 'One.\n\nTwo.' }], 'a table for the layout of a page')
+})
+
+test('HTML: nested lists are indented, and definitions have their terms', async t => {
+  const read = (html: string): string | undefined => splitDocument('a.html', html)[0]?.content
+  t.equal(read('<ul><li>Fees<ul><li>Visa</li><li><p>Cash</p><p>Only here.</p></li></ul></li><li>Hours</li></ul>'), '- Fees\n  - Visa\n  - Cash\n    Only here.\n- Hours')
+  t.strictSame(read('<dl><dt>RMA</dt><dd>A number.</dd><dt>A</dt><dt>B</dt><dd><p>Both.</p></dd><dt>C</dt></dl>')?.split(/\n+/), ['- RMA: A number.', '- A, B: Both.', 'C'])
+})
+
+test('a table of HTML in Markdown is read as one, unless it holds blocks of Markdown', async t => {
+  const [passage] = splitDocument('a.md', '# Plans\n\n<table>\n<tr><th>Plan</th><th>Price</th></tr>\n<tr><td><b>Basic</b></td>\n<td>5 € [a](x)</td></tr>\n</table>\n\nThe end.\n')
+  t.match(passage, { first: 4, last: 9, content: /^Plan \| Price\n--- \| ---\nBasic \| 5 € \[a\]\(x\)\n+The end\.$/ })
+  t.match(splitDocument('b.md', '<table><tr><td>\n\n```js\nrun()\n```\n</td></tr></table>')[0]?.content, '```js\nrun()\n```')
+  t.match(splitDocument('c.md', '<table>\n\nIt never ends.\n'), [{ content: 'It never ends.' }])
+  t.strictSame(unitsOf('Apple\n: A fruit\n  that grows.\n: A firm.').map(({ text }) => text), ['Apple: A fruit that grows.', 'Apple: A firm.'], 'a definition list of Markdown')
 })
 
 test('HTML with many entities takes time in proportion to its length', async t => {
