@@ -28,7 +28,7 @@ export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
 /** Elements after which a new paragraph begins. */
 const PARAGRAPH_TAGS: ReadonlySet<string> = new Set(['p', 'pre', 'div', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote', 'details'])
 
-/** Longest text of a cell, in characters, whose paragraphs and lists stay in its row: a longer one is a page's layout. */
+/** Longest text of a cell, in characters, whose blocks stay in its row: a longer one is the layout of a page. */
 const MAX_CELL = 300
 /** Longest cell of a row that may be the titles of a table without `th`. */
 const MAX_TITLE = 40
