@@ -27,6 +27,10 @@ const HAS_DOTTED = /\d\.\d/
 /** Such a number, as `spaced` writes it. */
 const NUMBER = /^\d+(?:_\d+)+$/
 
+const GREEK = /\p{Script=Greek}+/gu
+/** A particle at the end of a Korean word: "도서관은" is the topic of a sentence, "도서관" the library. */
+const PARTICLE = /(?<=[가-힣])(?:[은는을를]|(?<=[가-힣]{2})(?:[이가에의로와과도만]|으로|에서|에게|까지|부터|보다|처럼|마다))(?![가-힣])/gu
+
 let segmenter: Intl.Segmenter | undefined
 
 /** A word of a question. */
@@ -102,6 +106,10 @@ function isShortWord (character: string, text: string, at: number): boolean {
   return DIGIT.test(character) || UNSPACED.test(character)
 }
 
+function withoutAccents (word: string): string {
+  return word.normalize('NFD').replace(/\p{M}/gu, '')
+}
+
 function isNameCharacter (code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95
 }
@@ -110,11 +118,14 @@ export function partsOf (raw: string): string[] {
   return IS_COMPOUND.test(raw) ? raw.split(SEAM).filter(part => part.length > 1) : []
 }
 
-/** A text whose words a tokenizer finds: numbers with full stops are joined, scripts without spaces have them. */
+/**
+ * A text whose words a tokenizer finds: numbers with full stops are joined, scripts without spaces have them, Greek has
+ * no accents and Korean no particles.
+ */
 export function spaced (raw: string): string {
   const text = HAS_DOTTED.test(raw) ? raw.replace(IN_NUMBER, found => found === '.' ? '_' : '') : raw
   if (!NOT_ASCII.test(text)) return text
-  const normal = text.normalize('NFKC').replace(INVISIBLE, '')
+  const normal = text.normalize('NFKC').replace(INVISIBLE, '').replace(GREEK, withoutAccents).replace(PARTICLE, '')
   if (!UNSPACED.test(normal)) return normal
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' })
   const words = segmenter
