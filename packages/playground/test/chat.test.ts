@@ -253,9 +253,10 @@ test('an answer has its text and its files, over the protocols that have them', 
 })
 
 test('an agent of A2A that declines or waits for a sign-in is shown as that', { skip: browserMissing }, async t => {
+  const signIn = `https://example.com/login?state=${'a'.repeat(8_000)}`
   const { page: url } = await startApp(t, async (question, _vac, history) => {
     if (question === 'decline') return { answer: 'Not my job.', rejected: true }
-    if (history.length === 0) return { answer: '', auth_required: 'Sign in at https://example.com/login, please.' }
+    if (history.length === 0) return { answer: '', auth_required: `Sign in at ${signIn}, please.` }
     return 'Signed in.'
   })
   const page = await openPage(t, url)
@@ -267,7 +268,7 @@ test('an agent of A2A that declines or waits for a sign-in is shown as that', { 
   }
   await ask(page, 'a2a', 'sign in')
   await page.getByTestId('chat-sign-in').waitFor()
-  t.equal(await page.getByTestId('chat-sign-in').getByRole('link').getAttribute('href'), 'https://example.com/login')
+  t.equal(await page.getByTestId('chat-sign-in').getByRole('link').getAttribute('href'), signIn)
   const task = (await page.getByTestId('chat-task').getAttribute('href'))!.split('/').at(-1)!
   const message = { messageId: 'm', role: 'ROLE_USER', taskId: task, parts: [{ text: 'signed in' }] }
   await page.request.post(`${url}../a2a/v1/message:send`, { headers: { 'a2a-version': '1.0' }, data: { message } })

@@ -15,6 +15,8 @@ import { startApp } from './fixtures/app.js'
 import { takePicture, violations, violationsOfThemes } from './fixtures/axe.js'
 
 const BAD_SERVER = fileURLToPath(new URL('../../mcp-gateway/test/fixtures/bad-server.mjs', import.meta.url))
+/** Authorization servers sign what a client asks of them: the address of a sign-in is longer than other addresses. */
+const SIGN_IN = `https://login.example/x?y=1&request=${'a'.repeat(8_000)}`
 const options = { skip: browserMissing }
 
 tap.teardown(closeBrowser)
@@ -24,7 +26,7 @@ interface Started { readonly page: string, readonly readerPage: string, readonly
 /** An app with every protocol, one MCP server of odd tools, and two pages, the second one read only. */
 async function start (t: { teardown (run: () => unknown): unknown }): Promise<Started> {
   const streamInterpreter: Interpreter = async function * (question) {
-    if (question === 'sign in') return { auth_required: 'Sign in at https://login.example/x?y=1. Not at javascript:alert(1)' }
+    if (question === 'sign in') return { auth_required: `Sign in at ${SIGN_IN}. Not at javascript:alert(1)` }
     if (question === 'deploy') return { input_required: 'Deploy to production?' }
     return `done: ${question}`
   }
@@ -261,7 +263,7 @@ test('the inbox shows tasks and questions that wait, and sends answers', options
   await page.goto(`${url}#/inbox`)
   await page.locator('[data-testid=waiting-task][data-state=auth-required]').waitFor()
   t.equal(await page.getByTestId('task-asked').textContent(), 'demo was asked: sign in')
-  t.equal(await page.getByTestId('task-sign-in').getAttribute('href'), 'https://login.example/x?y=1')
+  t.equal(await page.getByTestId('task-sign-in').getAttribute('href'), SIGN_IN)
   t.strictSame(await page.getByTestId('waiting-task').getByRole('button').allTextContents(), ['Cancel the task'])
   t.equal(await page.getByTestId('task-answer').count(), 0)
   await page.getByTestId('task-cancel').click()
