@@ -29,7 +29,7 @@ export function Markdown ({ text }: { text: string }): JSX.Element {
     <>
       {blocks.map((block, index) => index % 2 === 1
         ? <Code key={index} text={block} />
-        : block.split(/\n{2,}/).map((text, part) => <Paragraph key={`${index}.${part}`} text={text} />))}
+        : block.split(/\n\s*\n/).map((text, part) => <Paragraph key={`${index}.${part}`} text={text} />))}
     </>
   )
 }
@@ -39,34 +39,41 @@ function Code ({ text }: { text: string }): JSX.Element {
 }
 
 /** A paragraph of an answer that grows is rendered again only where its own text grows. */
-const Paragraph = ({ text }: { text: string }): JSX.Element => useMemo(() => <>{linesOf(text.trim())}</>, [text])
+const Paragraph = ({ text }: { text: string }): JSX.Element => useMemo(() => <>{blocksOf(text.split('\n').filter(line => line.trim()))}</>, [text])
 
-const KINDS = { table: /^\s*\|/, heading: /^#{1,6} +/, bullets: /^\s*[-*] +/, numbers: /^\s*(\d{1,9})[.)] +/ }
+/** What begins a line of each kind; lists have the names of their elements. */
+const KINDS = { table: /^\s*\|/, heading: /^#{1,6} +/, ul: /^\s*[-*] +/, ol: /^\s*\d{1,9}[.)] +/ }
 const KIND_NAMES = Object.keys(KINDS) as Array<keyof typeof KINDS>
 
-interface Run { readonly kind: keyof typeof KINDS | 'text', readonly start: number, readonly lines: string[] }
+/** Lists in lists that are shown as such: each takes 40 px, and the page fits 360 px. */
+const MAX_DEPTH = 4
 
-/** The lines of a paragraph as runs of one kind: a list may follow a line of text directly. */
-function linesOf (text: string): ComponentChildren[] {
+interface Run { readonly kind: keyof typeof KINDS | 'text', readonly indent: number, readonly lines: string[] }
+
+/** The lines of a paragraph as runs of one kind. A list may follow a line of text directly; an item has inner lists. */
+function blocksOf (text: readonly string[], depth = MAX_DEPTH): ComponentChildren[] {
   const runs: Run[] = []
-  for (const line of text === '' ? [] : text.split('\n')) {
+  for (const line of text) {
     const last = runs.at(-1)
-    const [, number] = KINDS.numbers.exec(line) ?? []
-    const kind = number !== undefined
-      // a line of text that goes on with a number is not a list, unless it begins one
-      ? last?.kind === 'text' && number !== '1' ? 'text' : 'numbers'
-      : KIND_NAMES.find(name => KINDS[name].test(line)) ?? 'text'
-    if (kind === 'text' && /^\s/.test(line) && (last?.kind === 'bullets' || last?.kind === 'numbers')) last.lines.push(`${last.lines.pop()!} ${line.trim()}`)
+    const indent = line.search(/\S/)
+    const isInItem = (last?.kind === 'ul' || last?.kind === 'ol') && indent > last.indent
+    const found = KIND_NAMES.find(name => KINDS[name].test(line)) ?? 'text'
+    // a line of text that goes on with a number is not a list, unless it begins one
+    const kind = found === 'ol' && last?.kind === 'text' && parseInt(line) !== 1 ? 'text' : found
+    if (isInItem && depth > 0) last.lines.push(last.lines.pop()! + (kind === 'text' ? ` ${line.trim()}` : `\n${line}`))
     else if (last?.kind === kind) last.lines.push(line)
-    else runs.push({ kind, start: Number(number), lines: [line] })
+    else runs.push({ kind, indent, lines: [line] })
   }
-  return runs.map(({ kind, start, lines }, index) => {
-    if (kind === 'text') return <p key={index} dir='auto'>{inline(lines.join('\n'))}</p>
+  return runs.map(({ kind, lines }, index) => {
+    if (kind === 'text') return <p key={index} dir='auto'>{inline(lines.join('\n').trim())}</p>
     if (kind === 'table') return <table key={index} dir='auto'>{rowsOf(lines).map(Row)}</table>
-    const items = lines.map(line => inline(line.replace(KINDS[kind], '')))
+    const items = lines.map(line => {
+      const [first = '', ...inner] = line.replace(KINDS[kind], '').split('\n')
+      return [inline(first), blocksOf(inner, depth - 1)]
+    })
     if (kind === 'heading') return items.map((item, part) => <p key={`${index}.${part}`} dir='auto'><b>{item}</b></p>)
-    const List = kind === 'bullets' ? 'ul' : 'ol'
-    return <List key={index} dir='auto' {...kind === 'numbers' && { start }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
+    const List = kind
+    return <List key={index} dir='auto' {...kind === 'ol' && { start: parseInt(lines[0]!) }}>{items.map((item, part) => <li key={part}>{item}</li>)}</List>
   })
 }
 

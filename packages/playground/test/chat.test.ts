@@ -170,14 +170,17 @@ test('an answer of many chunks is shown and stored a few times, and a reload sho
   t.match(await answerIn(page, 'done').textContent(), new RegExp(`c${chunks - 1}`), 'what was not stored yet is stored when the page is left')
 })
 
-test('lists keep their numbers, follow a line of text, and go on in the next line; tables have rows', { skip: browserMissing }, async t => {
-  const { page: url } = await startApp(t, async () => 'Here are:\n- a\n- b\n  goes on\n\n1. first\n\n2. second\n\n# Title\nIt was\n1984. `- code`\n\n```\n- [1] code\n```\n\nTimes:\n| Tea | Minutes |\n|:--|--:|\n| **Green** | 2 |\n| Black | ')
+test('lists keep their numbers and inner lists, follow a line of text, and go on in the next line; tables have rows', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async () => 'Here are:\n- a\n- b\n  goes on\n\n1. first\n\n2. second\n\n# Title\nIt was\n1984. `- code`\n\n```\n- [1] code\n```\n\nTimes:\n| Tea | Minutes |\n|:--|--:|\n| **Green** | 2 |\n| Black | \n\n1. one\n   - in one\n     goes on\n2. two\n\n  - x\n  - y\n\n' +
+    Array.from({ length: 50 }, (_, depth) => `${' '.repeat(depth)}- deep`).join('\n'))
   const page = await openPage(t, url)
   await ask(page, 'direct', 'lists')
   const text = await answerIn(page, 'done').evaluate((answer: any) => answer.innerHTML.replace(/ (?:dir|tabindex|role|aria-label)="[^"]*"/g, ''))
   t.equal(text, '<p>Here are:</p><ul><li>a</li><li>b goes on</li></ul><ol start="1"><li>first</li></ol><ol start="2"><li>second</li></ol>' +
     '<p><b>Title</b></p><p>It was\n1984. <code>- code</code></p><pre><code>- [1] code</code></pre>' +
-    '<p>Times:</p><table><tr><th> Tea </th><th> Minutes </th></tr><tr><td> <b>Green</b> </td><td> 2 </td></tr><tr><td> Black </td></tr></table>')
+    '<p>Times:</p><table><tr><th> Tea </th><th> Minutes </th></tr><tr><td> <b>Green</b> </td><td> 2 </td></tr><tr><td> Black </td></tr></table>' +
+    '<ol start="1"><li>one<ul><li>in one goes on</li></ul></li><li>two</li></ol><ul><li>x</li><li>y</li></ul>' +
+    '<ul><li>deep'.repeat(5) + '</li><li>deep'.repeat(45) + '</li></ul>'.repeat(5))
   t.strictSame(await violationsOfThemes(page), [])
 })
 
