@@ -141,7 +141,7 @@ test('a tool of a published server, called by an interpreter and through the MCP
   t.equal(mcp?.links[0]?.context.spanId, spans.find(({ name }) => name === 'POST /mcp')?.spanContext().spanId, 'the request is linked')
 })
 
-test('a tool that fails over MCP ends its spans with tool_error, and a request whose caller leaves with an error', async t => {
+test('a tool that fails over MCP ends its spans with tool_error, and one whose caller leaves with CALL_ABORTED', async t => {
   const { app, url } = await host(t, { enable_mcp_server: true })
   const call = (query: string, signal?: AbortSignal): Promise<Response> => fetch(`${url}/mcp`, {
     method: 'POST',
@@ -180,7 +180,12 @@ test('a tool that fails over MCP ends its spans with tool_error, and a request w
   abort.abort()
   await left.catch(() => {})
   await until(() => app.polyvac.vacs.running === 0, 'the interpreter ends')
-  t.ok(linesOf(await takeSpans()).includes('SERVER POST /mcp !CLIENT_DISCONNECTED'))
+  t.strictSame(linesOf(await takeSpans()), [
+    'INTERNAL execute_tool vac_query_demo !CALL_ABORTED < SERVER tools/call vac_query_demo < SERVER POST /mcp',
+    tool('CALL_ABORTED'),
+    'SERVER POST /mcp !CLIENT_DISCONNECTED',
+    'SERVER tools/call vac_query_demo !CALL_ABORTED < SERVER POST /mcp'
+  ])
 })
 
 test('an HTTP upstream gets the trace in its header and in _meta, and nothing else of the caller', async t => {

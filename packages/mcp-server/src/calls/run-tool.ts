@@ -10,7 +10,10 @@ export type ToolCall = CallContext & FailedCall & {
   readonly isWaiting: boolean
 }
 
-/** Calls the tool; a failure inside it becomes a result with `isError`. @throws RpcError, if the tool throws one */
+/**
+ * Calls the tool; a failure inside it becomes a result with `isError`.
+ * @throws RpcError, if the tool throws one, and the reason of the abort, if the call is over
+ */
 export function runTool (entry: Entry<ToolDefinition>, args: Params, call: ToolCall): Promise<ToolResult> {
   const { definition, sourceName, source } = entry
   const name = sourceName ?? definition.name
@@ -40,6 +43,8 @@ async function resultOf<T> (call: ToolCall, tool: string, work: () => Promise<T>
     return await work()
   } catch (err) {
     if (protocolError(err) !== undefined || call.isWaiting) throw err
+    // no caller gets a result any more, and the tool has not failed: the span has the reason of the abort
+    if (call.isOver) throw call.signal.reason
     return failedResult(failureText(err, call, tool))
   }
 }
