@@ -1,4 +1,4 @@
-import { isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
+import { Disconnects, isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import type { TaskStore } from '@polyvac/tasks'
@@ -15,8 +15,9 @@ const STORE_WAIT_MS = 2_000
 const NS_PER_S = 1e9
 /** The status that proxies log for a request whose client left before the headers of the response. */
 const CLIENT_LEFT = 499
-const COUNTED = Symbol('polyvac.counted')
-interface Counted { [COUNTED]?: boolean }
+/** The function that ends the watch for the client of a request, until the request is counted. */
+const WATCH = Symbol('polyvac.watch')
+interface Watched { [WATCH]?: (() => void) | 'counted' | undefined }
 /** Protocols by the first part of a route pattern. */
 const PROTOCOLS: Readonly<Record<string, string>> = { vac: 'direct', openai: 'openai', a2a: 'a2a', mcp: 'mcp' }
 
@@ -33,20 +34,25 @@ export function measure (app: FastifyInstance, measured: Measured): void {
   const stop = observe(measured)
   app.addHook('onClose', async () => { stop() })
   const labels = new RequestLabels()
-  const count = (request: FastifyRequest & Counted, { raw, elapsedTime }: FastifyReply): void => {
-    if (request[COUNTED] === true) return
-    request[COUNTED] = true
-    const status = raw.headersSent ? raw.statusCode : CLIENT_LEFT
-    record('http.server.request.duration', elapsedTime / 1000, labels.of(request.method, request.routeOptions.url, status))
+  const disconnects = new Disconnects()
+  const count = (request: FastifyRequest & Watched, { elapsedTime }: FastifyReply, status: number): void => {
+    const { method, routeOptions: { url }, [WATCH]: watch } = request
+    if (watch === 'counted') return
+    watch?.()
+    request[WATCH] = 'counted'
+    record('http.server.request.duration', elapsedTime / 1000, labels.of(method, url, status))
   }
-  app.decorateRequest(COUNTED, false)
+  app.decorateRequest(WATCH, undefined)
   // a client that disconnects causes no onResponse, and a request that an earlier hook refuses reaches no later one
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.on('close', () => { count(request, reply) })
+  app.addHook('onRequest', (request: FastifyRequest & Watched, reply, done) => {
+    const { raw } = reply
+    // a response without a socket waits behind another one: its headers are not sent
+    const unwatch = disconnects.watch(reply, () => { count(request, reply, raw.headersSent && raw.socket !== null ? raw.statusCode : CLIENT_LEFT) })
+    request[WATCH] ??= unwatch
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    count(request, reply)
+    count(request, reply, reply.raw.headersSent ? reply.raw.statusCode : CLIENT_LEFT)
     done()
   })
 }

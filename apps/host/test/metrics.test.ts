@@ -7,7 +7,7 @@ import type { InterpreterExtra } from '@polyvac/core'
 import type { FastifyInstance } from 'fastify'
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHost, type HostOptions } from '../src/index.js'
 import { produceTotals } from '../src/metric-producer.js'
@@ -162,7 +162,7 @@ test('a request whose client leaves is counted once, before the headers of its r
     async * stream_interpreter (question: string, _vac: string, _history: unknown, { signal }: InterpreterExtra) {
       if (question === 'streams') yield 'first'
       running.add(question)
-      await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }) })
+      if (question !== 'ends') await new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }) })
     }
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -181,6 +181,18 @@ test('a request whose client leaves is counted once, before the headers of its r
   t.equal((await fetch(`${url}/vac/streaming/demo`, { method: 'POST' })).status, 400)
   await until(async () => (await counts())['4xx'] === 2, 'the refused request is counted')
   t.strictSame(await counts(), { '4xx': 2, '2xx': 1 })
+
+  running.clear()
+  const ask = (question: string): string => {
+    const body = JSON.stringify({ user_input: question })
+    return `POST /vac/streaming/demo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  }
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(ask('waits') + ask('ends'))
+  await until(() => running.has('waits') && running.has('ends') && app.polyvac.vacs.running === 1, 'the second answer waits behind the first one')
+  socket.destroy()
+  await until(async () => (await counts())['4xx'] === 4, 'both are counted')
+  t.strictSame(await counts(), { '4xx': 4, '2xx': 1 })
 })
 
 test('requests to webhooks are counted by their outcome, also those without an answer', async t => {
