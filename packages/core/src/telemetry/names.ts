@@ -14,9 +14,9 @@ export const TOOL_NAME = 'gen_ai.tool.name'
 export const TOOL_ARGUMENTS = 'gen_ai.tool.call.arguments'
 /** Spans of tools, with `capture_content`: the result. */
 export const TOOL_RESULT = 'gen_ai.tool.call.result'
-/** Spans of calls, with `capture_content`: the question. */
+/** Spans of calls, with `capture_content`: the question, as JSON messages of the conventions. */
 export const INPUT_MESSAGES = 'gen_ai.input.messages'
-/** Spans of calls, with `capture_content`: the answer. */
+/** Spans of calls, with `capture_content`: the answer, as JSON messages of the conventions. */
 export const OUTPUT_MESSAGES = 'gen_ai.output.messages'
 /** Spans that failed: the code of the error, a status, or the name of a class. */
 export const ERROR_TYPE = 'error.type'

@@ -20,6 +20,13 @@ export function contentOf (value: unknown): string | undefined {
   return text.length <= MAX_CONTENT_CHARS ? text : `${text.slice(0, MAX_CONTENT_CHARS)}…`
 }
 
+/** The messages of an attribute, in the JSON form of the semantic conventions. */
+function messagesOf (role: 'user' | 'assistant', text: string): string | undefined {
+  const content = contentOf(text)
+  if (content === undefined) return undefined
+  return JSON.stringify([{ role, parts: [{ type: 'text', content }], ...role === 'assistant' && { finish_reason: 'stop' } }])
+}
+
 /** Observes one run of an interpreter, for every protocol. */
 export class ObservedCall {
   readonly #span: OpenSpan | undefined
@@ -44,7 +51,7 @@ export class ObservedCall {
 
   /** The run is over: with its Answer, or with the error that its caller gets. */
   end (answer: Answer | undefined, err?: unknown): void {
-    this.#span?.set(OUTPUT_MESSAGES, answer === undefined ? undefined : contentOf(answer.answer))
+    this.#span?.set(OUTPUT_MESSAGES, answer === undefined ? undefined : messagesOf('assistant', answer.answer))
     this.#span?.end(answer === undefined ? err ?? '_OTHER' : undefined)
   }
 }
@@ -52,7 +59,7 @@ export class ObservedCall {
 /** The observation of a run that begins; undefined where nothing observes. */
 export function observeCall ({ vac }: { readonly vac: string }, { protocol = 'code', question }: VacCall): ObservedCall | undefined {
   if (!isTraced()) return undefined
-  const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol, [INPUT_MESSAGES]: contentOf(question) }
+  const attributes = { [OPERATION]: INVOKE_AGENT, [AGENT_NAME]: vac, [PROTOCOL]: protocol, [INPUT_MESSAGES]: messagesOf('user', question) }
   const span = startSpan(`${INVOKE_AGENT} ${vac}`, { attributes })
   return span === undefined ? undefined : new ObservedCall(span)
 }
