@@ -70,20 +70,33 @@ export class HttpClient {
   /** Sends a request; the caller reads the pieces, and the request ends when it stops reading. */
   async open (path: string, { method, headers, body, signal, maxMs = this.#maxMs }: HttpRequest = {}): Promise<HttpReply> {
     const stop = new AbortController()
-    const until = AbortSignal.any([stop.signal, AbortSignal.timeout(maxMs), ...signal === undefined ? [] : [signal]])
+    // signals of AbortSignal.any and AbortSignal.timeout may be collected before they fire (Node.js 20)
+    const timer = setTimeout(() => { stop.abort(new DOMException('no reply in time', 'TimeoutError')) }, maxMs).unref()
+    const leave = (): void => { stop.abort(signal?.reason) }
+    signal?.addEventListener('abort', leave)
+    if (signal?.aborted === true) leave()
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+    }
     const url = this.address(path)
-    const response = await fetch(url, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      redirect: 'manual',
-      headers: {
-        ...body === undefined ? {} : { 'content-type': 'application/json' },
-        ...headers,
-        ...url.origin === this.base.origin ? this.#headers : {}
-      },
-      ...body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) },
-      signal: until
-    })
-    return { status: response.status, headers: response.headers, pieces: readPieces(response, stop) }
+    try {
+      const response = await fetch(url, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        redirect: 'manual',
+        headers: {
+          ...body === undefined ? {} : { 'content-type': 'application/json' },
+          ...headers,
+          ...url.origin === this.base.origin ? this.#headers : {}
+        },
+        ...body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) },
+        signal: stop.signal
+      })
+      return { status: response.status, headers: response.headers, pieces: readPieces(response, stop.signal, end) }
+    } catch (err) {
+      end()
+      throw err
+    }
   }
 
   /** The status of a POST that announces a JSON body and never sends it; undefined where the service waits for it. */
@@ -127,15 +140,24 @@ export function describeFailure (err: unknown): string {
   return cause?.errors?.[0]?.message || cause?.reason || cause?.message || message
 }
 
-async function * readPieces (response: Response, stop: AbortController): AsyncGenerator<Piece> {
+/** Reads the body until `stop` aborts: fetch may forget the signal of a response whose body goes on. */
+async function * readPieces ({ body }: Response, stop: AbortSignal, onEnd: () => void): AsyncGenerator<Piece> {
   const decoder = new TextDecoder()
+  if (body === null) return onEnd()
+  const reader = body.getReader()
+  const cancel = (): void => { reader.cancel().catch(() => {}) }
+  stop.addEventListener('abort', cancel)
   try {
-    for await (const bytes of response.body ?? []) {
-      const piece = bytes as Uint8Array
-      yield { at: performance.now(), text: decoder.decode(piece, { stream: true }), bytes: piece.byteLength }
+    for (;;) {
+      const { done, value } = await reader.read()
+      stop.throwIfAborted()
+      if (done) break
+      yield { at: performance.now(), text: decoder.decode(value as Uint8Array, { stream: true }), bytes: (value as Uint8Array).byteLength }
     }
   } finally {
-    stop.abort()
+    stop.removeEventListener('abort', cancel)
+    onEnd()
+    cancel()
   }
 }
 

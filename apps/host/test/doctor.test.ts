@@ -146,6 +146,11 @@ test('a service that is dead, silent, or sends endless bodies ends the checks', 
     reply.on('drain', more)
     more()
   })
+  const dripping = await serve(t, (_request, reply) => {
+    const timer = setInterval(() => { reply.write('data: {}\n\n') }, 20)
+    reply.on('close', () => { clearInterval(timer) })
+  })
+  t.match(await examine(dripping, { maxMs: 200 }), [{ check: 'reachable', level: 'problem', text: /no reply in time/ }])
   const reply = await new HttpClient(endless).send('health')
   t.ok(reply.isCut && reply.text.length < MAX_REPLY_BYTES * 2)
 })
@@ -308,4 +313,6 @@ test('a service that answers one request and then none, or waits for every body,
   const found = await examine(mute, { maxMs: 100 })
   t.match(found.filter(({ level }) => level === 'problem').map(({ check }) => check), ['service', 'a2a', 'mcp', 'cors'])
   t.match(found.find(({ check }) => check === 'body limit'), { level: 'warning', text: /waits for a body of 1 GiB/ })
+  const page = await serve(t, (_request, reply) => { reply.end('<h1>Welcome</h1>') })
+  t.match((await examine(page)).find(({ check }) => check === 'body limit'), { level: 'not checked', text: /answered with 200 before it arrives/ })
 })

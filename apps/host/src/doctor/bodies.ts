@@ -17,7 +17,8 @@ export async function * checkBodyLimit (client: HttpClient): AsyncGenerator<Find
     }
     if (status === 404 || status === 405 || status === 501) continue
     if (status === undefined) yield warning('body limit', 'the service waits for a body of 1 GiB', 'set a limit of bodies in the service, or in the proxy: `client_max_body_size` in nginx')
-    else yield ok('body limit', `a body of 1 GiB is refused with ${status} before it arrives`)
+    else if (status >= 400 && status < 500) yield ok('body limit', `a body of 1 GiB is refused with ${status} before it arrives`)
+    else yield unchecked('body limit', `a body of 1 GiB is answered with ${status} before it arrives: its size is not checked`)
     return
   }
   yield unchecked('body limit', 'the service has no route with JSON bodies that is known')
