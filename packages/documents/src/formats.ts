@@ -100,20 +100,62 @@ function * rowsOf (text: string, separator: string): Generator<{ cells: string[]
   if (cells.some(one => one.trim() !== '')) yield { cells, line: start, last: line }
 }
 
-/** JSON or YAML: a key without a value is a heading, each other line a list item. */
+/** A key with a value in the same line. */
+const MEMBER = /^[^:]{1,200}:\s+[^\s|>]/
+const KEY = /^([^:\n]{1,200}):\s*[[{|>]?$/
+const BRACKETS = /^[[\]{}]*$/
+
+/** JSON or YAML: a key without a value is a heading; an object in a list is one item, and so is each other line. */
 export function splitKeys (text: string): Passage[] {
   const builder = new PassageBuilder()
-  for (const [index, raw] of printed(text).split('\n').entries()) {
-    // a run of spaces is tried once, not from each of its characters
-    const line = raw.replace(/(?<![,\s])[,\s]+$/, '')
-    const content = line.trim().replace(/^- /, '').replace(/"([^"]*)":/, '$1:')
-    if (/^[[\]{}]*$/.test(content) || content.startsWith('#')) continue
-    const key = /^([^:\n]{1,200}):\s*[[{|>]?$/.exec(content)?.[1]
-    const depth = Math.floor((line.length - line.trimStart().length) / 2)
-    if (key === undefined) builder.line(`- ${content}`, index + 1)
-    else builder.heading(Math.min(6, depth + 1), key, index + 1)
+  const lines = printed(text).split('\n')
+  let isFirst = true
+  for (let index = 0; index < lines.length; index++) {
+    const line = withoutEnd(lines[index] as string)
+    const content = contentOf(line)
+    if (content === '' || content.startsWith('#') || content === '---' || content === '...') continue
+    const isRoot = isFirst
+    isFirst = false
+    const begins = !isRoot && /^(?:[\]}]+,\s*)?\{$/.test(content)
+    if (!begins && BRACKETS.test(content)) continue
+    const key = KEY.exec(content)?.[1]
+    if (key !== undefined) {
+      builder.heading(Math.min(6, Math.floor(indentOf(line) / 2) + 1), key, index + 1)
+      continue
+    }
+    const dash = /^\s*-\s+(?=\S)/.exec(line)?.[0].length
+    const members = begins || (dash !== undefined && MEMBER.test(content)) ? membersOf(lines, index + 1, dash) : []
+    if (begins && members.length === 0) continue
+    builder.line(`- ${[...begins ? [] : [content], ...members].join('; ')}`, index + 1, index + 1 + members.length)
+    index += members.length
   }
   return builder.finish()
+}
+
+/** The members with a value that follow in an object of a list, with the indentation of its first one. */
+function membersOf (lines: readonly string[], start: number, column?: number): string[] {
+  const members: string[] = []
+  for (let index = start; index < lines.length; index++) {
+    const line = withoutEnd(lines[index] as string)
+    const content = contentOf(line)
+    column ??= indentOf(line)
+    if (indentOf(line) !== column || !MEMBER.test(content) || KEY.test(content) || /^\s*[-#]/.test(line)) break
+    members.push(content)
+  }
+  return members
+}
+
+/** A run of spaces is tried once, not from each of its characters. */
+function withoutEnd (line: string): string {
+  return line.replace(/(?<![,\s])[,\s]+$/, '')
+}
+
+function contentOf (line: string): string {
+  return line.trim().replace(/^-\s+/, '').replace(/"([^"]*)":/, '$1:')
+}
+
+function indentOf (line: string): number {
+  return line.length - line.trimStart().length
 }
 
 /** JSON in one line is printed in several, unless it is deeply nested. */

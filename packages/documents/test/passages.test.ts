@@ -140,6 +140,21 @@ test('a table of HTML in Markdown is read as one, unless it holds blocks of Mark
   t.strictSame(unitsOf('Apple\n: A fruit\n  that grows.\n: A firm.').map(({ text }) => text), ['Apple: A fruit that grows.', 'Apple: A firm.'], 'a definition list of Markdown')
 })
 
+test('the members of an object in a list are one item', async t => {
+  const read = (name: string, text: string): string[] => splitDocument(name, text).map(({ heading, first, last, content }) => `${heading} ${first}-${last} ${content}`)
+  t.strictSame(read('a.yaml', 'port: 1\nbackups:\n  - name: nightly\n    hour: 2\n  - name: weekly\n    hour: 4\n    run: |\n      a: b\n---\nlist:\n- x: 1\n  y: 2\n- z\n'), [
+    ' 1-1 - port: 1', 'backups 3-6 - name: nightly; hour: 2\n- name: weekly; hour: 4', 'backups > run 8-8 - a: b', 'list 11-13 - x: 1; y: 2\n- z'
+  ])
+  t.strictSame(read('a.json', '{\n  "v": 1,\n  "list": [\n    {\n      "a": 1,\n      "b": "x"\n    }, {\n      "a": 2\n    }\n  ]\n}'), [' 2-2 - v: 1', 'list 4-8 - a: 1; b: "x"\n- a: 2'])
+})
+
+test('lines of a plain text that begin with a date or time are items, from three on', async t => {
+  const read = (text: string): string | undefined => splitDocument('a.txt', text)[0]?.content
+  t.equal(read('[2024-03-18, 10:15:00] Liam: out\nand more\n[2024-03-18, 10:16:00] Ana: 1\n[2024-03-18, 10:17:00] Liam: 2'),
+    '- [2024-03-18, 10:15:00] Liam: out\nand more\n- [2024-03-18, 10:16:00] Ana: 1\n- [2024-03-18, 10:17:00] Liam: 2')
+  for (const text of ['02:14 - One\n02:20 - Two', '3.0.1 a\n3.0.2 b\n3.0.3 c']) t.equal(read(text), text)
+})
+
 test('HTML with many entities takes time in proportion to its length', async t => {
   // quadratic, each took 6 s and more
   for (const [open, entity, close] of [['<pre>', '&amp;', '</pre>'], ['<p>', '&amp;', '</p>'], ['<pre>', '&#32;', 'x</pre>'], ['<p>', 'a &lt;', '</p>']] as const) {
