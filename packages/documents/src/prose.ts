@@ -1,4 +1,4 @@
-import { plainText, sentencesOf, SENTENCE_MARK } from './plain-text.js'
+import { MAX_SENTENCE, plainText, sentencesOf, SENTENCE_MARK } from './plain-text.js'
 
 /** A part of a passage that can be part of an answer. */
 export interface Unit {
@@ -193,7 +193,8 @@ function addItems (units: Unit[], lines: readonly string[], start: number): numb
     // the items below such a one repeat it
     if (text.endsWith(':') && text.length <= MAX_PARENT && items[index + 1]?.parents.at(-1)?.text === text) continue
     const path = parents.filter(parent => parent.text.length <= MAX_PARENT).map(parent => `${parent.text.replace(TASK, '').replace(/[:.]$/, '')}: `).join('')
-    for (const part of partsOfItem(text)) units.push({ kind: 'item', text: path + part })
+    // a longer one would not be quoted
+    for (const part of partsOfItem(text)) units.push({ kind: 'item', text: path.length + part.length > MAX_SENTENCE ? part : path + part })
   }
   return end
 }

@@ -95,7 +95,7 @@ logout signout, username account, account login, website homepage, url link addr
 wifi wireless internet network, internet network online, offline disconnected, server host, client caller,
 port socket, request call, header headers, timeout expire expiry, retry again, build compile, compress: gzip,
 encrypt encryption cipher, decrypt decryption, parse parser parsing, convert transform, merge combine, sort order,
-filter select, iterate loop each, array list, flag option switch, option setting flag, default standard,
+filter select, iterate loop each, array list, option setting flag, default standard,
 override overwrite, ignore skip exclude, skip ignore omit, exclude ignore omit, allowlist whitelist,
 blocklist blacklist, block deny, deny refuse reject, throw raise, exception error, restart reboot,
 refresh reload update, notify notification, event hook, hook callback, callback function, async asynchronous,

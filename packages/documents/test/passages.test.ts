@@ -78,6 +78,8 @@ test('an item of a list has the short items that it is part of, and tasks their 
   t.strictSame(read('- Docker\n  - Start:\n    - Run `compose up`.\n- Without it\n\t1. Run npm start.\n'),
     ['Docker', 'Docker: Start: Run `compose up`.', 'Without it', 'Without it: Run npm start.'])
   t.strictSame(read('Fees:\n\n- card\n  - Visa\n- cash'), ['Fees:\n- card\n  - Visa\n- cash'], 'a short list is kept whole below its introduction')
+  const [parent, item] = ['p'.repeat(80), 'i'.repeat(299)]
+  t.equal(read(`- ${parent}\n  - ${parent}\n    - ${item}`).at(-1), item, 'where it is not too long to be quoted')
   t.strictSame(read('- [ ] Order chairs\n- [x] Book a room'), ['[ ] Order chairs', '[x] Book a room'])
 })
 
