@@ -1,4 +1,4 @@
-import { send, type SendRequest } from './exchange.js'
+import { send, SIGN_IN, type SendRequest } from './exchange.js'
 import { settings } from './settings.js'
 import { isObject } from './tools/json-schema.js'
 
@@ -78,7 +78,7 @@ async function checkAddress ({ url: text, binding, version }: Address, { name }:
 }
 
 const reported = (shown: string, status: number): Finding => [401, 403].includes(status)
-  ? warning(`${shown} answers ${status}; enter a token under Access`)
+  ? warning(`${shown} answers ${status}: ${SIGN_IN}`)
   : problem(`${shown} answers ${status}, and not as A2A does`)
 
 async function ask (request: Omit<SendRequest, 'as'>): Promise<{ readonly status: number, readonly value: Fields }> {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { checkAgentCard, checkCatalog, checkKeys, problem, type Finding } from './discovery-checks.js'
-import { send, type SendRequest } from './exchange.js'
+import { send, SIGN_IN, type SendRequest } from './exchange.js'
 import { mcpRequest } from './mcp-request.js'
 import { endSession, initialize, SESSION_REVISION } from './mcp-session.js'
 import { failureText, settings } from './settings.js'
@@ -33,7 +33,7 @@ async function checkDocument (id: string, title: string, request: Omit<SendReque
   try {
     const { status, value } = await read({ protocol: 'http', label: title, ...request })
     if ([404, 501].includes(status)) return { id, title, path, state: 'absent', findings: [] }
-    if ([401, 403].includes(status)) return { id, title, path, state: 'refused', findings: [problem(`${failureText(value, status)}; enter a token under Access`)] }
+    if ([401, 403].includes(status)) return { id, title, path, state: 'refused', findings: [problem(`${failureText(value, status)}; ${SIGN_IN}`)] }
     if (!statuses.includes(status) || !isObject(value)) return { id, title, path, state: 'problem', findings: [problem(failureText(value, status))], value }
     const findings = await check(value, status)
     const state = (['problem', 'warning'] as const).find(kind => findings.some(finding => finding.kind === kind)) ?? 'ok'

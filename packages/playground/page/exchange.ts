@@ -17,6 +17,9 @@ export const MAX_SESSION_CHARS = 16 * 1024 * 1024
 /** Characters of one response that the page reads. */
 export const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
 
+/** What a person does about the status 401, of a service with tokens or of an app with sessions. */
+export const SIGN_IN = 'sign in again, or enter a token under Access'
+
 export interface Sent {
   readonly exchange: Exchange
   /** The frames as they arrive, whole; the exchange keeps their first `MAX_FRAME_CHARS` characters. */
@@ -190,11 +193,11 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   async function json (): Promise<unknown> {
     let text = ''
     for await (const frame of frames()) text += frame.text
-    if (text === '') return undefined
+    if (text === '' && response.status !== 401) return undefined
     try {
       return JSON.parse(text)
     } catch {
-      throw new Error(`${exchange.request.path} answered ${response.status} with a body that is not JSON`)
+      throw new Error(`${exchange.request.path} answered ${response.status}${response.status === 401 ? `: ${SIGN_IN}` : ' with a body that is not JSON'}`)
     }
   }
   return { exchange, frames, json }

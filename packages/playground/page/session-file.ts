@@ -85,8 +85,11 @@ function frameOf (value: unknown, index: number): Frame {
   return { at: numberOf(at, `frames[${index}].at`), bytes: numberOf(bytes, `frames[${index}].bytes`), text: textOf(text, `frames[${index}].text`) }
 }
 
+/** Fields that an exchange may lack. */
+const OPTIONAL = { status: numberOf, headers: headersOf, firstByteAt: numberOf, endedAt: numberOf, error: textOf }
+
 function exchangeOf (value: Fields): Exchange {
-  const { id, startedAt, protocol, label, status, headers, frames, firstByteAt, endedAt, error, received } = value
+  const { id, startedAt, protocol, label, frames, received } = value
   const { method, path, headers: sent, body } = recordOf(value.request, 'request')
   if (!PROTOCOLS.has(protocol)) throw new Error('protocol is not known')
   if (!METHOD.test(textOf(method, 'request.method'))) throw new Error('request.method is not a method')
@@ -102,10 +105,6 @@ function exchangeOf (value: Fields): Exchange {
     request: { method: method as string, path: path as string, headers: headersOf(sent, 'request.headers'), ...body !== undefined && { body } },
     frames: frames.map(frameOf),
     ...counts !== undefined && { received: { frames: numberOf(counts.frames, 'received.frames'), bytes: numberOf(counts.bytes, 'received.bytes') } },
-    ...status !== undefined && { status: numberOf(status, 'status') },
-    ...headers !== undefined && { headers: headersOf(headers, 'headers') },
-    ...firstByteAt !== undefined && { firstByteAt: numberOf(firstByteAt, 'firstByteAt') },
-    ...endedAt !== undefined && { endedAt: numberOf(endedAt, 'endedAt') },
-    ...error !== undefined && { error: textOf(error, 'error') }
+    ...Object.fromEntries(Object.entries(OPTIONAL).filter(([name]) => value[name] !== undefined).map(([name, read]) => [name, read(value[name], name)]))
   }
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { send } from './exchange.js'
+import { send, SIGN_IN } from './exchange.js'
 
 export type RouteName = 'vac' | 'openai' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
 
@@ -40,9 +40,9 @@ export async function loadSettings (): Promise<void> {
     const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
     const body = await sent.json() as { vacs?: VacInfo[] } | undefined
     if (sent.exchange.status === 200) vacs.value = body?.vacs ?? []
-    else problem.value = sent.exchange.status === 401 ? 'The service wants a token: enter it under Access.' : failureText(body, sent.exchange.status)
+    else problem.value = sent.exchange.status === 401 ? `The service answers 401: ${SIGN_IN}.` : failureText(body, sent.exchange.status)
   } catch (err) {
-    problem.value = `The service does not answer: ${(err as Error).message}`
+    problem.value = `The page cannot ask: ${(err as Error).message}`
   }
 }
 

@@ -90,9 +90,36 @@ test('a bearer token is kept for the tab alone', { skip: browserMissing }, async
   await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
 })
 
+test('the cookie of an app goes with each request, and the end of its session is shown as that', { skip: browserMissing }, async t => {
+  let session = 'sid=1'
+  const { page: url } = await startApp(t, echo, {
+    before: scope => {
+      scope.addHook('onRequest', async ({ headers, url }, reply) => {
+        if (headers.cookie !== session) return await reply.code(401).type('text/html').send(url.startsWith('/a2a') ? '' : '<h1>Sign in</h1>')
+      })
+    }
+  })
+  const page = await openPage(t, 'about:blank', { allow: [/401/, /another origin/] })
+  await page.context().addCookies([{ name: 'sid', value: '1', url: new URL('/', url).href, httpOnly: true, sameSite: 'Strict' }])
+  await page.goto(url)
+  await page.getByTestId('chat-question').fill('Hello')
+  await page.getByTestId('chat-send').click()
+  await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
+  session = 'sid=2'
+  for (const protocol of ['direct', 'a2a', 'mcp']) {
+    await page.getByTestId('chat-clear').click()
+    await page.getByTestId('chat-protocol').selectOption(protocol)
+    await page.getByTestId('chat-question').fill('Hello')
+    await page.getByTestId('chat-send').click()
+    await page.getByTestId('chat-problem').waitFor()
+    t.match(await page.getByTestId('chat-problem').textContent(), /answered 401: sign in again, or enter a token under Access$/, protocol)
+  }
+})
+
 test('axe-core finds no violation, and 360 px suffice, in both themes', { skip: browserMissing }, async t => {
   const { page: url } = await startApp(t, async () => ({ answer: '# Title\n\n- **one**\n\n```\ncode\n```', source_documents: [{ page_content: 'text', metadata: { source: 'a.md' } }] }))
   const page = await openPage(t, url)
+  await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
   await page.getByTestId('chat-question').fill('Hello')
   await page.getByTestId('chat-question').press('Enter')
   await page.locator('[data-testid=chat-answer][data-state=done]').waitFor()
