@@ -22,7 +22,7 @@ export function Chat (): JSX.Element {
   useEffect(() => { if (hasSettings) resume() }, [hasSettings])
   const submit = (form: HTMLFormElement): void => {
     const question = fieldOf(form, 'question').value.trim()
-    if (question === '' || isAsking) return
+    if (question === '' || isAsking || vac === '') return
     fieldOf(form, 'question').value = ''
     ask(vac, protocol, question)
   }
