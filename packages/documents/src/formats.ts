@@ -3,6 +3,7 @@ import { splitHtml } from './html.js'
 import { boundPdf, inflateDocx } from './inflate.js'
 import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
+import { indentOf } from './prose.js'
 
 /** Formats that an optional package reads, by the extension of the file. */
 export const PARSERS: Readonly<Record<string, string>> = { '.pdf': 'unpdf', '.docx': 'mammoth' }
@@ -152,10 +153,6 @@ function withoutEnd (line: string): string {
 
 function contentOf (line: string): string {
   return line.trim().replace(/^-\s+/, '').replace(/"([^"]*)":/, '$1:')
-}
-
-function indentOf (line: string): number {
-  return line.length - line.trimStart().length
 }
 
 /** JSON in one line is printed in several, unless it is deeply nested. */

@@ -166,7 +166,7 @@ function stemmerOf (language: Language): (word: string) => string {
   return stem
 }
 
-/** A word without its Latin accents. */
+/** Removes the accents of Latin and Greek letters. */
 export function withoutMarks (word: string): string {
   return NOT_ASCII.test(word) ? word.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC') : word
 }

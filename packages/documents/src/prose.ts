@@ -169,7 +169,7 @@ function outdented (lines: readonly string[]): string[] {
 }
 
 /** The spaces before a line; a blank line has none. */
-function indentOf (line: string): number {
+export function indentOf (line: string): number {
   return Math.max(0, line.search(/\S/))
 }
 

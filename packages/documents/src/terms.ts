@@ -1,4 +1,4 @@
-import { languageOf, stemOf, stopWordsOf, type Language } from './languages.js'
+import { languageOf, stemOf, stopWordsOf, withoutMarks, type Language } from './languages.js'
 import { INVISIBLE } from './passages.js'
 import { COMMON_WORDS } from './stop-words.js'
 
@@ -106,10 +106,6 @@ function isShortWord (character: string, text: string, at: number): boolean {
   return DIGIT.test(character) || UNSPACED.test(character)
 }
 
-function withoutAccents (word: string): string {
-  return word.normalize('NFD').replace(/\p{M}/gu, '')
-}
-
 function isNameCharacter (code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95
 }
@@ -119,13 +115,13 @@ export function partsOf (raw: string): string[] {
 }
 
 /**
- * A text whose words a tokenizer finds: numbers with full stops are joined, scripts without spaces have them, Greek has
- * no accents and Korean no particles.
+ * Prepares a text for a tokenizer: joins numbers with full stops, adds spaces to scripts without them, and removes the
+ * accents of Greek letters and the particles of Korean words.
  */
 export function spaced (raw: string): string {
   const text = HAS_DOTTED.test(raw) ? raw.replace(IN_NUMBER, found => found === '.' ? '_' : '') : raw
   if (!NOT_ASCII.test(text)) return text
-  const normal = text.normalize('NFKC').replace(INVISIBLE, '').replace(GREEK, withoutAccents).replace(PARTICLE, '')
+  const normal = text.normalize('NFKC').replace(INVISIBLE, '').replace(GREEK, withoutMarks).replace(PARTICLE, '')
   if (!UNSPACED.test(normal)) return normal
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' })
   const words = segmenter

@@ -242,7 +242,7 @@ test('accents and case are ignored', async t => {
   for (const query of ['cafe zurich', 'CAFÉ zürich']) t.ok((index.search({ query })[0]?.score ?? 0) > 0.95, query)
 })
 
-test('Greek is found without its accents, Korean without its particles', async t => {
+test('a search ignores the accents of Greek letters and the particles of Korean words', async t => {
   const index = await indexOf(t, { 'el.md': '# Κλειδιά\n\nΗ άφιξη είναι στις τρεις.\n', 'ko.md': '# 안내\n\n도서관에서 책을 다섯 권까지 빌릴 수 있습니다.\n' })
   for (const [query, source] of [['αφιξη', 'el.md'], ['ΆΦΙΞΗ', 'el.md'], ['도서관은 어디에 있나요?', 'ko.md']] as const) {
     t.equal(index.search({ query, threshold: 0 })[0]?.source, source, query)
