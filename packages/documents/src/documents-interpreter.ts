@@ -11,7 +11,7 @@ import { retrieve, type Retrieval } from './retrieval.js'
 export interface DocumentsInterpreterOptions {
   /** Passages for an answer, 1 to 100. Default: the memory's own `k`, otherwise 6. */
   readonly k?: number | undefined
-  /** Score, a probability, from which a passage answers, 0 to 1; others add to it from 0.6 of that. Default 0.6. */
+  /** Score, a probability, from which a passage answers, 0 to 1; others add to it from half of that. Default 0.6. */
   readonly threshold?: number | undefined
   /** Most sentences of an answer without a model. Default 4. */
   readonly maxSentences?: number | undefined
@@ -34,7 +34,7 @@ export const DOCUMENTS_OPTIONS = {
 export type AnswerMode = 'extractive' | 'model' | 'extractive-fallback'
 
 /** Score from which a model gets a passage; it decides whether the passage answers the question. */
-const MODEL_THRESHOLD = 0.3
+const MODEL_THRESHOLD = 0.25
 
 /**
  * Answers questions from a memory and cites the source of each statement. Without a model the answer consists of

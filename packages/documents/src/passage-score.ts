@@ -1,3 +1,4 @@
+import type { Language } from './languages.js'
 import type { QueryTerms, QueryTerm } from './query-terms.js'
 import { TermMatcher } from './query-terms.js'
 import { GENERAL_WORDS } from './stop-words.js'
@@ -48,6 +49,8 @@ const UNKNOWN_LIKENESS = 0.15
 const LOGISTIC = {
   bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
 } as const
+/** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
+const ODDS_AGAINST = 1.6
 /** The highest probability: some questions have all their words in a passage that does not answer them. */
 const MOST = 0.98
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
@@ -65,13 +68,16 @@ export function orderOf (fit: PassageFit): number {
     ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
-/** The probability that a passage answers the query, where it is the best of an index with so many passages. */
-export function probabilityOf (fit: PassageFit, passages: number): number {
+/**
+ * The probability that a passage answers the query, where it is the best of an index with so many passages.
+ * @param language that of the query
+ */
+export function probabilityOf (fit: PassageFit, passages: number, language: Language = 'en'): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
     LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
     LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
   const all = fit.likeness === undefined
-    ? sum
+    ? sum * (sum < 0 && language === 'en' ? ODDS_AGAINST : 1)
     : MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
   return MOST / (1 + Math.exp(-all))
 }

@@ -198,7 +198,7 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights): (
     let score = 1
     for (const { passage, fit } of compared.slice(0, limit)) {
       // more digits mean nothing
-      score = Math.min(score, Math.round(probabilityOf(fit, weights.count()) * 1e4) / 1e4)
+      score = Math.min(score, Math.round(probabilityOf(fit, weights.count(), asked.language) * 1e4) / 1e4)
       if (score < threshold) break
       ranked.push({ ...passage, score, ...fit.likeness !== undefined && { likeness: Math.round(fit.likeness * 1e4) / 1e4 } })
     }

@@ -6,7 +6,7 @@ import { shorten } from './search-arguments.js'
 import { queryWords } from './terms.js'
 
 /** Once a passage answers, others add to it from this share of the threshold on. */
-const FURTHER_SHARE = 0.6
+const FURTHER_SHARE = 0.5
 
 /** The search result for a question. */
 export interface Retrieval {

@@ -255,6 +255,6 @@ test('once a passage answers, others with a lower score add to it', async t => {
     search: async () => scores.map((score, index) => ({ content: `The ferry to island ${index} leaves at ${index + 7}.`, score, metadata: { source: `${index}.md`, heading: '' } }))
   })
   const textFor = async (...scores: number[]): Promise<string> => (await ask(documentsInterpreter(memoryWith(...scores)), 'When does the ferry leave?')).text
-  t.match(await textFor(0.8, 0.4, 0.3), /leaves at 7\. \[1\]\n\nThe ferry to island 1 leaves at 8\. \[2\]$/)
+  t.match(await textFor(0.8, 0.4, 0.2), /leaves at 7\. \[1\]\n\nThe ferry to island 1 leaves at 8\. \[2\]$/)
   t.match(await textFor(0.5, 0.4), /^The documents do not answer this/)
 })
