@@ -18,7 +18,7 @@ ill sick illness disease, hurt injured injury wound, teach train instruct coach 
 teacher instructor trainer coach, student pupil learner, learn study, lesson class course,
 boss manager supervisor chief head, worker employee staff personnel, job work position occupation profession,
 hire employ recruit, holiday vacation leave, meeting appointment, meal: breakfast lunch supper dinner,
-eat: meal breakfast lunch supper dinner, eat ate food dine fed feed, drink beverage, toilet restroom lavatory wc,
+eat: meal breakfast lunch supper dinner, eat food dine fed feed, drink beverage, toilet restroom lavatory wc,
 rubbish garbage trash waste litter refuse, house home, flat apartment, rent hire lease borrow, borrow lend loan lent,
 pet: dog cat, wash clean, wipe clean, wet damp moist, hot warm, cold cool, fast quick rapid, big large huge,
 small little tiny, tall high height, heavy weight weigh, wide width broad, deep depth, new recent latest,

@@ -1,3 +1,4 @@
+import { irregularForms } from './irregular-forms.js'
 import { languageOf, stemOf, stopWordsOf, withoutMarks, type Language } from './languages.js'
 import { INVISIBLE } from './passages.js'
 import { COMMON_WORDS } from './stop-words.js'
@@ -74,7 +75,7 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
   const language = languageOf(query, languages) ?? 'en'
   const stopWords = stopWordsOf(language)
   const wordOf = (raw: string): Word =>
-    ({ text: raw.toLowerCase(), stems: [...new Set(languages.map(one => stemOf(raw, one)))], parts: [] })
+    ({ text: raw.toLowerCase(), stems: [...new Set(languages.flatMap(one => formsOf(raw, one)))], parts: [] })
   const words = new Map<string, Word>()
   const stops = new Map<string, Word>()
   const common: Word[] = []
@@ -87,6 +88,11 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
     if (withCommon && language === 'en' && COMMON_WORDS.has(word.text)) common.push(word)
   }
   return words.size > 0 ? [...words.values(), ...common] : [...stops.values()]
+}
+
+function formsOf (raw: string, language: Language): string[] {
+  const stem = stemOf(raw, language)
+  return language === 'en' ? [stem, ...irregularForms(stem)] : [stem]
 }
 
 /** The words of a text, in order. */

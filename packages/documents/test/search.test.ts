@@ -129,6 +129,15 @@ test('each language is searched by its stems and stop words, in one index', asyn
   }
 })
 
+test('an English word is found in its irregular forms', async t => {
+  const index = await indexOf(t, { 'soup.md': 'It can be frozen for three months.', 'release.md': 'A migration is not undone by it.', 'bread.md': 'Loaves are baked at six.' })
+  const sourceFor = (query: string): string | undefined => index.search({ query, threshold: 0 })[0]?.source
+  t.equal(sourceFor('Can I freeze the soup?'), 'soup.md')
+  t.equal(sourceFor('How do I undo this?'), 'release.md')
+  t.equal(sourceFor('When is a loaf baked?'), 'bread.md')
+  t.equal(index.search({ query: 'freezing', threshold: 0 })[0]?.source, 'soup.md')
+})
+
 test('outside English a word is found in a longer one that begins or ends with it, and the other way', async t => {
   const index = await indexOf(t, {
     'ort.md': 'Der Hafenmeister wohnt neben dem Leuchtturm, und die Schmalspurbahn hält bei ihm an der Brücke.',
