@@ -5,7 +5,7 @@ import { WORD } from './terms.js'
 /** Question words, and what an answer to them has. */
 const KINDS: readonly (readonly [RegExp, 'number' | 'date' | 'name'])[] = [
   [/\bhow (?:many|much|long|often|far|old|big|large|high|tall|deep|heavy|fast)\b|\bwie (?:viele?|lange|oft|weit|alt|hoch|groß)\b|\bcombien\b|cu[aá]nt[oa]s?\b|\bquant[oiae]s?\b|\bhoeveel\b|сколько|(?<!\p{L})kaç(?!\p{L})|(?<!\p{L})كم(?!\p{L})|कितन|多少|几|いくら|何(?:人|回|時間|円)|กี่|เท่าไ/iu, 'number'],
-  [/\bwhen\b|\bwhat (?:year|date|time|day)\b|\bwann\b|\bquand\b|cu[aá]ndo\b|\bquando\b|\bwanneer\b|когда|ne zaman|متى|(?<!\p{L})कब(?!\p{M})|什么时候|何时|いつ|何時|เมื่อ/iu, 'date'],
+  [/\bwhen\b|\b(?:what|which) (?:year|date|time|day|month|hour)s?\b|\bwann\b|\bquand\b|cu[aá]ndo\b|\bquando\b|\bwanneer\b|когда|ne zaman|متى|(?<!\p{L})कब(?!\p{M})|什么时候|何时|いつ|何時|เมื่อ/iu, 'date'],
   [/\b(?:who|whom|whose|where)\b|\b(?:wer|wen|wem|wo|woher|wohin)\b|\bqui\b|\boù\b|qui[eé]n(?:es)?\b|d[oó]nde\b|\bchi\b|\bdove\b|\bquem\b|\bonde\b|\bwie is\b|\bwaar\b|(?<!\p{L})(?:кто|где|куда)(?!\p{L})|(?<!\p{L})kim(?!\p{L})|nerede/iu, 'name']
 ]
 

@@ -30,7 +30,7 @@ const BELOW_SHARE = 0.8
 /** A heading that is a name in code: `keepAlive`, `options.ttl`, `close(callback)`, `--port`. */
 const NAME = /^(?:(?:--?|[.$@])?[a-z_][\w.$-]*|[\w$]+\.[\w.$]+|[A-Za-z_$][\w.$]*(?=\())(?:\(|$)/
 /** Weight of a question's word that is in the headings above a sentence, not in it. */
-const HEADING_SHARE = 0.4
+const HEADING_SHARE = 0.6
 /** Weight of the passage's score beside that of the sentence. */
 const SCORE_SHARE = 0.3
 /** Added to a sentence with the kind of answer that the question asks for: a number, a date, a name. */
@@ -44,6 +44,10 @@ const OPENING_SENTENCES = 2
 const MAX_CODE_BLOCKS = 2
 /** The weight of each further passage, as a share of the one before. */
 const NEXT_HIT_SHARE = 0.93
+/** A passage of at most this many characters is a note: where no sentence has most of the words, it is quoted in full. */
+const SHORT_NOTE = 500
+/** The part of the weight of a question that a sentence has where it answers alone. */
+const OWN_SHARE = 0.5
 /** A sentence that begins like this depends on the one before it. */
 const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
 /** A sentence that begins like this refers to another text. */
@@ -65,6 +69,10 @@ interface Candidate extends Extract {
   readonly facts: ReadonlySet<string>
   /** The question's words in the unit, or above it. */
   readonly terms: ReadonlySet<number>
+  /** The share of the question's words that are in the unit itself. */
+  readonly own: number
+  /** How far it has the kind of answer that is asked for. */
+  readonly kind: number
   weight: number
 }
 
@@ -87,6 +95,14 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
     if (!chosen.some(other => repeats(candidate, other) || isBeside(candidate, other, reader.names))) chosen.push(candidate)
   }
+  // a date or number that is asked for may be in a sentence without the words of the question
+  const hasKind = ({ kind }: Candidate): boolean => kind >= 1
+  const near = chosen.some(hasKind) || chosen.length >= max ? undefined : nearest(candidates.filter(one => one.hit === best.hit && hasKind(one)), best)
+  if (near !== undefined) chosen.push(near)
+  if (best.hit.content.length <= SHORT_NOTE && best.unit.kind === 'sentence' && best.own < OWN_SHARE) {
+    const rest = candidates.filter(one => one.hit === best.hit && one.unit.kind === 'sentence' && !chosen.includes(one))
+    chosen.push(...rest.slice(0, Math.max(0, max - chosen.length)))
+  }
   // one sentence is seldom an answer: the next one of the text is added
   const follows = ({ hit, order, unit }: Candidate): boolean =>
     hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && unit.kind !== 'item' && !(unit.kind === 'code' && best.unit.kind === 'code')
@@ -96,6 +112,10 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
   chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
   return chosen.map((one, index) => chosen[index - 1]?.hit === one.hit ? one : withName(one, chosen))
+}
+
+function nearest (candidates: readonly Candidate[], best: Candidate): Candidate | undefined {
+  return [...candidates].sort((a, b) => Math.abs(a.order - best.order) - Math.abs(b.order - best.order))[0]
 }
 
 /** Puts the name that a heading defines in front of the first sentence of its passage, unless a sentence has it. */
@@ -157,7 +177,9 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     const below = unit.below === undefined ? undefined : matcher.termsIn(unit.below)
     const opening = matcher.termsIn(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
     let sum = 0
+    let here = 0
     for (const [term, weight] of weights.entries()) {
+      if (found.has(term)) here += weight
       if (found.has(term)) sum += weight * (opening.has(term) ? OPENING_BONUS : 1)
       else if (below?.has(term) === true) sum += weight * BELOW_SHARE
       else if (near.has(term)) sum += weight * HEADING_SHARE
@@ -166,12 +188,12 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     // the sentence after a relevant one has the same topic; a code block illustrates it, unless it continues other code
     const carried = unit.kind !== 'code' ? 0.15 : units[order - 1]?.kind === 'code' ? 0 : 0.5
     const own = sum / total + before * carried
-    const kind = own > 0 ? KIND_BONUS * kindOf(`${unit.text} ${unit.below ?? ''}`) : 0
-    const weight = own === 0 ? 0 : (own + kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
+    const kind = kindOf(`${unit.text} ${unit.below ?? ''}`)
+    const weight = own === 0 ? 0 : (own + KIND_BONUS * kind + SCORE_SHARE * hit.score) * shapeFactor(unit, order, codeShare, wantsCode) * (isFragment(raw) ? FRAGMENT_SHARE : 1)
     before = sum / total
     if (!fits(unit)) continue
     const terms = new Set([...found.keys(), ...below?.keys() ?? [], ...near.keys(), ...far.keys()])
-    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, weight })
+    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, own: here / total, kind, weight })
   }
   return candidates
 }

@@ -16,6 +16,7 @@ const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)$/
 const TASK = /^\[[ xX]\]\s+/
 /** A line of a list without bullets, such as "PIN of the gate: 4711". */
 const ENTRY = /^[^\s:][^:]{0,59}:\s+\S/
+const LINE_BEGINNING = /^[\p{Lu}\p{N}*_`"“(]/u
 /** The beginning of a definition, on the line below its term. */
 const DEFINITION = /^\s*:\s+/
 const RULE = /^\s*(?:[-*_]\s*){3,}$/
@@ -85,7 +86,7 @@ export function unitsOf (content: string): Unit[] {
       const raw = lines.slice(index, end).map(part => part.replace(QUOTED, ''))
       const entries = raw.map(part => part.trim())
       // a long one is a paragraph, such as a speech in a transcript
-      if (entries.length > 1 && entries.every(entry => entry.length <= MAX_ITEM && ENTRY.test(entry))) {
+      if (isList(entries)) {
         for (const entry of entries) units.push({ kind: 'row', text: plainText(entry) })
         index = end
         continue
@@ -96,6 +97,12 @@ export function unitsOf (content: string): Unit[] {
     }
   }
   return units
+}
+
+/** Whether lines are entries, at least half of them, beside titles and other lines that begin like one. */
+function isList (lines: readonly string[]): boolean {
+  return lines.length > 1 && lines.every(line => line.length <= MAX_ITEM && (ENTRY.test(line) || LINE_BEGINNING.test(line))) &&
+    lines.filter(line => ENTRY.test(line)).length * 2 >= lines.length
 }
 
 function continues (lines: readonly string[], index: number): boolean {
