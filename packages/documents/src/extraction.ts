@@ -44,7 +44,7 @@ const OPENING_SENTENCES = 2
 const MAX_CODE_BLOCKS = 2
 /** The weight of each further passage, as a share of the one before. */
 const NEXT_HIT_SHARE = 0.93
-/** A passage of at most this many characters is a note: where no sentence has most of the words, it is quoted in full. */
+/** A passage of at most this many characters is quoted in full where no sentence has most of the words. */
 const SHORT_NOTE = 500
 /** The part of the weight of a question that a sentence has where it answers alone. */
 const OWN_SHARE = 0.5
