@@ -131,6 +131,7 @@ test('an empty text is left out, and a number stays a number', t => {
   t.equal(readText('number', '7'), 7)
   t.equal(readText('number', '0'), 0)
   t.equal(readText('number', ' '), ' ', 'which the check refuses')
+  t.equal(readText('number', '-0'), '-0', 'the sign of what may go on as -0.5')
   t.strictSame(withEntry({ a: 1, b: '' }, 'b', undefined), { a: 1 })
   t.strictSame(withEntry(undefined, 'a', 1), { a: 1 })
   t.strictSame(withEntry([1, 2, 3], 1, undefined), [1, 3])

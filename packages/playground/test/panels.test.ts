@@ -173,6 +173,28 @@ test('a form has a select with titles, checks the chosen variant, and keeps a pa
   t.strictSame(await violations(page), [])
 })
 
+test('what is typed into a form arrives, character by character', options, async t => {
+  const { page: url } = await shared!
+  const page = await openPage(t, `${url}#/chat`)
+  const inputSchema = { type: 'object', properties: { text: { type: 'string' }, number: { type: 'number' }, list: { type: 'array', items: { type: 'number' } } } }
+  await page.route('**/mcp/tools', async route => { await route.fulfill({ json: { tools: [{ name: 'type', description: '', server: 'many', inputSchema }] } }) })
+  await page.goto(`${url}#/tools/many/type`)
+  const text = 'a text of more than sixty characters, which an input does not show whole'
+  await page.getByTestId('field-args.text').focus()
+  await page.keyboard.type(text)
+  await page.getByTestId('field-args.number').pressSequentially('-0.5')
+  await page.getByTestId('field-args.list-add').click()
+  for (const [i, number] of ['-1.5', '2'].entries()) {
+    await page.getByTestId('field-args.list-item').click()
+    await page.getByTestId(`field-args.list.${i}`).pressSequentially(number)
+  }
+  t.strictSame(JSON.parse(await page.getByTestId('tool-args').inputValue()), { text, number: -0.5, list: [-1.5, 2] })
+  await page.getByTestId('field-args.list.0').press('ControlOrMeta+A')
+  await page.keyboard.press('Backspace')
+  await page.keyboard.type('3')
+  t.strictSame(JSON.parse(await page.getByTestId('tool-args').inputValue()).list, [3, 2], 'an emptied item stays an item')
+})
+
 test('the state of a server has stderr and a restart, and a resource shows text and the size of bytes', options, async t => {
   const { page: url, readerPage, gateway, ask } = await shared!
   await gateway.get('odd').call('flood', { lines: 3 })

@@ -117,7 +117,8 @@ export function withoutPasswords (schema: unknown, root: unknown, value: unknown
 export function readText (kind: 'text' | 'number', text: string): unknown {
   if (text === '') return undefined
   const number = Number(text)
-  return kind === 'number' && text.trim() !== '' && Number.isFinite(number) ? number : text
+  // JSON writes -0 as 0, which would take the sign from what is typed on: -0.5
+  return kind === 'number' && text.trim() !== '' && Number.isFinite(number) && !Object.is(number, -0) ? number : text
 }
 
 /** A copy of an object or list with one entry changed; undefined removes it. */

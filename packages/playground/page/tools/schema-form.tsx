@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { fieldOf, initialValue, isObject, readText, variantOf, withEntry, type Schema } from './json-schema.js'
 
 interface FieldProps {
@@ -31,7 +32,7 @@ export function SchemaField ({ schema, root, value, onChange, label, path, isReq
     <SchemaField
       key={key} schema={childSchema} root={root} label={childLabel} isRequired={childRequired} choices={choices} depth={depth + 1} path={path === '' ? String(key) : `${path}.${key}`}
       value={isObject(value) || Array.isArray(value) ? (value as Record<string, unknown>)[key] : undefined}
-      onChange={next => onChange(withEntry(value, key, next))}
+      onChange={next => onChange(withEntry(value, key, Array.isArray(value) ? next ?? null : next))}
     />
   )
   const remove = <button type='button' data-testid={`${testId}-remove`} onClick={() => onChange(undefined)}>Remove {label}</button>
@@ -90,6 +91,9 @@ function Leaf ({ field, common, value, onChange }: {
   readonly onChange: (value: unknown) => void
 }): JSX.Element {
   const { kind, schema } = field
+  const shown = String(value ?? '')
+  // chosen once: another element would lose the focus of what is typed
+  const isLong = useMemo(() => shown.length > 60 || shown.includes('\n') || Number(schema.maxLength) > 200, [])
   if (kind === 'values') {
     const index = field.values.findIndex(one => JSON.stringify(one) === JSON.stringify(value))
     return (
@@ -100,13 +104,12 @@ function Leaf ({ field, common, value, onChange }: {
     )
   }
   if (kind === 'number') {
-    return <input {...common} type='number' step='any' value={value as number ?? ''} onInput={event => onChange(readText(kind, event.currentTarget.value))} />
+    return <input {...common} type='number' step='any' value={shown} onInput={event => onChange(readText(kind, event.currentTarget.value))} />
   }
   if (kind === 'text') {
-    const shown = value === undefined || value === null ? '' : String(value)
     const onInput = (event: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }): void => onChange(readText(kind, event.currentTarget.value))
     if (schema.format === 'password') return <input {...common} type='password' autocomplete='off' value={shown} onInput={onInput} />
-    return shown.length > 60 || shown.includes('\n') || Number(schema.maxLength) > 200
+    return isLong
       ? <textarea {...common} value={shown} onInput={onInput} />
       : <input {...common} value={shown} onInput={onInput} />
   }
