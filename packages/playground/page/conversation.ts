@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import type { Attachment } from './attachments.js'
 import { addDelta, type ChatProtocol, type InputRequest, type SignIn, type Source, type Turn } from './chat-protocol.js'
 import type { Sent } from './exchange.js'
@@ -51,6 +51,8 @@ function read (): Answer[] {
 
 /** The conversation of this tab. */
 export const answers = signal<readonly Answer[]>(read())
+/** Whether an answer goes on; the conversation has one at a time. */
+export const isAsking = computed(() => answers.value.at(-1)?.state === 'asking')
 let running: AbortController | undefined
 
 /** The last answer as it stands, where `answers` does not show it yet. */

@@ -107,6 +107,31 @@ test('a question of the agent is answered in place, where the protocol can', { s
   }
 })
 
+test('a question of the agent waits for its reply until another answer has ended', { skip: browserMissing }, async t => {
+  let release = (): void => {}
+  const { page: url } = await startApp(t, async function * (question) {
+    if (question === 'A coat') return { answer: '', input_required: 'Which size?' }
+    yield question
+    if (question === 'wait') await new Promise<void>(resolve => { release = resolve })
+    yield ', and the end'
+  })
+  const page = await openPage(t, url)
+  for (const protocol of ['direct', 'a2a', 'mcp']) {
+    await ask(page, protocol, 'A coat')
+    await page.getByTestId('chat-reply').fill('large')
+    await ask(page, protocol, 'wait')
+    await answerIn(page, 'asking').getByText('wait').waitFor()
+    await page.getByTestId('chat-reply').press('Enter')
+    t.ok(await page.getByTestId('chat-reply-send').isDisabled(), protocol)
+    release()
+    await answerIn(page, 'done').getByText('wait, and the end').waitFor()
+    await page.getByTestId('chat-reply').press('Enter')
+    await answerIn(page, 'done').getByText('large, and the end').waitFor()
+    t.strictSame(await page.locator('.question').allTextContents(), ['A coat', 'wait', 'large'], protocol)
+    await page.getByTestId('chat-clear').click()
+  }
+})
+
 test('an answer of a task, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
   const protocols = ['a2a', 'a2a-description', 'mcp-session']
   let ended = 0

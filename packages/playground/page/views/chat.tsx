@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { isWeb } from '../address.js'
 import type { Attachment } from '../attachments.js'
 import type { ChatProtocol, InputRequest, Source } from '../chat-protocol.js'
-import { answers, ask, resume, stop, type Answer } from '../conversation.js'
+import { answers, ask, isAsking, resume, stop, type Answer } from '../conversation.js'
 import { Markdown } from '../markdown.js'
 import { PROTOCOLS } from '../protocols.js'
 import { addressOf, replaceAddress, route } from '../router.js'
@@ -16,13 +16,12 @@ export function Chat (): JSX.Element {
   const offered = PROTOCOLS.filter(protocol => settings.value.routes[protocol.route] !== null)
   const vac = vacs.value.find(({ name }) => name === route.value.path[0])?.name ?? vacs.value[0]?.name ?? ''
   const protocol = offered.find(({ id }) => id === route.value.query.get('protocol'))?.id ?? offered[0]?.id ?? 'direct'
-  const isAsking = answers.value.at(-1)?.state === 'asking'
   const choose = (vac: string, protocol: string): void => { replaceAddress(addressOf('chat', [vac], { protocol })) }
   const hasSettings = vacs.value.length > 0
   useEffect(() => { if (hasSettings) resume() }, [hasSettings])
   const submit = (form: HTMLFormElement): void => {
     const question = fieldOf(form, 'question').value.trim()
-    if (question === '' || isAsking || vac === '') return
+    if (question === '' || isAsking.value || vac === '') return
     fieldOf(form, 'question').value = ''
     ask(vac, protocol, question)
   }
@@ -61,8 +60,8 @@ export function Chat (): JSX.Element {
           />
         </label>
         <div class='row'>
-          <button class='main' data-testid='chat-send' disabled={isAsking || vac === ''}>Send</button>
-          <button type='button' data-testid='chat-stop' disabled={!isAsking} onClick={() => { stop() }}>Stop</button>
+          <button class='main' data-testid='chat-send' disabled={isAsking.value || vac === ''}>Send</button>
+          <button type='button' data-testid='chat-stop' disabled={!isAsking.value} onClick={() => { stop() }}>Stop</button>
         </div>
       </form>
     </>
@@ -112,7 +111,7 @@ function Reply ({ input, vac, protocol }: { input: InputRequest, vac: string, pr
       }}
     >
       <label>Your reply <input name='reply' dir='auto' required data-testid='chat-reply' /></label>
-      <button data-testid='chat-reply-send'>Reply</button>
+      <button data-testid='chat-reply-send' disabled={isAsking}>Reply</button>
     </form>
   )
 }
