@@ -1,6 +1,6 @@
 import { send, type SendRequest } from './exchange.js'
 import type { PageRequest } from './mcp-request.js'
-import { failureText, settings } from './settings.js'
+import { bodyOf, failureText, settings } from './settings.js'
 import { isObject } from './tools/json-schema.js'
 
 /** The last revision of MCP with sessions. */
@@ -38,10 +38,7 @@ export async function beginSession (signal: AbortSignal): Promise<string> {
 
 /** Sends a message that has no result. @throws Error with the server's text where it refuses */
 export async function postMessage (request: SendRequest): Promise<void> {
-  const sent = await send(request)
-  const body = await sent.json()
-  const { status = 0 } = sent.exchange
-  if (status >= 300) throw new Error(failureText(body, status))
+  await bodyOf(await send(request))
 }
 
 /** Ends a session, and first the call in progress. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { send, SIGN_IN } from './exchange.js'
+import { send, SIGN_IN, type Sent } from './exchange.js'
 
 export type RouteName = 'vac' | 'openai' | 'a2a' | 'card' | 'mcp' | 'gateway' | 'ready' | 'openapi'
 
@@ -33,17 +33,22 @@ export const problem = signal('')
 export async function loadSettings (): Promise<void> {
   problem.value = ''
   try {
-    settings.value = await (await send({ protocol: 'http', label: 'settings', path: 'settings.json', as: 'json' })).json() as Settings
+    settings.value = await bodyOf(await send({ protocol: 'http', label: 'settings', path: 'settings.json', as: 'json' })) as unknown as Settings
     document.title = settings.value.title
     const { vac } = settings.value.routes
     if (vac === null) return
-    const sent = await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' })
-    const body = await sent.json() as { vacs?: VacInfo[] } | undefined
-    if (sent.exchange.status === 200) vacs.value = body?.vacs ?? []
-    else problem.value = sent.exchange.status === 401 ? `The service answers 401: ${SIGN_IN}.` : failureText(body, sent.exchange.status)
+    vacs.value = (await bodyOf(await send({ protocol: 'direct', label: 'list VACs', path: vac, as: 'json' }))).vacs as VacInfo[] | undefined ?? []
   } catch (err) {
     problem.value = `The page cannot ask: ${(err as Error).message}`
   }
+}
+
+/** The body of a response. @throws Error with the text of the service, or of what is before it, where that refuses */
+export async function bodyOf (sent: Sent): Promise<Record<string, unknown>> {
+  const body = await sent.json()
+  const { status = 0 } = sent.exchange
+  if (status < 200 || status > 299) throw new Error(`${failureText(body, status)}${status === 401 ? `: ${SIGN_IN}` : ''}`)
+  return (body ?? {}) as Record<string, unknown>
 }
 
 /**

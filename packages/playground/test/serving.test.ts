@@ -119,6 +119,26 @@ test('the cookie of an app goes with each request, and the end of its session is
   }
 })
 
+test('a refusal of the app before the settings of the page is shown as that', { skip: browserMissing }, async t => {
+  let status = 200
+  const { page: url } = await startApp(t, echo, {
+    before: scope => {
+      scope.addHook('onRequest', async (_request, reply) => {
+        if (status !== 200) return await reply.code(status).send({ statusCode: status, error: 'Refused', message: 'by the app' })
+      })
+    }
+  })
+  const page = await openPage(t, url, { allow: [/status of (?:401|429)/] })
+  await page.locator('[data-testid=chat-vac] option').waitFor({ state: 'attached' })
+  await page.getByTestId('access').locator('summary').click()
+  for (const [code, text] of [[401, 'The page cannot ask: Refused: sign in again, or enter a token under Access'], [429, 'The page cannot ask: Refused']] as const) {
+    status = code
+    await page.getByTestId('token-save').click()
+    await page.getByTestId('problem').getByText(text, { exact: true }).waitFor()
+    t.equal(await page.locator('[data-testid=chat-protocol] option').count(), 6, 'the page keeps its settings')
+  }
+})
+
 test('axe-core finds no violation, and 360 px suffice, in both themes', { skip: browserMissing }, async t => {
   const { page: url } = await startApp(t, async () => ({ answer: '# Title\n\n- **one**\n\n```\ncode\n```', source_documents: [{ page_content: 'text', metadata: { source: 'a.md' } }] }))
   const page = await openPage(t, url)

@@ -1,6 +1,6 @@
 import { eventData, send, type Sent } from '../exchange.js'
 import { randomId } from '../random-id.js'
-import { failureText, settings } from '../settings.js'
+import { bodyOf, failureText, settings } from '../settings.js'
 import { isObject } from '../tools/json-schema.js'
 
 /** A task of A2A 1.0, as far as the page shows it. */
@@ -41,12 +41,6 @@ async function request (label: string, path: string, more: { readonly method?: s
   const { a2a } = settings.value.routes
   if (a2a === null) throw new Error('this service has no A2A agent')
   return await send({ protocol: 'a2a', label, path: `${a2a}/v1/${path}`, headers: { 'a2a-version': '1.0' }, as: 'json', ...more })
-}
-
-async function bodyOf (sent: Sent): Promise<Record<string, unknown>> {
-  const body = await sent.json()
-  if (sent.exchange.status !== 200 || !isObject(body)) throw new Error(failureText(body, sent.exchange.status))
-  return body
 }
 
 export async function getTask (id: string, signal: AbortSignal): Promise<Task> {

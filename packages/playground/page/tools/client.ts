@@ -1,6 +1,6 @@
-import { eventData, send, type Sent } from '../exchange.js'
+import { eventData, send } from '../exchange.js'
 import { mcpRequest, type PageRequest } from '../mcp-request.js'
-import { failureText, settings } from '../settings.js'
+import { bodyOf, failureText, settings } from '../settings.js'
 import { isObject } from './json-schema.js'
 
 /** The name under which the page shows the MCP server of the service itself; a configured server cannot have it. */
@@ -37,13 +37,6 @@ export interface Call { readonly server: string, readonly tool: string, readonly
 export interface ToolResult { readonly content?: readonly unknown[], readonly structuredContent?: unknown, readonly isError?: boolean }
 /** A result, or what the tool asks before it goes on. */
 export type Outcome = { readonly result: ToolResult } | { readonly questions: Readonly<Record<string, Question>>, readonly requestState: string }
-
-async function bodyOf (sent: Sent): Promise<Record<string, unknown>> {
-  const body = await sent.json()
-  const { status = 0 } = sent.exchange
-  if (status < 200 || status > 299) throw new Error(failureText(body, status))
-  return isObject(body) ? body : {}
-}
 
 /** A GET of the gateway; undefined where the service has none. */
 async function fromGateway (path: string): Promise<Record<string, unknown> | undefined> {
