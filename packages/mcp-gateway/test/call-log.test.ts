@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import { test } from 'tap'
+import { fileURLToPath } from 'node:url'
 import { createGateway, mcpGatewayPlugin } from '../src/index.js'
 import { published } from './fixtures/app.js'
 
@@ -36,4 +37,21 @@ test('each call of a tool has one log line, over POST /mcp/call and from code, w
   t.match(calls(), [
     { server: 'everything', tool: 'echo', protocol: 'code', owner: 'alice', outcome: 'completed' }, { tool: 'x'.repeat(128), outcome: 'MCP_TOOL_NOT_FOUND' }
   ])
+})
+
+test('a failed call is logged with its reason, without the result of the tool', async t => {
+  const lines: Array<Record<string, unknown>> = []
+  const app = Fastify({ logger: { stream: { write (line: string) { lines.push(JSON.parse(line)) } } }, forceCloseConnections: true })
+  const args = [fileURLToPath(new URL('fixtures/bad-server.mjs', import.meta.url))]
+  const gateway = createGateway({ servers: { odd: { command: process.execPath, args } }, log: app.log as never })
+  app.addHook('preClose', () => gateway.close())
+  await app.register(mcpGatewayPlugin, { gateway })
+  t.teardown(() => app.close())
+  gateway.start()
+  await gateway.settled()
+  const { statusCode, payload } = await app.inject({ method: 'POST', url: '/mcp/call', payload: { server: 'odd', tool: 'fail', arguments: {} } })
+  t.equal(statusCode, 500)
+  t.match(payload, 'structuredContent', 'the caller has the whole result')
+  t.match(lines.find(({ code }) => code === 'MCP_TOOL_FAILED'), { level: 40, mcpServer: 'odd', tool: 'fail', msg: /the disk is full/ })
+  t.notMatch(JSON.stringify(lines), /structuredContent|isError/)
 })
