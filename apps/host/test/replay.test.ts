@@ -105,6 +105,20 @@ test('a session is the same on the same service, and different on a changed VAC'
   t.strictSame((await replay('http://127.0.0.1:1', file)).filter(({ result }) => result === 'same'), [], 'a dead service is different')
 })
 
+test('an answer that fails is the same, whatever id its text names', async t => {
+  const url = await host(t, async function * (question) {
+    yield 'half of'
+    throw new Error(question)
+  })
+  const file = await write(t, [
+    await record(url, { path: '/vac/streaming/own/sse', body: { user_input: 'hello' } }),
+    await record(url, a2a('SendStreamingMessage', message)),
+    await record(url, rpc('/a2a/tasks/sendSubscribe', 'tasks/sendSubscribe', { skillName: 'vac_stream_own', input: { query: 'hello' } }))
+  ])
+  const results = await replay(url, file)
+  t.strictSame(results.map(({ result, differences }) => ({ result, differences })), results.map(() => ({ result: 'same', differences: undefined })))
+})
+
 test('polyvac replay prints differences, as text and as JSON, and its exit code is 1', async t => {
   const url = await host(t, answering('the old answer to'))
   const changed = await host(t, answering('the\x1b new answer to'))

@@ -14,7 +14,8 @@ export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegE
 ]
 /** Ids and times inside texts. */
 const IN_TEXT: ReadonlyArray<readonly [RegExp, string]> = [
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+  // without bounds of words: texts are joined, and one that begins with a letter may follow an id
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, '<id>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g, '<time>']
 ]
 /** Keys of pieces of text: adjacent events that differ in nothing else are one event with the joined text. */
