@@ -119,6 +119,12 @@ test('an answer that fails is the same, whatever id its text names', async t => 
   t.strictSame(results.map(({ result, differences }) => ({ result, differences })), results.map(() => ({ result: 'same', differences: undefined })))
 })
 
+test('the password of a URL, which the playground masks, is set aside', async t => {
+  const [masked, now] = [': •••@', ':pass:@'].map(password => normalizeEvents([{ answer: `at postgres://ada${password}h/x and ada:1@h` }]))
+  t.match(masked, [{ shape: /ada:<password>@h\/x and ada:1@h/ }])
+  t.strictSame(masked, now)
+})
+
 test('polyvac replay prints differences, as text and as JSON, and its exit code is 1', async t => {
   const url = await host(t, answering('the old answer to'))
   const changed = await host(t, answering('the\x1b new answer to'))

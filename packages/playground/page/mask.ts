@@ -3,7 +3,7 @@ const SECRET = /authorization|cookie|(?<!progress|page)token|secret|api[-_]?key|
 /** A field of JSON, also of JSON in a text of JSON; a text that was cut has no closing quote. */
 const FIELD = new RegExp(String.raw`((\\{0,7})"[^"\\]{0,40}(?:${SECRET.source})[^"\\]{0,40}\2"\s{0,9}:\s{0,9}\2")(?:(?!\2")(?:\\.|[^\\]))*`, 'gis')
 const PARAMETER = /([?&;]([\w.-]{1,80})=)[^&\s"'#]+/g
-const CREDENTIALS = /\b(Bearer)\s+[\w.~+/=-]{16,}|\b(Basic)\s+[a-z0-9+/]{6,}={1,2}/gi
+const CREDENTIALS = /\b(Bearer)\s+[\w.~+/=-]{16,}|\b(Basic)\s+[a-z0-9+/]{6,}={1,2}|(:\/\/[^\s:/@"]{0,99}:)[^\s/@"]+(?=@)/gi
 /** Nesting of a body that is masked; deeper values are left out. */
 const MAX_DEPTH = 100
 const MASK = '•••'
@@ -22,7 +22,7 @@ export function maskText (text: string, known: readonly string[] = []): string {
   return masked
     .replace(FIELD, `$1${MASK}`)
     .replace(PARAMETER, (whole, start: string, name: string) => isSecret(name) ? start + MASK : whole)
-    .replace(CREDENTIALS, `$1$2 ${MASK}`)
+    .replace(CREDENTIALS, `$1$2$3 ${MASK}`)
 }
 
 /** A JSON value without secrets. */

@@ -16,7 +16,7 @@ const exchange: Exchange = {
   frames: [
     { at: 1.5, bytes: 20, text: 'data: {"access_token":"canary-6","usage":{"total_tokens":3},"text":"{\\"apiKey\\":\\"canary-7\\"}"}' },
     { at: 2, bytes: 20, text: 'Authorization: Bearer canary-8-0123456789 and {"token":"canary-9 cut' },
-    { at: 3, bytes: 9, text: 'in prose canary-10' }
+    { at: 3, bytes: 9, text: 'in prose canary-10, at postgres://ada:canary-12@h:5432/x and https://ada:canary-13:@h?q' }
   ],
   received: { frames: 4, bytes: 60 },
   firstByteAt: 1,
@@ -38,6 +38,7 @@ test('a session keeps all but the secrets, and is read again as written', t => {
 test('a text is masked once: a masked text stays', t => {
   fc.assert(fc.property(fc.string(), text => maskText(maskText(text)) === maskText(text)))
   maskText('\\'.repeat(64 * 1024))
+  maskText('://a:'.repeat(20_000))
   maskText('"a":"'.repeat(20_000))
   t.end()
 })

@@ -12,11 +12,12 @@ export const VOLATILE: ReadonlyArray<{ readonly what: string, readonly key: RegE
   { what: 'the last lines of an MCP server, and the last changes of its tools', key: /^(?:stderr|toolChanges)$/, isList: true },
   { what: 'where a stream was cut into pieces', key: /^(?:append|lastChunk|progress|index|sequence)$/ }
 ]
-/** Ids and times inside texts. */
+/** Ids, times and the passwords of URLs, which the playground masks, inside texts. */
 const IN_TEXT: ReadonlyArray<readonly [RegExp, string]> = [
   // without bounds of words: texts are joined, and one that begins with a letter may follow an id
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, '<id>'],
-  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g, '<time>']
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g, '<time>'],
+  [/(?<=:\/\/[^\s:/@"]{0,99}:)(?: •••|[^\s/@"]+)(?=@)/g, '<password>']
 ]
 /** Keys of pieces of text: adjacent events that differ in nothing else are one event with the joined text. */
 const PIECES: ReadonlySet<string> = new Set(['chunk', 'content', 'text', 'message'])
