@@ -2,6 +2,7 @@ import type { Hit } from '@polyvac/core'
 import { answerKind } from './answer-kind.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from './plain-text.js'
 import { unitsOf, type Unit } from './prose.js'
+import { asksForCode } from './question.js'
 import { GENERAL_WORDS } from './stop-words.js'
 import { TermMatcher, type QueryTerms } from './query-terms.js'
 import { rawWords } from './terms.js'
@@ -15,7 +16,7 @@ const UNMARKED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Thai}\p{Script=Lao
 /** Longer parts of code blocks, in characters, are left out: each is one line. */
 const MAX_CODE = 2_500
 /** The weight of code, as a share: code has words of a question by chance more often. */
-const CODE_SHARE = 0.8
+const CODE_SHARE = 0.9
 /** The same where the question asks for no code: of a passage of code alone, and of another. */
 const CODE_ALONE_SHARE = 0.6
 const OTHER_CODE_SHARE = 0.3
@@ -53,8 +54,6 @@ const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a res
 /** A sentence that begins like this refers to another text. */
 const POINTS_ELSEWHERE = /^(?:see|check out|refer to|read more|learn more|explore|for more|more (?:details|information))\b/i
 const DIGIT = /\p{N}/u
-/** Questions that code answers. */
-const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
 
 /** A sentence chosen for an answer, and the hit it comes from. */
 export interface Extract {
@@ -82,7 +81,7 @@ interface Candidate extends Extract {
  */
 export function extract (question: string, hits: readonly Hit[], asked: QueryTerms, max: number): Extract[] {
   const reader = new SentenceReader(question, asked)
-  const wantsCode = ASKS_FOR_CODE.test(question)
+  const wantsCode = asksForCode(question)
   const candidates = hits.flatMap((hit, index) => candidatesOf(hit, reader, wantsCode)
     .map(candidate => ({ ...candidate, weight: candidate.weight * NEXT_HIT_SHARE ** index })))
   candidates.sort((a, b) => b.weight - a.weight || a.order - b.order)

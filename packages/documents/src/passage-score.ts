@@ -41,7 +41,7 @@ const HEADING_SHARE = 0.6
 const NAME_SHARE = 0.15
 
 /** Weights of the fit for the order of passages. */
-const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, likeness: 1 } as const
+const ORDER = { bm25: 1, coverage: 0.3, proximity: 0.4, heading: 0.4, code: 0.1, likeness: 1 } as const
 /** Likeness of a passage without a vector beside others with one. */
 const UNKNOWN_LIKENESS = 0.15
 
@@ -61,11 +61,14 @@ const MORE_WORDS = 10
 const MEANING = { words: 0.37, likeness: 6.43, constant: -0.72 } as const
 const MIN_WORDS = -10
 
-/** The value that passages for one query are ordered by. */
-export function orderOf (fit: PassageFit): number {
+/**
+ * The value that passages for one query are ordered by.
+ * @param hasCode whether the query may ask for code, and the passage has a block of it
+ */
+export function orderOf (fit: PassageFit, hasCode: boolean): number {
   const coverage = fit.found / (fit.found + fit.missing)
   return ORDER.bm25 * fit.bm25 + ORDER.coverage * coverage + ORDER.proximity * fit.proximity + ORDER.heading * fit.heading +
-    ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
+    (hasCode ? ORDER.code : 0) + ORDER.likeness * (fit.likeness ?? UNKNOWN_LIKENESS)
 }
 
 /**

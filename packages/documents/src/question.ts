@@ -13,6 +13,8 @@ const FOREIGN_SMALL_TALK = new Set(`danke dankeschön vielen dank tschüss servu
 olá obrigado obrigada hoi dankjewel bedankt hej tack tak спасибо привет здравствуйте merhaba selam teşekkürler
 مرحبا شكرا नमस्ते धन्यवाद 你好 谢谢 こんにちは ありがとう สวัสดี ขอบคุณ`.split(/\s+/))
 
+const ASKS_FOR_CODE = /\bhow (?:do|can|to|would|should|does one)\b|\b(?:example|snippet|command|syntax|code|install|run|usage)\b/i
+
 export interface Question {
   /** The text of the caller. */
   readonly text: string
@@ -39,6 +41,11 @@ export function readQuestion (text: string, history: readonly ChatTurn[]): Quest
     return { text, own: asked, query: `${asked}\n${borrowed}`, borrowed, smallTalk: false }
   }
   return { text, own: asked, query: asked, smallTalk }
+}
+
+/** Whether code may answer a question. */
+export function asksForCode (question: string): boolean {
+  return ASKS_FOR_CODE.test(question)
 }
 
 function countContentWords (text: string): number {

@@ -3,6 +3,7 @@ import { BACKGROUND_PASSAGES, backgroundOf, COMMON_STEMS } from './common-stems.
 import { languageOf, mayBeEnglish, stemOf, stopWordsOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
+import { asksForCode } from './question.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from './synonyms.js'
@@ -25,6 +26,8 @@ const IDF_POWER = 1.3
 /** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
 const OWN_BACKGROUND = 100
 const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
+/** The first line of a block of code. */
+const FENCE = /^[ \t]*(?:```|~~~)/m
 /** Weight of a term of the turn before. */
 const CONTEXT_SHARE = 0.5
 
@@ -190,9 +193,10 @@ export function rankPassages (database: SqliteDatabase, weights: TermWeights): (
     const found = match === undefined ? [] : find.all<FoundRow>(match, Math.max(MAX_COMPARED, limit))
     if (meaning !== undefined) found.push(...nearestOf(meaning, found, Math.max(MAX_COMPARED, limit)).flatMap(id => read.all<FoundRow>(id)))
     const scorer = new PassageScorer(asked)
+    const wantsCode = asksForCode(query)
     const compared = found.map(({ id, source, heading, first, last, content }) => {
       const fit = scorer.fit({ source, heading, content }, meaning?.likeness(id))
-      return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit) }
+      return { passage: { source, heading, first, last, content }, fit, order: orderOf(fit, wantsCode && FENCE.test(content)) }
     }).sort((a, b) => b.order - a.order)
     const ranked: RankedPassage[] = []
     let score = 1
