@@ -98,6 +98,10 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
   const hasKind = ({ kind }: Candidate): boolean => kind >= 1
   const near = chosen.some(hasKind) || chosen.length >= max ? undefined : nearest(candidates.filter(one => one.hit === best.hit && hasKind(one)), best)
   if (near !== undefined) chosen.push(near)
+  // a description alone is seldom the answer to "How do I"
+  const isOwnCode = ({ hit, unit }: Candidate): boolean => hit === best.hit && hasCode(unit)
+  const code = wantsCode && !chosen.some(isOwnCode) ? nearest(candidates.filter(isOwnCode), best) : undefined
+  if (code !== undefined && chosen.length < max) chosen.push(code)
   if (best.hit.content.length <= SHORT_NOTE && best.unit.kind === 'sentence' && best.own < OWN_SHARE) {
     const rest = candidates.filter(one => one.hit === best.hit && one.unit.kind === 'sentence' && !chosen.includes(one))
     chosen.push(...rest.slice(0, Math.max(0, max - chosen.length)))
