@@ -111,7 +111,7 @@ export function readCorpora () {
       if (mark === '=') documents.push({ source: rest, text: '' })
       else if (mark === '!') questions.push({ text: rest, number: questions.length })
       else if (mark === '?') questions.push({ ...questionOf(rest), number: questions.length })
-      else if (line.trim() !== '') documents.at(-1).text += `${line}\n`
+      else if (documents.length > 0) documents.at(-1).text += `${line}\n`
     }
     return { head: head.split(' '), documents: documents.map(({ source, text }) => ({ source, passages: splitDocument(source, text) })), questions }
   })
@@ -120,6 +120,7 @@ export function readCorpora () {
   return [
     ...notes,
     ...foldersOf('notes-en-2'),
+    ...foldersOf('notes-en-3'),
     {
       name: 'all notes',
       parts: notes.map(({ name }) => name),
