@@ -87,7 +87,7 @@ export function unitsOf (content: string): Unit[] {
       const entries = raw.map(part => part.trim())
       // a long one is a paragraph, such as a speech in a transcript
       if (isList(entries)) {
-        for (const entry of entries) units.push({ kind: 'row', text: plainText(entry) })
+        addEntries(units, entries)
         index = end
         continue
       }
@@ -103,6 +103,16 @@ export function unitsOf (content: string): Unit[] {
 function isList (lines: readonly string[]): boolean {
   return lines.length > 1 && lines.every(line => line.length <= MAX_ITEM && (ENTRY.test(line) || LINE_BEGINNING.test(line))) &&
     lines.filter(line => ENTRY.test(line)).length * 2 >= lines.length
+}
+
+/** Adds entries as rows, each after the title above them. */
+function addEntries (units: Unit[], lines: readonly string[]): void {
+  let title = ''
+  for (const [index, line] of lines.entries()) {
+    const isTitle = !ENTRY.test(line) && line.length <= MAX_PARENT && !SENTENCE_MARK.test(line) && ENTRY.test(lines[index + 1] ?? '')
+    if (isTitle) title = `${plainText(line)}: `
+    else units.push({ kind: 'row', text: `${title}${plainText(line)}` })
+  }
 }
 
 function continues (lines: readonly string[], index: number): boolean {

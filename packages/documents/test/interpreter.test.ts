@@ -243,6 +243,33 @@ test('a sentence that begins like a shorter one does not repeat it', async t => 
   t.notMatch((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': same })), 'What does the crane lift?')).text, 'too')
 })
 
+test('an entry is quoted with the title above it, and no other entry', async t => {
+  const fees = 'Membership per year\nAdults: 72\nPupils, students: 24\nKey to the dome: 50\nLending\nTelescope: four weeks\nFees are debited in February.\n'
+  const interpreter = documentsInterpreter(await memoryOf(t, { 'fees.txt': fees }))
+  const textFor = async (question: string): Promise<string> => (await ask(interpreter, question)).text
+  t.equal(await textFor('How much is the membership for students?'), 'Membership per year: Pupils, students: 24 [1]')
+  t.equal(await textFor('How long is the lending of a telescope?'), 'Lending: Telescope: four weeks [1]')
+})
+
+test('a date that is asked for is added from the sentence that has it, a block of code to its description', async t => {
+  const interpreter = documentsInterpreter(await memoryOf(t, {
+    'bikes.txt': 'We buy used bicycles with an invoice. The price is named at once. Bring it on a Wednesday afternoon.',
+    'staff.txt': 'Mirko takes used bicycles with an invoice.',
+    'reply.md': '# Reply\n\nSets a header of the response. It may be called again.\n\n```js\nreply.set(1)\n```\n',
+    'hooks.md': '# Hooks\n\nA hook sets a header of the response as well.\n'
+  }))
+  t.match((await ask(interpreter, 'When do you buy used bicycles with an invoice?')).text, /invoice[^]*Wednesday/)
+  t.match((await ask(interpreter, 'How do I set a header of the response?')).text, /Sets a header[^]*reply\.set\(1\)/)
+})
+
+test('a short passage is quoted in full where no sentence has half of the words of the question', async t => {
+  const curry = 'Fry the onion. Add the curry. Boil the rice. It is mild.'
+  const textFor = async (text: string): Promise<string> =>
+    (await ask(documentsInterpreter(await memoryOf(t, { 'a.txt': text })), 'How strong is the onion curry with rice?')).text
+  t.match(await textFor(curry), 'mild')
+  t.notMatch(await textFor(`${'Wash the pan and put it away. '.repeat(20)}${curry}`), 'mild')
+})
+
 test('a list in a quotation is quoted by its items', async t => {
   const note = '# Notes\n\n> **Warning:**\n> * The crane must not lift the yawl.\n> * The slipway floods\n>   at spring tide.\n'
   t.match((await ask(documentsInterpreter(await memoryOf(t, { 'a.md': note })), 'When does the slipway flood?')).text, '- The slipway floods at spring tide.')
