@@ -1,7 +1,7 @@
 import { Disconnects, isMetered, memoryBudget, observeMetrics, OpenStreams, record, telemetryNames as names, Totals, useMeter, within, type Observe } from '@polyvac/core/plugin'
 import type { Vacs } from '@polyvac/core'
-import type { Gateway } from '@polyvac/mcp-gateway'
-import type { TaskStore } from '@polyvac/tasks'
+import type { Gateway, UpstreamState } from '@polyvac/mcp-gateway'
+import type { TaskState, TaskStore } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import { MetricsPackageError } from './errors.js'
@@ -15,6 +15,9 @@ const STORE_WAIT_MS = 2_000
 const NS_PER_S = 1e9
 /** The status that proxies log for a request whose client left before the headers of the response. */
 const CLIENT_LEFT = 499
+/** The states that gauges report, without a server or task as 0: readers of OpenTelemetry keep what is not reported. */
+const UPSTREAM_STATES = ['starting', 'ready', 'waiting', 'failed', 'stopped'] as const satisfies readonly UpstreamState[]
+const TASK_STATES = ['submitted', 'working', 'input-required', 'auth-required'] as const satisfies readonly TaskState[]
 /** The function that ends the watch for the client of a request, until the request is counted. */
 const WATCH = Symbol('polyvac.watch')
 interface Watched { [WATCH]?: (() => void) | 'counted' | undefined }
@@ -122,7 +125,7 @@ function observe ({ vacs, tasks, gateway }: Measured): () => void {
     observe('nodejs.eventloop.delay.p99', p99)
     observe('nodejs.eventloop.delay.max', max)
     for (const { name, state, restarts } of gateway?.status() ?? []) {
-      observe('polyvac.mcp.upstream.state', 1, { [names.MCP_SERVER]: name, [names.MCP_STATE]: state })
+      for (const each of UPSTREAM_STATES) observe('polyvac.mcp.upstream.state', Number(each === state), { [names.MCP_SERVER]: name, [names.MCP_STATE]: each })
       observe('polyvac.mcp.upstream.restarts', restarts, { [names.MCP_SERVER]: name })
     }
     await observeTasks(tasks(), observe)
@@ -163,11 +166,11 @@ function started (): IntervalHistogram {
 async function observeTasks (store: TaskStore | undefined, observe: Observe): Promise<void> {
   if (store === undefined) return
   const backlog = await within(store.backlog(), STORE_WAIT_MS, () => { throw new Error('the task store did not answer') })
-  for (const { state, tasks, since } of backlog) {
+  for (const state of TASK_STATES) {
+    const { tasks = 0, since } = backlog.find(counted => counted.state === state) ?? {}
     observe('polyvac.tasks', tasks, { [names.TASK_STATE]: state })
-    if (state === 'submitted') observe('polyvac.tasks.queue.age', Math.max(0, Date.now() - since) / 1000)
+    if (state === 'submitted') observe('polyvac.tasks.queue.age', since === undefined ? 0 : Math.max(0, Date.now() - since) / 1000)
   }
-  if (!backlog.some(({ state }) => state === 'submitted')) observe('polyvac.tasks.queue.age', 0)
 }
 
 /** Optional packages, which are loaded only where the switch is on. */

@@ -224,6 +224,32 @@ test('requests to webhooks are counted by their outcome, also those without an a
   t.equal(received['/gone'], 1)
 })
 
+test('a state that a server or task has left is 0 in the next collection', async t => {
+  const [states, tasks] = [meter(t), meter(t)]
+  const app = await host(t, {
+    enable_a2a_agent: true,
+    tasks: { store: 'memory' },
+    stream_interpreter: (question: string) => question === 'ask' ? { input_required: 'which?' } : 'answer',
+    mcp_servers: { calm: { command: process.execPath, args: [`${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`] } }
+  })
+  await app.ready()
+  const upstream = (): Promise<Record<string, number>> => states('polyvac.mcp.upstream.state', 'polyvac.mcp.state')
+  const none = { starting: 0, ready: 0, waiting: 0, failed: 0, stopped: 0 }
+  t.strictSame(await upstream(), { ...none, starting: 1 })
+  await app.polyvac.gateway!.settled()
+  t.strictSame(await upstream(), { ...none, ready: 1 })
+
+  const send = async (params: object): Promise<string> => (await app.inject({
+    method: 'POST', url: '/a2a/tasks/send', payload: { jsonrpc: '2.0', id: 1, method: 'tasks/send', params: { skillName: 'vac_query_demo', ...params } }
+  })).json().result.taskId
+  const counts = (): Promise<Record<string, number>> => tasks('polyvac.tasks', 'polyvac.task.state')
+  const ended = { submitted: 0, working: 0, 'input-required': 0, 'auth-required': 0 }
+  const taskId = await send({ input: { query: 'ask' } })
+  t.strictSame(await counts(), { ...ended, 'input-required': 1 })
+  await send({ taskId, input: { query: 'this one' } })
+  t.strictSame(await counts(), ended)
+})
+
 test('restarts of an external MCP server are counted by its name', async t => {
   const collect = meter(t)
   const command = { command: process.execPath, args: [`${root}/packages/mcp-gateway/test/fixtures/bad-server.mjs`] }

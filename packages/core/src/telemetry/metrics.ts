@@ -20,7 +20,7 @@ export const METRICS = {
   'polyvac.tasks': { kind: 'gauge', unit: '{task}', description: 'Tasks that have not ended, by state; at most 10,000 are counted' },
   'polyvac.tasks.queue.age': { kind: 'gauge', unit: 's', description: 'Age of the oldest task that waits for an executor' },
   'polyvac.push.deliveries': { kind: 'counter', unit: '{delivery}', description: 'Requests to webhooks, by outcome' },
-  'polyvac.mcp.upstream.state': { kind: 'gauge', unit: '{server}', description: '1 for the state that an external MCP server is in, by server' },
+  'polyvac.mcp.upstream.state': { kind: 'gauge', unit: '{server}', description: '1 for the state that an external MCP server is in and 0 for the others, by server' },
   'polyvac.mcp.upstream.restarts': { kind: 'total', unit: '{restart}', description: 'Restarts of an external MCP server' },
   'nodejs.eventloop.delay.p50': { kind: 'gauge', unit: 's', description: 'Median delay of the event loop since the last collection' },
   'nodejs.eventloop.delay.p99': { kind: 'gauge', unit: 's', description: '99th percentile of the delay of the event loop since the last collection' },
