@@ -27,6 +27,7 @@ export interface Answer {
   readonly files?: readonly Attachment[] | undefined
   readonly progress?: number | undefined
   readonly task?: string | undefined
+  /** What the agent asks. A reply has what it replies to until its first update: it may have to be sent again. */
   readonly input?: InputRequest | undefined
   readonly signIn?: SignIn | undefined
   readonly problem?: string | undefined
@@ -117,7 +118,7 @@ function historyOf (vac: string): { readonly history: readonly Turn[], readonly 
 export async function ask (vac: string, protocol: ChatProtocol['id'], question: string, reply?: InputRequest): Promise<void> {
   const { history, unsent } = historyOf(vac)
   answers.value = [...answers.value.map(answer => reply !== undefined && answer.input === reply ? { ...answer, input: undefined } : answer),
-    { question, vac, protocol, text: '', state: 'asking', sources: [], unsent: reply === undefined ? unsent : 0 }]
+    { question, vac, protocol, text: '', state: 'asking', sources: [], unsent: reply === undefined ? unsent : 0, input: reply }]
   await follow({ vac, text: question, history, reply })
 }
 

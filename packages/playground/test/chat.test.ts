@@ -132,6 +132,30 @@ test('a question of the agent waits for its reply until another answer has ended
   }
 })
 
+test('a reply that is refused, or finds no network, can be sent again', { skip: browserMissing }, async t => {
+  const { page: url } = await startApp(t, async function * (question) {
+    return question === 'A coat' ? { answer: '', input_required: 'Which size?' } : { answer: `One coat, ${question}.` }
+  })
+  const page = await openPage(t, url, { allow: [/503/, /ERR_FAILED/] })
+  for (const protocol of PROTOCOLS.filter(protocol => protocol !== 'openai')) {
+    await ask(page, protocol, 'A coat')
+    await page.getByTestId('chat-reply').waitFor()
+    for (const refuse of ['status', 'network']) {
+      await page.route('**/{vac,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
+      await page.getByTestId('chat-reply').fill('large')
+      await page.getByTestId('chat-reply').press('Enter')
+      await answerIn(page, 'failed').locator('[data-testid=chat-problem]').waitFor()
+      await page.unrouteAll()
+      t.equal(await page.getByTestId('chat-reply').count(), 1, `${protocol}: ${refuse}`)
+    }
+    await page.getByTestId('chat-reply').fill('large')
+    await page.getByTestId('chat-reply').press('Enter')
+    await answerIn(page, 'done').getByText('One coat, large.').waitFor()
+    t.equal(await page.getByTestId('chat-reply').count(), 0, `${protocol}: the question is answered`)
+    await page.getByTestId('chat-clear').click()
+  }
+})
+
 test('an answer of a task, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
   const protocols = ['a2a', 'a2a-description', 'mcp-session']
   let ended = 0

@@ -39,7 +39,7 @@ test('the raw view shows each frame, and a session that it exports is opened aga
     await until(async () => pattern.exec(await page.evaluate('navigator.clipboard.readText()'))?.input, `the clipboard has ${String(pattern)}`)
   await page.getByTestId('copy-curl').click()
   t.ok(await copied(/^curl -sN -X POST 'http:.*\/vac\/streaming\/demo\/sse' .*-H "authorization: Bearer \$TOKEN"/))
-  t.match(await page.getByTestId('copy-token').textContent(), /your token is not copied/)
+  t.match(await page.getByTestId('copy-token').textContent(), /TOKEN, not your token/)
   await page.getByTestId('copy-fetch').click()
   t.ok(await copied(/^await fetch\("http/))
   t.strictSame(await violationsOfThemes(page), [])

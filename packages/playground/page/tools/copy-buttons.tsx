@@ -8,7 +8,7 @@ export function CopyButtons ({ request }: { readonly request: CopiedRequest }): 
     <>
       <CopyButton text={() => asCurl(request)} label='Copy as curl' testId='copy-curl' />
       <CopyButton text={() => asFetch(request)} label='Copy as fetch' testId='copy-fetch' />
-      {request.headers.authorization !== undefined && <small class='soft' data-testid='copy-token'>The copy names the variable TOKEN: your token is not copied.</small>}
+      {request.headers.authorization !== undefined && <small class='soft' data-testid='copy-token'>The copy has the variable TOKEN, not your token.</small>}
     </>
   )
 }

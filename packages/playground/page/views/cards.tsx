@@ -11,7 +11,7 @@ export function Cards (): JSX.Element {
     <div data-testid='cards' data-state={isChecking.value ? 'checking' : 'done'}>
       <button type='button' data-testid='cards-check' disabled={isChecking.value} onClick={() => { checkDocuments() }}>Check again</button>
       <div aria-live='polite'>{documents.value.map(document => <DocumentCard key={document.id} document={document} />)}</div>
-      <p class='soft'>The page reads each document and tries the addresses on its own origin that the document names. <code>polyvac doctor</code> also tries the others.</p>
+      <p class='soft'>The page reads each document and tries its addresses on this origin. <code>polyvac doctor</code> also tries the others.</p>
     </div>
   )
 }

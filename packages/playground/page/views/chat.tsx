@@ -29,7 +29,7 @@ export function Chat (): JSX.Element {
     <>
       {answers.value.length === 0 && (
         <p class='soft' data-testid='chat-empty'>
-          A VAC is an agent of this service. Choose one, and the protocol to ask it over; then type a question and press Enter.
+          A VAC is an agent of this service. Choose one and a protocol, type a question and press Enter.
         </p>
       )}
       <ol class='conversation' aria-label='Conversation' aria-live='polite' data-testid='chat-answers'>
@@ -79,8 +79,8 @@ function answerItem (answer: Answer): JSX.Element {
       <p class='question' dir='auto'>{question}</p>
       <div class='answer' data-testid='chat-answer' data-state={state} aria-busy={state === 'asking'}>
         <Markdown text={text} />
-        {isCut === true && <p class='notice warning' data-testid='chat-cut'>This is only the beginning of the answer: the service did not send the rest.</p>}
-        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers that are too long to be sent with this question: {unsent}.</p>}
+        {isCut === true && <p class='notice warning' data-testid='chat-cut'>The service sent only the beginning of the answer.</p>}
+        {unsent > 0 && <p class='notice warning' data-testid='chat-unsent'>Earlier answers too long to be sent along: {unsent}.</p>}
         {signIn !== undefined && state === 'asking' && (
           <p class='notice warning' data-testid='chat-sign-in'>
             The agent waits for a sign-in. {!text.includes(signIn.text) && `${signIn.text} `}{signIn.url !== undefined && isWeb(signIn.url) && <><Link url={signIn.url}>{signIn.url}</Link> </>}
@@ -88,7 +88,7 @@ function answerItem (answer: Answer): JSX.Element {
           </p>
         )}
         {problem !== undefined && <p class='notice error' role='alert' data-testid='chat-problem'>{problem}</p>}
-        {input !== undefined && <Reply input={input} vac={vac} protocol={protocol} />}
+        {input !== undefined && state !== 'asking' && <Reply input={input} vac={vac} protocol={protocol} />}
       </div>
       {sources.length > 0 && <ul class='sources' aria-label='Sources'>{sources.map((source, index) => <SourceCard key={index} number={index + 1} source={source} />)}</ul>}
       {files.length > 0 && <ul class='sources' aria-label='Files and data'>{files.map((file, index) => <FileCard key={index} file={file} />)}</ul>}

@@ -43,7 +43,7 @@ export function Compare (): JSX.Element {
         </div>
       </form>
       <div class='columns' aria-live='polite'>{all.map(one => <Column key={one.id} one={one} all={all} />)}</div>
-      {all.length > 0 && <p class='soft'>The page asks over one protocol after another. Bytes are those of the body, before compression.</p>}
+      {all.length > 0 && <p class='soft'>The page asks one protocol after another. Bytes are of the body, before compression.</p>}
     </div>
   )
 }

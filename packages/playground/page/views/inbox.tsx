@@ -74,7 +74,7 @@ export function Inbox (): JSX.Element {
       {pending.value.map(waiting => readOnly
         ? <p class='card' key={waiting.requestState}>{waiting.call.tool} of {waiting.call.server} asks; this page is read only.</p>
         : <Questions key={waiting.requestState} waiting={waiting} onOutcome={next => { outcome.value = 'result' in next ? `${waiting.call.tool} has ended.` : `${waiting.call.tool} asks again.` }} />)}
-      <p class='soft'>It has the A2A tasks that you may read, and the questions of MCP tools that this tab called.</p>
+      <p class='soft'>A2A tasks that you may read, and questions of MCP tools that this tab called.</p>
     </div>
   )
 }
