@@ -55,6 +55,8 @@ export const answers = signal<readonly Answer[]>(read())
 /** Whether an answer goes on; the conversation has one at a time. */
 export const isAsking = computed(() => answers.value.at(-1)?.state === 'asking')
 let running: AbortController | undefined
+/** Whether the answer is stopped once the id of its task has arrived. */
+let isStopping = false
 
 /** The last answer as it stands, where `answers` does not show it yet. */
 let newest: Answer | undefined
@@ -97,6 +99,7 @@ const withoutLong = (file: Attachment): Attachment =>
   (file.bytes ?? file.text ?? '').length > MAX_STORED_FILE ? { ...file, bytes: undefined, text: undefined } : file
 
 const lastAnswer = (): Answer | undefined => newest ?? answers.value.at(-1)
+const lastProtocol = (): ChatProtocol => PROTOCOLS.find(({ id }) => id === lastAnswer()!.protocol)!
 
 /** Changes the last answer. The page shows it with the next picture: a frame costs the same in a long conversation. */
 function change (part: Partial<Answer>): void {
@@ -131,13 +134,12 @@ export async function resume (): Promise<void> {
 }
 
 async function follow (question: { vac: string, text: string, history: readonly Turn[], reply?: InputRequest | undefined, task?: string }): Promise<void> {
-  const protocol = PROTOCOLS.find(({ id }) => id === lastAnswer()!.protocol)!
   const { signal } = running = new AbortController()
   let sent: Sent | undefined
   const figures = (): Partial<Answer> =>
     ({ exchange: sent?.exchange.id, firstByteMs: sent?.exchange.firstByteAt, totalMs: sent?.exchange.endedAt, frames: sent?.exchange.received?.frames })
   try {
-    for await (const update of protocol.ask({ ...question, signal, onSent: response => { sent = response } })) {
+    for await (const update of lastProtocol().ask({ ...question, signal, onSent: response => { sent = response } })) {
       const { text, state, sources, files, task, progress } = lastAnswer()!
       const added = addDelta(text, update)
       change({
@@ -152,6 +154,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
         state: update.input !== undefined ? 'input-required' : update.done === true ? 'done' : state,
         ...figures()
       })
+      if (isStopping) stop()
     }
     if (lastAnswer()!.state === 'asking') change({ state: 'failed', problem: 'The stream ended before the answer did.' })
   } catch (err) {
@@ -162,6 +165,7 @@ async function follow (question: { vac: string, text: string, history: readonly 
     change(figures())
     picture.now()
     running = undefined
+    isStopping = false
   }
 }
 
@@ -170,12 +174,18 @@ function withQuestion (text: string, question: string): string {
   return text.trimEnd().endsWith(question.trim()) ? text : `${text}\n\n${question}`.trim()
 }
 
-/** Stops the answer: closes the connection, and cancels the task where there is one. */
-export async function stop (): Promise<void> {
-  const last = lastAnswer()
+/**
+ * Stops the answer: closes the connection, and cancels the task where there is one. Before the id of the task has
+ * arrived it waits for that, since the task would go on; the second time it does not.
+ */
+export function stop (): void {
+  const { task } = lastAnswer()!
+  const { cancel } = lastProtocol()
+  isStopping = !!cancel && !task && !isStopping
+  if (isStopping) return
   running?.abort()
-  if (last?.task === undefined) return
-  await PROTOCOLS.find(({ id }) => id === last.protocol)?.cancel?.(last.task).catch((err: Error) => {
-    if (lastAnswer()?.task === last.task) change({ problem: `Not canceled: ${err.message}` })
+  if (task === undefined) return
+  cancel?.(task).catch((err: Error) => {
+    if (lastAnswer()?.task === task) change({ problem: `Not canceled: ${err.message}` })
   })
 }

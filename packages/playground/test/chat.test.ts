@@ -156,6 +156,43 @@ test('a reply that is refused, or finds no network, can be sent again', { skip: 
   }
 })
 
+test('stop before the first event cancels the task', { skip: browserMissing }, async t => {
+  let aborted = 0
+  let running = 0
+  const { page: url } = await startApp(t, async function * (_question, _vac, _history, { signal }) {
+    running++
+    yield 'begun'
+    try {
+      await delay(60_000, undefined, { signal })
+    } finally {
+      aborted++
+    }
+  })
+  const page = await openPage(t, url)
+  await page.evaluate(() => {
+    const page = globalThis as any
+    const { fetch } = page
+    page.fetch = async (...request: unknown[]) => {
+      const response = await fetch(...request)
+      // the head and the first event are on their way
+      if (response.headers.get('content-type').startsWith('text/event-stream')) await new Promise(resolve => { page.arrive = resolve })
+      return response
+    }
+  })
+  for (const protocol of ['a2a', 'a2a-description']) {
+    const before = running
+    await ask(page, protocol, 'wait')
+    await until(() => running > before, `${protocol}: the interpreter runs`)
+    await page.waitForFunction(() => (globalThis as any).arrive !== undefined)
+    await page.getByTestId('chat-stop').click()
+    await page.evaluate(() => { (globalThis as any).arrive() })
+    await answerIn(page, 'stopped').waitFor({ state: 'attached' })
+    await until(() => aborted === running, `${protocol}: the interpreter is aborted`)
+    await page.evaluate(() => { delete (globalThis as any).arrive })
+    await page.getByTestId('chat-clear').click()
+  }
+})
+
 test('an answer of a task, or of a session of MCP, continues after a reload', { skip: browserMissing }, async t => {
   const protocols = ['a2a', 'a2a-description', 'mcp-session']
   let ended = 0
