@@ -7,7 +7,7 @@ import { asksForCode } from './question.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from './synonyms.js'
-import { queryWords, UNSPACED, type Word } from './terms.js'
+import { queryWords, stemsOf, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
 
@@ -101,6 +101,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
     const match = anyOf(formsOf(word, languagesOf()))
+    const stems = stemsOf(word)
     const passages = Math.min(frequency(match), count())
     // English has a table of usual words; elsewhere the index shows how usual a word is, and its length in a small one
     const usual = language !== 'en'
@@ -111,16 +112,17 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const others = synonyms.filter(other => frequency(anyOf([other])) > 0)
     if (others.length > 0) {
       const any = anyOf([...passages === 0 ? [] : formsOf(word, languagesOf()), ...others])
-      return { match: any, passages: frequency(any), stems: word.stems, synonyms: others.map(other => stemOf(other, 'en')), weight, likeness: 1 }
+      return { match: any, passages: frequency(any), stems, synonyms: others.map(other => stemOf(other, 'en')), weight, likeness: 1 }
     }
-    if (passages > 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    if (passages > 0) return { match, passages, stems, weight, likeness: 1 }
     const beginning = beginningOf(word, language)
     if (beginning !== undefined && compound.column(beginning, `${beginning}\u{10ffff}`, beginning.length + MIN_REST).length > 0) {
       const longer = `${anyOf([beginning])} *`
-      return { match: longer, passages: frequency(longer), stems: word.stems, weight, likeness: 1 }
+      return { match: longer, passages: frequency(longer), stems, weight, likeness: 1 }
     }
-    // a word with synonyms is spelled well
-    if (!isCorrected(word.text) || synonyms.length > 0 || budget.corrections-- <= 0) return { match, passages, stems: word.stems, weight, likeness: 1 }
+    // a word of a table is spelled well
+    const isKnown = synonyms.length > 0 || word.forms.length > 0
+    if (isKnown || !isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)
@@ -128,7 +130,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       corrections.set(word.text, found)
     }
     const { words, likeness } = found
-    if (words.length === 0) return { match, passages, stems: word.stems, weight, likeness }
+    if (words.length === 0) return { match, passages, stems, weight, likeness }
     const instead = anyOf(words)
     const known = frequency(instead)
     // a common word that is similar is not as rare as the one that is asked for
@@ -141,6 +143,8 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     of (query, context = '') {
       refresh()
       const terms = new Map<string, IndexedTerm>()
+      // "freeze" and "froze" are one term
+      const seen = new Set<string>()
       const budget = { corrections: MAX_CORRECTED }
       const language = languageOf(query, languagesOf())
       const known = language ?? (mayBeEnglish(query) ? 'en' : 'other')
@@ -155,7 +159,9 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
-            if (!terms.has(key) && terms.size < MAX_TERMS) terms.set(key, indexed(one, share, budget, known))
+            if (seen.has(key) || terms.size >= MAX_TERMS) continue
+            terms.set(key, indexed(one, share, budget, known))
+            for (const stem of [key, ...one.forms.map(form => stemOf(form, 'en'))]) seen.add(stem)
           }
         }
       }
@@ -218,9 +224,9 @@ function nearestOf ({ nearest, likeness }: Meaning, found: readonly FoundRow[], 
 }
 
 /** The index stems each word as English: a stem of another language that equals the English one is stemmed twice. */
-function formsOf ({ text, stems }: Word, languages: readonly Language[]): readonly string[] {
+function formsOf ({ text, stems, forms }: Word, languages: readonly Language[]): readonly string[] {
   const [english = ''] = stems
-  return languages.length > 1 && stemOf(english, 'en') !== english ? [text, ...stems] : [text, ...stems.slice(1)]
+  return [text, ...languages.length > 1 && stemOf(english, 'en') !== english ? stems : stems.slice(1), ...forms]
 }
 
 /** The share of usual passages with a word of another language than English: it falls with the word's length. */

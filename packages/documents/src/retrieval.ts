@@ -3,7 +3,7 @@ import { languageOf, type Language } from './languages.js'
 import { hasTerms, type QueryTerms } from './query-terms.js'
 import type { Question } from './question.js'
 import { shorten } from './search-arguments.js'
-import { queryWords } from './terms.js'
+import { queryWords, stemsOf } from './terms.js'
 
 /** Once a passage answers, others add to it from this share of the threshold on. */
 const FURTHER_SHARE = 0.5
@@ -39,5 +39,5 @@ export async function retrieve (memory: Memory, question: Question, k: number, t
 
 function unweighted (query: string): QueryTerms {
   const languages: Language[] = [...new Set(['en' as const, languageOf(query) ?? 'en'])]
-  return { terms: queryWords(shorten(query), languages).map(({ stems }) => ({ stems, weight: 1, likeness: 1 })), languages }
+  return { terms: queryWords(shorten(query), languages).map(word => ({ stems: stemsOf(word), weight: 1, likeness: 1 })), languages }
 }

@@ -40,6 +40,8 @@ export interface Word {
   readonly text: string
   /** Its stem in each language; equal for words of the same root. */
   readonly stems: readonly string[]
+  /** Its other irregular forms, where the query is English. */
+  readonly forms: readonly string[]
   /** The words of a compound name. */
   readonly parts: readonly Word[]
 }
@@ -74,8 +76,12 @@ export function indexText (text: string, language: Language | undefined = 'en'):
 export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false): Word[] {
   const language = languageOf(query, languages) ?? 'en'
   const stopWords = stopWordsOf(language)
-  const wordOf = (raw: string): Word =>
-    ({ text: raw.toLowerCase(), stems: [...new Set(languages.flatMap(one => formsOf(raw, one)))], parts: [] })
+  const wordOf = (raw: string): Word => ({
+    text: raw.toLowerCase(),
+    stems: [...new Set(languages.map(one => stemOf(raw, one)))],
+    forms: language === 'en' ? irregularForms(stemOf(raw, 'en')) : [],
+    parts: []
+  })
   const words = new Map<string, Word>()
   const stops = new Map<string, Word>()
   const common: Word[] = []
@@ -90,9 +96,9 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
   return words.size > 0 ? [...words.values(), ...common] : [...stops.values()]
 }
 
-function formsOf (raw: string, language: Language): string[] {
-  const stem = stemOf(raw, language)
-  return language === 'en' ? [stem, ...irregularForms(stem)] : [stem]
+/** The stems of a word and of its irregular forms. */
+export function stemsOf ({ stems, forms }: Word): string[] {
+  return [...stems, ...forms.map(form => stemOf(form, 'en'))]
 }
 
 /** The words of a text, in order. */

@@ -138,6 +138,46 @@ test('an English word is found in its irregular forms', async t => {
   t.equal(index.search({ query: 'freezing', threshold: 0 })[0]?.source, 'soup.md')
 })
 
+test('a form whose stem is stemmed once more is found', async t => {
+  const index = await indexOf(t, { 'paint.md': 'They choose the paint.', 'trap.md': 'A mouse is in the trap.', 'dog.md': 'The dog rests.' })
+  const sourceFor = (query: string): string | undefined => index.search({ query, threshold: 0 })[0]?.source
+  t.equal(sourceFor('Who chose it?'), 'paint.md')
+  t.equal(sourceFor('Are there mice?'), 'trap.md')
+})
+
+test('an irregular form is not searched where its stem is that of another word', async t => {
+  const index = await indexOf(t, {
+    'bike.md': 'It has a range of 40 km.',
+    'page.md': 'A lamp indicates the state.',
+    'post.md': 'Social media have it.',
+    'list.md': 'Personal belongings stay there.',
+    'disk.md': 'It has 64 bit.',
+    'wall.md': 'A vertical line.'
+  })
+  for (const query of ['Does it ring?', 'What is the index?', 'Is the medium size there?', 'Did it bite?', 'Where is the vertex?']) {
+    t.strictSame(index.search({ query, threshold: 0.1 }), [], query)
+  }
+  const [best] = index.search({ query: 'How many people stay there?', threshold: 0 })
+  const [personal] = index.search({ query: 'What is personal and can stay there?', threshold: 0 })
+  t.ok((best?.score ?? 1) < (personal?.score ?? 0))
+})
+
+test('an irregular form is not corrected to a word like another form', async t => {
+  const index = await indexOf(t, { 'knee.md': 'The knee hurts.' })
+  t.strictSame(index.search({ query: 'Who knelt?', threshold: 0 }), [])
+})
+
+test('two forms of one verb are one term', async t => {
+  const index = await indexOf(t, { 'book.md': 'It was written in Rome.' })
+  t.equal(index.terms('Who wrote what is written?').terms.length, 1)
+  t.equal(index.terms('Who wrote it?', 'Was it written in Rome?').terms.filter(({ stems }) => stems.includes('written')).length, 1)
+})
+
+test('a question in another language is not searched in irregular forms of English', async t => {
+  const index = await indexOf(t, { 'de.md': 'Der Ring liegt in dem Kasten, und der See ist nicht weit von dem Haus.' })
+  for (const { stems } of index.terms('Wo ist der Ring und wo ist der See?').terms) t.notOk(stems.includes('rung') || stems.includes('seen'))
+})
+
 test('outside English a word is found in a longer one that begins or ends with it, and the other way', async t => {
   const index = await indexOf(t, {
     'ort.md': 'Der Hafenmeister wohnt neben dem Leuchtturm, und die Schmalspurbahn hält bei ihm an der Brücke.',
