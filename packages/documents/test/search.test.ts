@@ -178,6 +178,24 @@ test('a question in another language is not searched in irregular forms of Engli
   for (const { stems } of index.terms('Wo ist der Ring und wo ist der See?').terms) t.notOk(stems.includes('rung') || stems.includes('seen'))
 })
 
+test('a synonym is not searched where its stem is that of another word', async t => {
+  const index = await indexOf(t, {
+    'hours.md': 'Wed: 9 to 17. Sun: closed.',
+    'bin.md': 'Wednesday, Sunday and the rest of January.',
+    'protocol.md': 'The protocol is public.',
+    'trial.md': 'A trial of the press, and a scan.',
+    'warm.md': 'It is quite warm.',
+    'key.md': 'The main key.'
+  })
+  const sourcesFor = (query: string): string[] => index.search({ query, threshold: 0 }).map(({ source }) => source)
+  t.ok(sourcesFor('What about Wednesday?').includes('hours.md'))
+  t.ok(sourcesFor('What about Sunday?').includes('hours.md'))
+  for (const query of ['twelve minutes', 'my experience', 'four digits', 'Stop!', 'an import', 'to publish']) {
+    t.strictSame(sourcesFor(query), [], query)
+  }
+  for (const query of ['a wedding', 'in the sun', 'Jan']) t.notOk(sourcesFor(query).includes('bin.md'), query)
+})
+
 test('outside English a word is found in a longer one that begins or ends with it, and the other way', async t => {
   const index = await indexOf(t, {
     'ort.md': 'Der Hafenmeister wohnt neben dem Leuchtturm, und die Schmalspurbahn hält bei ihm an der Brücke.',
