@@ -109,7 +109,7 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
   // one sentence is seldom an answer: the next one of the text is added
   const follows = ({ hit, order, unit }: Candidate): boolean =>
     hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && unit.kind !== 'item' && !(unit.kind === 'code' && best.unit.kind === 'code')
-  const next = chosen.length > 1 ? undefined : candidates.find(follows)
+  const next = chosen.length > 1 || best.unit.kind === 'row' ? undefined : candidates.find(follows)
   if (next !== undefined && max > 1) chosen.push(next)
   const rank = new Map<Hit, number>()
   for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)

@@ -89,6 +89,25 @@ test('an item ends before a line with less indentation, unless that continues it
   t.strictSame(read('- An item that an editor wrapped at its margin, near\nGraz, and\n  with this.\nNext.'), ['An item that an editor wrapped at its margin, near Graz, and with this.', 'Next.'])
 })
 
+test('lines with labels are read one by one, each with the title above it, and other texts with line breaks are not', async t => {
+  const read = (content: string): string[] => unitsOf(content).map(({ kind, text }) => `${kind} ${text}`)
+  t.strictSame(read('Monday: closed\nTuesday: 9 to 17'), ['row Monday: closed', 'row Tuesday: 9 to 17'])
+  t.strictSame(read('Boiler:\nModel: Vento 4\nSerial: 1187\n**Pump**\nModel: Aqua 2'),
+    ['row Boiler: Model: Vento 4', 'row Boiler: Serial: 1187', 'row Pump: Model: Aqua 2'])
+  t.strictSame(read('Membership per year\nAdults: 72\nPupils, students: 24\nFees are debited in February. To leave,\nwrite to us.'),
+    ['row Membership per year: Adults: 72', 'row Membership per year: Pupils, students: 24', 'sentence Fees are debited in February.', 'sentence To leave, write to us.'])
+  t.strictSame(read('Bike leasing, after probation\nGym: 25 a month\nFruit, drinks: free'), ['row Bike leasing, after probation', 'row Gym: 25 a month', 'row Fruit, drinks: free'])
+  for (const [what, text] of [
+    ['prose', 'Between six and nine it is usually open but\nNote: in dry summers it is not. Warning: hoses are\nNot allowed at any time. Fines: 20 euros, which are\nDue soon. Reminders: none.'],
+    ['prose below a line with a label', 'It prints the table below, and a whole run also writes\ntests: a missed bar is reported.'],
+    ['a poem', 'O sea: you took the boat,\nAnd all the songs: they float\nBeneath the pier where gulls complain,\nWhile I: alone: await the rain.'],
+    ['an address', 'Harbour office: Pier 3\nNorthport\nPhone: 0171 555 01'],
+    ['a lease', 'Repairs: The landlord keeps the roof. The tenant mends all else\nAnd bears the cost.\nNotice: Six months.'],
+    ['a lease that ends within a sentence', 'Term: ten years.\nRepairs: The landlord keeps the roof. The tenant mends all else\nAnd bears the cost.'],
+    ['a title of one entry', 'The crane\nNote: it lifts four tonnes.']
+  ] as const) t.ok(read(text).every(unit => unit.startsWith('sentence ')), what)
+})
+
 test('a paragraph or an item ends where a table begins', async t => {
   for (const start of ['Return addresses', '- Return addresses']) {
     t.strictSame(unitsOf(`${start}\nCountry | Address\n--- | ---\nNorway | Storgata 12\n`).map(({ text }) => text), ['Return addresses', 'Norway: Storgata 12'])
