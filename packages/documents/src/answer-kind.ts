@@ -43,7 +43,7 @@ const MAX_NAME_REST = 3
  * of what the question counts, a date, or a name of something new.
  */
 export function answerKind (question: string, matcher: TermMatcher, language: Language = 'en'): (text: string) => number {
-  const [asks, kind] = KINDS.find(([asks]) => asks.test(question)) ?? []
+  const [asks, kind] = kindAskedFor(question)
   if (asks !== undefined && kind === 'number') {
     const numbers = new Set([...wordsOf(NUMBER_WORDS.en), ...wordsOf(NUMBER_WORDS[language])])
     const [, rest = ''] = question.split(asks)
@@ -58,6 +58,15 @@ export function answerKind (question: string, matcher: TermMatcher, language: La
   if (kind === undefined) return () => 0
   const asked = question.toLowerCase()
   return text => Array.from(text.matchAll(NAME)).some(([name]) => !asked.includes(name.toLowerCase())) ? 1 : 0
+}
+
+/** Whether a question asks for a name: of a person or a place. */
+export function asksForName (question: string): boolean {
+  return kindAskedFor(question)[1] === 'name'
+}
+
+function kindAskedFor (question: string): (typeof KINDS)[number] | [] {
+  return KINDS.find(([asks]) => asks.test(question)) ?? []
 }
 
 /** @param counted the term that follows the question word: "keys" of "how many keys"; -1 for none */

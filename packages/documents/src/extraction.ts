@@ -1,5 +1,5 @@
 import type { Hit } from '@polyvac/core'
-import { answerKind } from './answer-kind.js'
+import { answerKind, asksForName } from './answer-kind.js'
 import { MAX_SENTENCE, SENTENCE_MARK } from './plain-text.js'
 import { unitsOf, type Unit } from './prose.js'
 import { asksForCode } from './question.js'
@@ -45,9 +45,11 @@ const OPENING_SENTENCES = 2
 const MAX_CODE_BLOCKS = 2
 /** The weight of each further passage, as a share of the one before. */
 const NEXT_HIT_SHARE = 0.93
-/** A passage of at most this many characters is quoted in full where no sentence has most of the words. */
-const SHORT_NOTE = 500
-/** The part of the weight of a question that a sentence has where it answers alone. */
+/** Units between a sentence and one with the date or number that is asked for. */
+const MAX_DISTANCE = 3
+/** A passage of at most this many characters is quoted in full, up to the most sentences, ... */
+const SHORT_PASSAGE = 500
+/** ...where the best sentence has a smaller part of the weight of the question's words than this. */
 const OWN_SHARE = 0.5
 /** A sentence that begins like this depends on the one before it. */
 const LEANS_ON_THE_LAST = /^(?:it|its|this|that|these|those|they|he|she|as a result|however|therefore|thus|instead|otherwise|also|then|in this case|for example|but|so|and|here)\b/i
@@ -68,7 +70,7 @@ interface Candidate extends Extract {
   readonly facts: ReadonlySet<string>
   /** The question's words in the unit, or above it. */
   readonly terms: ReadonlySet<number>
-  /** The share of the question's words that are in the unit itself. */
+  /** The share of the weight of the question's words that are in the unit, not above it. */
   readonly own: number
   /** How far it has the kind of answer that is asked for. */
   readonly kind: number
@@ -94,17 +96,17 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
     if (!chosen.some(other => repeats(candidate, other) || isBeside(candidate, other, reader.names))) chosen.push(candidate)
   }
-  // a date or number that is asked for may be in a sentence without the words of the question
-  const hasKind = ({ kind }: Candidate): boolean => kind >= 1
-  const near = chosen.some(hasKind) || chosen.length >= max ? undefined : nearest(candidates.filter(one => one.hit === best.hit && hasKind(one)), best)
-  if (near !== undefined) chosen.push(near)
+  const sentences = best.unit.kind === 'sentence' ? candidates.filter(({ hit, unit }) => hit === best.hit && unit.kind === 'sentence') : []
+  // a date or number that is asked for may be in a sentence without the words of the question; too many have a name
+  const hasKind = ({ kind, order }: Candidate): boolean => kind >= 1 && Math.abs(order - best.order) <= MAX_DISTANCE
+  const near = asksForName(question) || chosen.some(({ kind }) => kind >= 1) ? undefined : nearest(sentences.filter(hasKind), best)
+  if (near !== undefined && chosen.length < max) chosen.push(near)
   // a description alone is seldom the answer to "How do I"
   const isOwnCode = ({ hit, unit }: Candidate): boolean => hit === best.hit && hasCode(unit)
   const code = wantsCode && !chosen.some(isOwnCode) ? nearest(candidates.filter(isOwnCode), best) : undefined
   if (code !== undefined && chosen.length < max) chosen.push(code)
-  if (best.hit.content.length <= SHORT_NOTE && best.unit.kind === 'sentence' && best.own < OWN_SHARE) {
-    const rest = candidates.filter(one => one.hit === best.hit && one.unit.kind === 'sentence' && !chosen.includes(one))
-    chosen.push(...rest.slice(0, Math.max(0, max - chosen.length)))
+  if (best.hit.content.length <= SHORT_PASSAGE && best.own < OWN_SHARE) {
+    for (const one of sentences) if (chosen.length < max && !chosen.some(other => one === other || repeats(one, other))) chosen.push(one)
   }
   // one sentence is seldom an answer: the next one of the text is added
   const follows = ({ hit, order, unit }: Candidate): boolean =>
@@ -180,9 +182,9 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     const below = unit.below === undefined ? undefined : matcher.termsIn(unit.below)
     const opening = matcher.termsIn(unit.text.split(/\s+/, OPENING_WORDS).join(' '))
     let sum = 0
-    let here = 0
+    let inside = 0
     for (const [term, weight] of weights.entries()) {
-      if (found.has(term)) here += weight
+      if (found.has(term) || below?.has(term) === true) inside += weight
       if (found.has(term)) sum += weight * (opening.has(term) ? OPENING_BONUS : 1)
       else if (below?.has(term) === true) sum += weight * BELOW_SHARE
       else if (near.has(term)) sum += weight * HEADING_SHARE
@@ -196,7 +198,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     before = sum / total
     if (!fits(unit)) continue
     const terms = new Set([...found.keys(), ...below?.keys() ?? [], ...near.keys(), ...far.keys()])
-    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, own: here / total, kind, weight })
+    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, own: inside / total, kind, weight })
   }
   return candidates
 }

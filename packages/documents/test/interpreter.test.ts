@@ -285,3 +285,24 @@ test('once a passage answers, others with a lower score add to it', async t => {
   t.match(await textFor(0.8, 0.4, 0.2), /leaves at 7\. \[1\]\n\nThe ferry to island 1 leaves at 8\. \[2\]$/)
   t.match(await textFor(0.5, 0.4), /^The documents do not answer this/)
 })
+
+test('the sentence with a date or number that is asked for is added where it is near, and none for its name', async t => {
+  const read = async (text: string, question: string): Promise<string> =>
+    (await ask(documentsInterpreter(await memoryOf(t, { 'a.md': text })), question)).text
+  const bikes = 'We buy used bikes for our shop here. Bring it in on a Wednesday afternoon. '
+  const filler = 'The saddle, the bell and the basket stay where they are until the shop has looked at all of them. '
+  t.match(await read(bikes + filler.repeat(6), 'When do you buy used bikes?'), /^We buy used bikes for our shop here\. \[1\] Bring it in on a Wednesday afternoon\. \[1\]$/)
+  t.notMatch(await read(`We buy used bikes for our shop here. ${filler.repeat(6)}The crane rests on a Wednesday.`, 'When do you buy used bikes?'), 'crane')
+  const chat = 'Anna: who has the key of the shed\nBen: it froze, so wait until Friday\nCara: the geese are back\n'
+  t.equal(await read(chat, 'Where is the key of the shed?'), 'Anna: who has the key of the shed [1]')
+  t.equal(await read(chat, 'When are the geese back?'), 'a.md: Cara: the geese are back [1]')
+})
+
+test('a short passage whose sentences have few of the words is quoted in full, and a sentence of it once', async t => {
+  const read = async (text: string, question: string): Promise<string> =>
+    (await ask(documentsInterpreter(await memoryOf(t, { 'a.md': text })), question)).text
+  const lockers = '# Personal belongings\n\nLockers are in the basement. Bring a padlock. Lockers are in the basement. The club is not liable.\n'
+  t.equal(await read(lockers, 'Where do I leave my personal belongings?'), 'Lockers are in the basement. [1] Bring a padlock. [1] The club is not liable. [1]')
+  const run = '# Crane\n\nRun it like this:\n\n```sh\nlift --boat yawl\n```\n\nIt hums. The paint is red.\n'
+  t.notMatch(await read(run, 'How do I lift the boat yawl?'), 'paint')
+})
