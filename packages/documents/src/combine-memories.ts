@@ -42,8 +42,13 @@ async function heaviest (memories: readonly WeightedMemory[], query: string, con
   const terms = new Map<string, QueryTerms['terms'][number]>()
   for (const term of all.flatMap(one => one.terms)) {
     const [key = ''] = term.stems
-    const { stems = [], weight = 0, likeness = 0 } = terms.get(key) ?? {}
-    terms.set(key, { stems: [...new Set([...stems, ...term.stems])], weight: Math.max(weight, term.weight), likeness: Math.max(likeness, term.likeness) })
+    const { stems = [], synonyms = [], weight = 0, likeness = 0 } = terms.get(key) ?? {}
+    terms.set(key, {
+      stems: [...new Set([...stems, ...term.stems])],
+      synonyms: [...new Set([...synonyms, ...term.synonyms ?? []])],
+      weight: Math.max(weight, term.weight),
+      likeness: Math.max(likeness, term.likeness)
+    })
   }
   return { terms: [...terms.values()], languages: [...new Set(all.flatMap(one => one.languages))], language: all.find(one => one.language !== undefined)?.language }
 }

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { Hit, Memory } from '@polyvac/core'
-import { documentsInterpreter, echoInterpreter } from '../src/index.js'
+import { combineMemories, documentsInterpreter, echoInterpreter } from '../src/index.js'
 import { ask, extraOf } from './fixtures/ask.js'
 import { GUIDE, memoryOf } from './fixtures/folder.js'
 
@@ -305,4 +305,10 @@ test('a short passage whose sentences have few of the words is quoted in full, a
   t.equal(await read(lockers, 'Where do I leave my personal belongings?'), 'Lockers are in the basement. [1] Bring a padlock. [1] The club is not liable. [1]')
   const run = '# Crane\n\nRun it like this:\n\n```sh\nlift --boat yawl\n```\n\nIt hums. The paint is red.\n'
   t.notMatch(await read(run, 'How do I lift the boat yawl?'), 'paint')
+})
+
+test('a synonym is quoted from one of several memories', async t => {
+  const harbour = 'The harbour is old and wide. The fee is 12 euros. Boats of all kinds lie there.'
+  const memory = combineMemories([await memoryOf(t, { 'a.md': harbour }), await memoryOf(t, { 'b.md': 'Cats sleep.' })])
+  t.match((await ask(documentsInterpreter(memory), 'What is the price?')).text, 'The fee is 12 euros. [1]')
 })
