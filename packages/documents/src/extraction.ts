@@ -96,14 +96,27 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     if (isCode && chosen.filter(({ unit }) => hasCode(unit)).length >= (wantsCode ? MAX_CODE_BLOCKS : 1)) continue
     if (!chosen.some(other => repeats(candidate, other) || isBeside(candidate, other, reader.names))) chosen.push(candidate)
   }
+  addRest(chosen, candidates, best, max, { code: wantsCode, name: asksForName(question) })
+  const rank = new Map<Hit, number>()
+  for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
+  chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
+  return chosen.map((one, index) => chosen[index - 1]?.hit === one.hit ? one : withName(one, chosen))
+}
+
+/**
+ * Adds what the best sentence may lack, from its passage: the date or number that is asked for, a block of code, and
+ * the rest of a short passage; where all these are missing, the next sentence.
+ */
+function addRest (chosen: Candidate[], candidates: readonly Candidate[], best: Candidate, max: number,
+  asksFor: { readonly code: boolean, readonly name: boolean }): void {
   const sentences = best.unit.kind === 'sentence' ? candidates.filter(({ hit, unit }) => hit === best.hit && unit.kind === 'sentence') : []
   // a date or number that is asked for may be in a sentence without the words of the question; too many have a name
   const hasKind = ({ kind, order }: Candidate): boolean => kind >= 1 && Math.abs(order - best.order) <= MAX_DISTANCE
-  const near = asksForName(question) || chosen.some(({ kind }) => kind >= 1) ? undefined : nearest(sentences.filter(hasKind), best)
+  const near = asksFor.name || chosen.some(({ kind }) => kind >= 1) ? undefined : nearest(sentences.filter(hasKind), best)
   if (near !== undefined && chosen.length < max) chosen.push(near)
   // a description alone is seldom the answer to "How do I"
   const isOwnCode = ({ hit, unit }: Candidate): boolean => hit === best.hit && hasCode(unit)
-  const code = wantsCode && !chosen.some(isOwnCode) ? nearest(candidates.filter(isOwnCode), best) : undefined
+  const code = asksFor.code && !chosen.some(isOwnCode) ? nearest(candidates.filter(isOwnCode), best) : undefined
   if (code !== undefined && chosen.length < max) chosen.push(code)
   if (best.hit.content.length <= SHORT_PASSAGE && best.own < OWN_SHARE) {
     for (const one of sentences) if (chosen.length < max && !chosen.some(other => one === other || repeats(one, other))) chosen.push(one)
@@ -113,10 +126,6 @@ export function extract (question: string, hits: readonly Hit[], asked: QueryTer
     hit === best.hit && order === best.order + 1 && unit.kind !== 'row' && unit.kind !== 'item' && !(unit.kind === 'code' && best.unit.kind === 'code')
   const next = chosen.length > 1 || best.unit.kind === 'row' ? undefined : candidates.find(follows)
   if (next !== undefined && max > 1) chosen.push(next)
-  const rank = new Map<Hit, number>()
-  for (const { hit } of chosen) if (!rank.has(hit)) rank.set(hit, rank.size)
-  chosen.sort((a, b) => (rank.get(a.hit) as number) - (rank.get(b.hit) as number) || a.order - b.order)
-  return chosen.map((one, index) => chosen[index - 1]?.hit === one.hit ? one : withName(one, chosen))
 }
 
 function nearest (candidates: readonly Candidate[], best: Candidate): Candidate | undefined {
