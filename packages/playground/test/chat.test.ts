@@ -1,3 +1,4 @@
+import type { Interpreter } from '@polyvac/core'
 import { readFile } from 'node:fs/promises'
 import tap, { test } from 'tap'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -35,6 +36,19 @@ function countTurns (): void {
   }
 }
 
+/** An interpreter that answers until it is aborted, and counts both. */
+function untilAborted (counts: { begun: number, aborted: number }): Interpreter {
+  return async function * (_question, _vac, _history, { signal }) {
+    counts.begun++
+    yield 'begun'
+    try {
+      await delay(60_000, undefined, { signal })
+    } finally {
+      counts.aborted++
+    }
+  }
+}
+
 const answerIn = (page: Page, state: string): ReturnType<Page['locator']> =>
   page.locator(`[data-testid=chat-answer][data-state=${state}]`).last()
 
@@ -66,15 +80,8 @@ test('each protocol shows text before the answer ends, then its sources, and sen
 })
 
 test('stop aborts the interpreter, over each protocol', { skip: browserMissing }, async t => {
-  let aborted = 0
-  const { page: url } = await startApp(t, async function * (_question, _vac, _history, { signal }) {
-    yield 'begun'
-    try {
-      await delay(60_000, undefined, { signal })
-    } finally {
-      aborted++
-    }
-  })
+  const counts = { begun: 0, aborted: 0 }
+  const { page: url } = await startApp(t, untilAborted(counts))
   const page = await openPage(t, url)
   await page.addInitScript(countTurns)
   await page.reload()
@@ -84,7 +91,7 @@ test('stop aborts the interpreter, over each protocol', { skip: browserMissing }
     await page.getByTestId('chat-stop').click()
     t.equal(await page.evaluate('turnsToAbort'), 0, `${protocol}: the request is aborted in the same turn as the click`)
     await answerIn(page, 'stopped').waitFor()
-    await until(() => aborted === index + 1, `${protocol}: the signal of the interpreter is aborted`)
+    await until(() => counts.aborted === index + 1, `${protocol}: the signal of the interpreter is aborted`)
   }
 })
 
@@ -157,17 +164,8 @@ test('a reply that is refused, or finds no network, can be sent again', { skip: 
 })
 
 test('stop before the first event cancels the task', { skip: browserMissing }, async t => {
-  let aborted = 0
-  let running = 0
-  const { page: url } = await startApp(t, async function * (_question, _vac, _history, { signal }) {
-    running++
-    yield 'begun'
-    try {
-      await delay(60_000, undefined, { signal })
-    } finally {
-      aborted++
-    }
-  })
+  const counts = { begun: 0, aborted: 0 }
+  const { page: url } = await startApp(t, untilAborted(counts))
   const page = await openPage(t, url)
   await page.evaluate(() => {
     const page = globalThis as any
@@ -180,14 +178,14 @@ test('stop before the first event cancels the task', { skip: browserMissing }, a
     }
   })
   for (const protocol of ['a2a', 'a2a-description']) {
-    const before = running
+    const before = counts.begun
     await ask(page, protocol, 'wait')
-    await until(() => running > before, `${protocol}: the interpreter runs`)
+    await until(() => counts.begun > before, `${protocol}: the interpreter runs`)
     await page.waitForFunction(() => (globalThis as any).arrive !== undefined)
     await page.getByTestId('chat-stop').click()
     await page.evaluate(() => { (globalThis as any).arrive() })
     await answerIn(page, 'stopped').waitFor({ state: 'attached' })
-    await until(() => aborted === running, `${protocol}: the interpreter is aborted`)
+    await until(() => counts.aborted === counts.begun, `${protocol}: the interpreter is aborted`)
     await page.evaluate(() => { delete (globalThis as any).arrive })
     await page.getByTestId('chat-clear').click()
   }
