@@ -52,6 +52,9 @@ async function stream_interpreter (question: string, _vac: string, _history: unk
   return traceParent()?.traceparent ?? 'none'
 }
 
+/** Lines of the log. */
+const lines: string[] = []
+
 async function host (t: Test): Promise<FastifyInstance> {
   const app = await createHost({
     vacs: ['demo'],
@@ -59,7 +62,7 @@ async function host (t: Test): Promise<FastifyInstance> {
     enable_a2a_agent: true,
     enable_mcp_server: true,
     mcp_servers: [{ name: 'everything', command: process.execPath, args: [everything], inherit_env: [] }],
-    server: { logger: false }
+    server: { logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } }
   })
   t.teardown(() => app.close())
   await app.ready()
@@ -152,6 +155,7 @@ test('a task runs in a separate trace that is linked, and its request keeps no c
   const run = spans.find(({ name }) => name === 'run_task')!
   t.strictSame(run.links.map(({ context }) => context.spanId), [request.spanContext().spanId])
   t.ok(linesOf(spans).includes('INTERNAL library < INTERNAL invoke_agent demo < CONSUMER run_task'))
+  t.match(lines.find(line => line.includes('"task run"')), run.spanContext().traceId, 'after the run has given up its context')
   await until(() => !contexts.isOn, 'all spans have ended')
 })
 

@@ -1,6 +1,6 @@
 import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, searchMemory, skillFailure,
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext, searchMemory, skillFailure,
   streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
   type StreamInput
 } from '@polyvac/core/plugin'
@@ -142,6 +142,8 @@ async function searchInMemory ({ skill, task, context }: Run, { timeoutMs }: Ski
  */
 async function finish ({ vac }: Skill, answer: Answer, context: TaskContext,
   artifact: NonNullable<TaskUpdate['artifact']>, streamed?: string): Promise<string> {
+  // the interpreter is done; the run only waits for the store
+  releaseContext()
   const { answer: text, rejected, as_message: isMessage } = answer
   const usage = usageOf(answer)
   const request = askedBack(answer)

@@ -1,3 +1,4 @@
+import { releaseContext } from '@polyvac/core/plugin'
 import {
   isTurnOver, isWaiting, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
@@ -40,9 +41,10 @@ export class TaskService {
 
   /** Creates a task, or finds the one that the same request created before. Its webhook receives every event. */
   async createTask (owner: string, task: Omit<NewTask, 'push'>, push: NewPushConfig | undefined): Promise<CreatedTask> {
-    if (push === undefined) return await this.#tasks.create(owner, task)
-    await this.checkPush(push)
-    return await this.#tasks.create(owner, { ...task, push: { ...push, after: 0 } })
+    if (push !== undefined) await this.checkPush(push)
+    // the request only waits from here on: the task runs in a separate trace
+    releaseContext()
+    return await this.#tasks.create(owner, push === undefined ? task : { ...task, push: { ...push, after: 0 } })
   }
 
   /**

@@ -61,6 +61,8 @@ export class CallRecord {
   #sources = 0
   #answer: Answer | undefined
   #isCallersMistake = false
+  /** Read at the beginning: a run that only waits for its store has given up its context. */
+  readonly #traceId = activeTraceId()
 
   constructor (fields: CallFields, log: Log) {
     this.#fields = fields
@@ -115,7 +117,7 @@ export class CallRecord {
         sources: this.#sources
       },
       outcome: this.outcome,
-      traceId: activeTraceId()
+      traceId: this.#traceId
     }, message)
     if (isMetered()) this.#count(ms, first)
   }
