@@ -1,6 +1,5 @@
 // What telemetry costs: CPU time of the server for the same requests without the package of OpenTelemetry, with it but
-// without an SDK, and with an SDK that keeps one trace in a hundred. The figures without a bar show the sources of it:
-// each part alone, and the floor, which is the SDK alone with an empty span for each request of a bare route.
+// without an SDK, and with an SDK that keeps one trace in a hundred.
 import autocannon from 'autocannon'
 import { awake } from './parts/awake.mjs'
 import { figure } from './parts/figure.mjs'
@@ -11,30 +10,30 @@ import { median } from './parts/statistics.mjs'
 import { WIRES } from './parts/wires.mjs'
 
 const QUESTION = 'What is a VAC?'
-const SECONDS = 1
 /** Short rounds: other load of the machine affects neighbours alike. */
-const ROUNDS = 2
-/** Two processes of one server differ by up to 8 %, since they compile the same code differently. */
-const GENERATIONS = 2
+const ROUNDS = 6
+/** A server compiles its code for about 10,000 tasks: before that, a side with more code has up to twice the time. */
+const WARM_UP_ROUNDS = 10
+/** Processes of one server differ by up to 20 %, since they compile the same code differently. */
+const GENERATIONS = 4
 const CONNECTIONS = 20
-const CHUNKS = 100_000
+/** autocannon ends with its next sample. */
+const SAMPLE_MS = 20
+const CHUNKS = 50_000
 const READERS = 10
 
+/** Numbers instead of times: a store of tasks that answered more of them is larger, and a round of it slower. */
 const LOADS = [
-  ['a direct call', '', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
+  ['a direct call', '', server => post(server, 1_000, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
   ['a chunk of a stream', '', readStreams],
   ['a task', 'tasks-', server => {
     const { path, headers, body } = WIRES['tasks-memory'].send('instant', QUESTION)
-    return post(server, path, headers, body)
+    return post(server, 1_000, path, headers, body)
   }]
 ]
 const SIDES = [
   ['api', 'without an SDK', { atMost: 3 }],
-  ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }],
-  ['plain', 'the same in an application that starts the SDK', {}],
-  ['storage', 'with an AsyncLocalStorage alone', {}],
-  ['traces', 'with 1 % of the traces, no metrics', {}],
-  ['metrics', 'with metrics, no traces', {}]
+  ['sampled', 'with 1 % of the traces and all metrics', { atMost: 15 }]
 ]
 
 export const title = 'Telemetry: CPU time of the server, more than without the package'
@@ -44,7 +43,6 @@ export async function run () {
   for (const [what, prefix, load] of LOADS) {
     const kinds = SIDES.map(([side]) => `${prefix}telemetry-${side}`)
     figures.push(...await compare(`${prefix}telemetry-alone`, kinds, load, SIDES.map(([, text, bar]) => [`${what}, ${text}`, bar])))
-    if (prefix === '') figures.push(...await compare('bare', ['bare-spans'], load, [[`${what}, the floor: a bare route with an empty span`, {}]]))
   }
   return figures
 }
@@ -52,7 +50,7 @@ export async function run () {
 /** The CPU time of servers, more than that of another one, in percent. */
 async function compare (base, kinds, load, texts) {
   const generations = []
-  for (let i = 0; i < GENERATIONS; i++) generations.push(await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load)))
+  for (let i = 0; i < GENERATIONS; i++) generations.push(await withServers([base, ...kinds], (...servers) => inRounds(servers, ROUNDS, load, WARM_UP_ROUNDS)))
   return kinds.map((kind, i) => {
     const ratios = generations.flatMap(taken => taken[kind].cpus.map((cpu, round) => cpu / taken[base].cpus[round]))
     const [text, bar] = texts[i]
@@ -62,9 +60,9 @@ async function compare (base, kinds, load, texts) {
   })
 }
 
-async function post ({ port, kind }, path, headers, body) {
+async function post ({ port, kind }, amount, path, headers, body) {
   const { requests, non2xx, errors, latency } = await awake(() => autocannon({
-    url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body, connections: CONNECTIONS, duration: SECONDS
+    url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body, connections: CONNECTIONS, amount, sampleInt: SAMPLE_MS
   }))
   if (non2xx + errors > 0) throw new Error(`${kind}: ${non2xx} answers were not 2xx, ${errors} requests failed`)
   return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }

@@ -27,9 +27,8 @@ const FORMS = {
  * The comparison: a bare Fastify route for the same bytes. Same parsing, Fastify's own validation (Ajv)
  * and serialisation, no signal, no timeout, no error in a stream.
  */
-export async function bareApp (spanOf) {
+export async function bareApp () {
   const app = Fastify()
-  if (spanOf !== undefined) app.addHook('onRequest', (request, _reply, done) => { spanOf(request)(done) })
   const schema = { body: Query, response: { 200: Result } }
 
   app.post('/vac/:vector_name', { schema }, async request => ({ answer: request.body.user_input, source_documents: [] }))

@@ -2,19 +2,19 @@ import { max, median, quantile } from './statistics.mjs'
 
 /**
  * Measures several servers in turn, A B C A B C, so that other load on the machine affects all servers of a round
- * alike. The first round only warms up.
+ * alike. The first rounds only warm up.
  * @param measure one short run against one server; resolves to `{ perSecond, times, count }`
  * @returns by kind: the rate of each round, all times, the CPU time of the server per request in µs, the largest memory
  */
-export async function inRounds (servers, rounds, measure) {
+export async function inRounds (servers, rounds, measure, warmUps = 1) {
   const taken = Object.fromEntries(servers.map(({ kind }) => [kind, { rates: [], times: [], cpus: [], rss: 0 }]))
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmUps + rounds; round++) {
     for (const server of servers) {
       // unlike a rate, CPU time hardly depends on other load of the machine
       const before = await server.ask('cpuMs')
       const { perSecond, times, count } = await measure(server)
       const cpuUs = (await server.ask('cpuMs') - before) * 1000 / count
-      if (round === 0) continue
+      if (round < warmUps) continue
       const { [server.kind]: into } = taken
       into.rates.push(perSecond)
       into.times.push(...times)

@@ -10,7 +10,6 @@ const [kind, folder] = process.argv.slice(2)
 const APPS = {
   bare: async () => (await import('./bare-app.mjs')).bareApp(),
   polyvac: async () => (await import('./polyvac-app.mjs')).polyvacApp(),
-  'bare-spans': async () => (await import('./bare-app.mjs')).bareApp(await (await import('./telemetry-apps.mjs')).startBareSpans()),
   'a2a-js': async () => (await import('./a2a-js-app.mjs')).a2aJsApp(),
   'gateway-bare': async () => (await import('./gateway-app.mjs')).bareCallApp(),
   gateway: async () => (await import('./gateway-app.mjs')).gatewayApp(),
@@ -29,11 +28,8 @@ const APPS = {
 /** The same app in processes that differ in what they start of OpenTelemetry before it. */
 function telemetryApps (prefix, make) {
   const after = async name => await (await import('./telemetry-apps.mjs'))[name]()
-  const starts = { alone: 'refuseOpenTelemetry', storage: 'enterStorage', traces: 'startTraces', metrics: 'startMetrics', sampled: 'startBoth', plain: 'startPlain' }
-  return {
-    [`${prefix}telemetry-api`]: make,
-    ...Object.fromEntries(Object.entries(starts).map(([side, start]) => [`${prefix}telemetry-${side}`, () => after(start).then(make)]))
-  }
+  const starts = { alone: 'refuseOpenTelemetry', api: 'keepOpenTelemetry', sampled: 'startBoth' }
+  return Object.fromEntries(Object.entries(starts).map(([side, start]) => [`${prefix}telemetry-${side}`, () => after(start).then(make)]))
 }
 
 const app = await APPS[kind]()
