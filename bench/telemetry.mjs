@@ -17,18 +17,19 @@ const WARM_UP_ROUNDS = 10
 /** Processes of one server differ by up to 20 %, since they compile the same code differently. */
 const GENERATIONS = 4
 const CONNECTIONS = 20
+/** Of a round. A number instead of a time: a store that has more tasks is larger, and a round of it slower. */
+const REQUESTS = 1_000
 /** autocannon ends with its next sample. */
 const SAMPLE_MS = 20
 const CHUNKS = 50_000
 const READERS = 10
 
-/** Numbers instead of times: a store of tasks that answered more of them is larger, and a round of it slower. */
 const LOADS = [
-  ['a direct call', '', server => post(server, 1_000, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
+  ['a direct call', '', server => post(server, '/vac/instant', { 'content-type': 'application/json' }, JSON.stringify({ user_input: QUESTION }))],
   ['a chunk of a stream', '', readStreams],
   ['a task', 'tasks-', server => {
     const { path, headers, body } = WIRES['tasks-memory'].send('instant', QUESTION)
-    return post(server, 1_000, path, headers, body)
+    return post(server, path, headers, body)
   }]
 ]
 const SIDES = [
@@ -60,9 +61,9 @@ async function compare (base, kinds, load, texts) {
   })
 }
 
-async function post ({ port, kind }, amount, path, headers, body) {
+async function post ({ port, kind }, path, headers, body) {
   const { requests, non2xx, errors, latency } = await awake(() => autocannon({
-    url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body, connections: CONNECTIONS, amount, sampleInt: SAMPLE_MS
+    url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers, body, connections: CONNECTIONS, amount: REQUESTS, sampleInt: SAMPLE_MS
   }))
   if (non2xx + errors > 0) throw new Error(`${kind}: ${non2xx} answers were not 2xx, ${errors} requests failed`)
   return { perSecond: requests.average, times: [latency.p50, latency.p99], count: requests.total }

@@ -2,8 +2,9 @@ import { max, median, quantile } from './statistics.mjs'
 
 /**
  * Measures several servers in turn, A B C A B C, so that other load on the machine affects all servers of a round
- * alike. The first rounds only warm up.
+ * alike.
  * @param measure one short run against one server; resolves to `{ perSecond, times, count }`
+ * @param warmUps rounds before the others, which are not counted
  * @returns by kind: the rate of each round, all times, the CPU time of the server per request in µs, the largest memory
  */
 export async function inRounds (servers, rounds, measure, warmUps = 1) {

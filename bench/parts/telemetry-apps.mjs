@@ -6,9 +6,9 @@ const REFUSE = `export async function resolve (name, context, next) {
   if (name !== '@opentelemetry/api') return await next(name, context)
   throw Object.assign(new Error("Cannot find package '@opentelemetry/api'"), { code: 'ERR_MODULE_NOT_FOUND' })
 }`
-const SAMPLED = '0.01'
-
 const PASS = 'export async function resolve (name, context, next) { return await next(name, context) }'
+const SAMPLED = '0.01'
+const discarding = { export (_items, done) { done({ code: 0 }) }, async forceFlush () {}, async shutdown () {} }
 
 export function refuseOpenTelemetry () {
   useHook(REFUSE)
@@ -36,5 +36,3 @@ export async function startBoth () {
     autoDetectResources: false
   })
 }
-
-const discarding = { export (_items, done) { done({ code: 0 }) }, async forceFlush () {}, async shutdown () {} }

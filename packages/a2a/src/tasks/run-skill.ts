@@ -1,8 +1,8 @@
 import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext, searchMemory, skillFailure,
-  streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs, type MemorySearchInput, type QueryInput, type Skill,
-  type StreamInput
+  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
+  searchMemory, skillFailure, streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs,
+  type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
   deltaWriter, isTaskError, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
