@@ -147,11 +147,12 @@ test('a reply that is refused, or finds no network, can be sent again', { skip: 
   for (const protocol of PROTOCOLS.filter(protocol => protocol !== 'openai')) {
     await ask(page, protocol, 'A coat')
     await page.getByTestId('chat-reply').waitFor()
-    for (const refuse of ['status', 'network']) {
+    for (const [index, refuse] of ['status', 'network'].entries()) {
       await page.route('**/{vac,a2a,mcp}{,/**}', async route => { await (refuse === 'status' ? route.fulfill({ status: 503, json: {} }) : route.abort()) })
       await page.getByTestId('chat-reply').fill('large')
       await page.getByTestId('chat-reply').press('Enter')
-      await answerIn(page, 'failed').locator('[data-testid=chat-problem]').waitFor()
+      // the answer of the refusal before stays
+      await until(async () => await page.locator('[data-state=failed] [data-testid=chat-problem]').count() === index + 1, `${protocol}: ${refuse} has failed`)
       await page.unrouteAll()
       t.equal(await page.getByTestId('chat-reply').count(), 1, `${protocol}: ${refuse}`)
     }
