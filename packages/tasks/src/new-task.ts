@@ -53,13 +53,20 @@ export async function prepareTask (owner: string, task: NewTask, at: number): Pr
   }
   if (isLarge) await takeTurn()
   const firstText = toJson('message', first, MAX_EVENT_CHARS)
-  if (isLarge && idempotencyKey !== undefined) await takeTurn()
+  let hash: string | null = null
+  if (idempotencyKey !== undefined) {
+    if (isLarge) await takeTurn()
+    const request = canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])
+    if (isLarge) await takeTurn()
+    hash = createHash('sha256').update(request).digest('base64url')
+  }
+  if (isLarge) await takeTurn()
   return {
     owner,
     queue,
     origin: { id, owner, skill, input: storedInput, contextId, metadata: JSON.parse(metadataText) },
     idem: idempotencyKey ?? null,
-    hash: idempotencyKey === undefined ? null : createHash('sha256').update(canonicalJson([skill, storedInput, contextId ?? null, ...partsBesideInput(message)])).digest('base64url'),
+    hash,
     inputText,
     metadataText,
     first,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
+import type { LogPage } from '../log-page.js'
 import { DUE_ROW, MAX_OWNERS, MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
 import type { StoreContext } from './store-context.js'
 
@@ -44,28 +45,35 @@ export class OutboxRows implements OutboxStore {
   }
 
   async lease (selection: Selection, { wants }: OutboxLimits): Promise<{ deliveries: Leased[], more: boolean }> {
-    return await this.#context.commit.write(() => this.#lease(selection, wants))
+    const { commit, tasks } = this.#context
+    const { rows, pages } = await commit.write(() => this.#lease(selection, wants))
+    const deliveries: Leased[] = []
+    for (const [i, row] of rows.entries()) {
+      const { events } = pages[i] ?? await tasks.page(row.task, row.cursor)
+      const event = events.find(event => wants(event))
+      if (event !== undefined) deliveries.push({ row, event })
+      else if (pages[i] === undefined) await this.settle(row, { delivered: events.at(-1)?.seq ?? row.cursor })
+    }
+    return { deliveries, more: deliveries.length < rows.length }
   }
 
-  #lease (selection: Selection, wants: OutboxLimits['wants']): { deliveries: Leased[], more: boolean } {
+  /** Leases the chosen rows, and reads a page of each; the pages of large logs are read later. */
+  #lease (selection: Selection, wants: OutboxLimits['wants']): { rows: DueRow[], pages: (LogPage | undefined)[] } {
     const { tasks, settings } = this.#context
     const now = Date.now()
     // the lease is longer than the delivery by the time for writing its outcome
     const leaseEnd = now + this.#timeoutMs + settings.leaseMs
-    const deliveries: Leased[] = []
     const rows = this.#due(selection, now)
-    for (const row of rows) {
-      const { events: page } = tasks.page(row.task, row.cursor)
-      const event = page.find(event => wants(event))
-      if (event === undefined) {
-        const cursor = page.at(-1)?.seq ?? row.cursor
+    const pages = rows.map(row => {
+      const page = tasks.isLarge(row.task) ? undefined : tasks.smallPage(row.task, row.cursor)
+      if (page === undefined || page.events.some(event => wants(event))) this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
+      else {
+        const cursor = page.events.at(-1)?.seq ?? row.cursor
         this.#sql.passOver.run(cursor, cursor >= row.seq ? null : 0, row.task, row.id)
-      } else {
-        this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
-        deliveries.push({ row, event })
       }
-    }
-    return { deliveries, more: deliveries.length < rows.length }
+      return page
+    })
+    return { rows, pages }
   }
 
   async settle (row: DueRow, settlement: Settlement): Promise<void> {

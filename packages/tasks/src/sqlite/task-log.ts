@@ -4,7 +4,7 @@ import { TaskFencedError } from '../errors.js'
 import { attemptBody, lostBody, waitedBody } from '../event-bodies.js'
 import type { AttemptFence } from '../executor.js'
 import { TaskFold } from '../fold-task.js'
-import { FIRST_PAGE, isLargeLog, logPage, type EventRow, type LogPage } from '../log-page.js'
+import { FIRST_PAGE, isLargeLog, logPage, PAGE_CHARS, type EventRow, type LogPage } from '../log-page.js'
 import type { NewRow } from '../new-task.js'
 import { foldAtSnapshot } from '../task-row.js'
 import { isTerminal, type EventBody, type TaskEvent, type TaskState } from '../task.js'
@@ -60,11 +60,28 @@ export class TaskLog {
 
   backlog (): Backlog[] { return this.#sql.backlog.all<Backlog>() }
 
-  /** A page of the events after number `after`. */
-  page (key: number, after: number, limit = FIRST_PAGE, isLarge = isLargeLog({ bytes: this.#sql.bytes.column<number>(key)[0] ?? 0 })): LogPage {
+  /** Whether the events of a task are read in turns of the event loop. */
+  isLarge (key: number): boolean { return isLargeLog({ bytes: this.#sql.bytes.column<number>(key)[0] ?? 0 }) }
+
+  /** A page of the events after number `after`, of a large log in turns of the event loop. */
+  page (key: number, after: number, limit = FIRST_PAGE, isLarge = this.isLarge(key)): LogPage | Promise<LogPage> {
+    return isLarge ? this.#largePage(key, after, limit) : this.smallPage(key, after, limit)
+  }
+
+  smallPage (key: number, after: number, limit = FIRST_PAGE): LogPage { return logPage(this.#sql.page.all<EventRow>(key, after, limit), limit) }
+
+  async #largePage (key: number, after: number, limit: number): Promise<LogPage> {
     // one by one is slower, but reads no large event that the page has no room for
-    const { page } = this.#sql
-    return logPage(isLarge ? page.iterate<EventRow>(key, after, limit) : page.all<EventRow>(key, after, limit), limit)
+    const rows: EventRow[] = []
+    let chars = 0
+    for (const row of this.#sql.page.iterate<EventRow>(key, after, limit)) {
+      rows.push(row)
+      chars += row.data.length
+      if (chars >= PAGE_CHARS) break
+    }
+    // the text of a large event takes as long as its value
+    if (chars >= PAGE_CHARS) await takeTurn()
+    return logPage(rows, limit)
   }
 
   /** The fold of a task from its last snapshot and the later events. A large log is read in turns of the event loop. */
@@ -75,9 +92,12 @@ export class TaskLog {
     const kept = this.#sql.snapshot.get<{ data: string }>(row.key)
     const { input = 'null', metadata = '{}' } = origin ?? {}
     const fold = foldAtSnapshot(row, { input, metadata, snapshot: kept?.data ?? null })
-    for (let page = this.page(row.key, fold.seq, FIRST_PAGE, isLarge); ; page = this.page(row.key, fold.seq, page.next, isLarge)) {
+    for (let limit = FIRST_PAGE; ;) {
+      const read = this.page(row.key, fold.seq, limit, isLarge)
+      const page = read instanceof Promise ? await read : read
       for (const event of page.events) fold.apply(event)
       if (page.last) return fold
+      limit = page.next
       if (isLarge && isTurnOver()) await takeTurn()
     }
   }
