@@ -10,11 +10,11 @@ import { until } from './fixtures/until.js'
  * requests that ended since the last tick, so the work begins some ticks after the requests before it ended.
  */
 const INTERPRETER = `import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import { referenceCpuMs } from ${JSON.stringify(join(root, 'test/fixtures/reference-work.mjs'))}
+import { doReferenceWork } from ${JSON.stringify(join(root, 'test/fixtures/reference-work.mjs'))}
 export async function stream_interpreter (question) {
   await delay(50)
   for (let i = 0; i < 20; i++) {
-    referenceCpuMs(() => 0)
+    doReferenceWork()
     if (question === 'in turns') await nextTurn()
   }
   return 'done'
