@@ -829,6 +829,23 @@ export function conformance (t: Test, kind: string, open: StoreFactory): void {
     t.notMatch(JSON.stringify(listed), 'canary')
   })
 
+  test('push: the events between those that are wanted are passed over in a large log, too', async t => {
+    const store = await open(t)
+    const got: number[] = []
+    store.work(async (_task, { emit }) => {
+      for (let i = 0; i < 40; i++) await emit({ delta: 'not told '.repeat(2_000) })
+      await emit({ artifact: { name: 'a', content: 1 } })
+      for (let i = 0; i < 10; i++) await emit({ delta: 'not told' })
+    })
+    store.deliver(async ({ event: { seq } }) => {
+      got.push(seq)
+      return 'delivered'
+    })
+    const { task: { id } } = await store.create('alice', { ...ASK, push: { id: 'p', url: 'https://a.example' } })
+    await until(async () => (await store.getPush('alice', id, 'p'))?.cursor === 54, 'the last event is delivered')
+    t.strictSame(got, [2, 43, 54])
+  })
+
   test('push: a receiver that ends its config gets nothing more, one that fails for too long is disabled, and none delays another', async t => {
     const store = await open(t, { deadAfterMs: 300 })
     const deliveries: Record<string, number> = { gone: 0, dead: 0, throws: 0, fine: 0 }
