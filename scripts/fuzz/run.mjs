@@ -74,11 +74,16 @@ async function fuzz (target) {
 }
 
 async function attempt (target, bytes) {
-  const began = performance.now()
-  try {
+  const run = async () => {
+    const began = performance.now()
     await target.run(bytes)
-    const ms = performance.now() - began
-    if (ms > MAX_INPUT_MS) throw new Error(`it took ${Math.round(ms)} ms`)
+    return performance.now() - began
+  }
+  try {
+    if (await run() <= MAX_INPUT_MS) return
+    // another process may have slowed the first
+    const ms = await run()
+    if (ms > MAX_INPUT_MS) throw new Error(`it took ${Math.round(ms)} ms, twice`)
   } catch (err) {
     process.stdout.write(`${target.name} fails: npm run fuzz -- --target ${target.name} --input ${bytes.toString('base64')}\n`)
     return err
