@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SqliteDatabase } from '@polyvac/sqlite'
-import type { LogPage } from '../log-page.js'
 import { DUE_ROW, MAX_OWNERS, MAX_RETRY_MS, type DueRow, type Leased, type OutboxLimits, type OutboxStore, type Selection, type Settlement } from '../outbox.js'
+import type { TaskEvent } from '../task.js'
 import type { StoreContext } from './store-context.js'
 
 /** The rows of push configs, as one outbox leases them. */
@@ -45,35 +45,40 @@ export class OutboxRows implements OutboxStore {
   }
 
   async lease (selection: Selection, { wants }: OutboxLimits): Promise<{ deliveries: Leased[], more: boolean }> {
-    const { commit, tasks } = this.#context
-    const { rows, pages } = await commit.write(() => this.#lease(selection, wants))
+    const { chosen, leased } = await this.#context.commit.write(() => this.#lease(selection, wants))
     const deliveries: Leased[] = []
-    for (const [i, row] of rows.entries()) {
-      const { events } = pages[i] ?? await tasks.page(row.task, row.cursor)
-      const event = events.find(event => wants(event))
-      if (event !== undefined) deliveries.push({ row, event })
-      else if (pages[i] === undefined) await this.settle(row, { delivered: events.at(-1)?.seq ?? row.cursor })
-    }
-    return { deliveries, more: deliveries.length < rows.length }
+    for (const { row, event = await this.#readWanted(row, wants) } of leased) if (event !== undefined) deliveries.push({ row, event })
+    return { deliveries, more: deliveries.length < chosen }
   }
 
-  /** Leases the chosen rows, and reads a page of each; the pages of large logs are read later. */
-  #lease (selection: Selection, wants: OutboxLimits['wants']): { rows: DueRow[], pages: (LogPage | undefined)[] } {
+  /** Leases the chosen rows, and reads their events; those of large logs are read later. */
+  #lease (selection: Selection, wants: OutboxLimits['wants']): { chosen: number, leased: { row: DueRow, event: TaskEvent | undefined }[] } {
     const { tasks, settings } = this.#context
     const now = Date.now()
     // the lease is longer than the delivery by the time for writing its outcome
     const leaseEnd = now + this.#timeoutMs + settings.leaseMs
+    const leased: { row: DueRow, event: TaskEvent | undefined }[] = []
     const rows = this.#due(selection, now)
-    const pages = rows.map(row => {
-      const page = tasks.isLarge(row.task) ? undefined : tasks.smallPage(row.task, row.cursor)
-      if (page === undefined || page.events.some(event => wants(event))) this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
-      else {
-        const cursor = page.events.at(-1)?.seq ?? row.cursor
+    for (const row of rows) {
+      const page = tasks.isLarge(row.task) ? undefined : tasks.smallPage(row.task, row.cursor).events
+      const event = page?.find(event => wants(event))
+      if (page !== undefined && event === undefined) {
+        const cursor = page.at(-1)?.seq ?? row.cursor
         this.#sql.passOver.run(cursor, cursor >= row.seq ? null : 0, row.task, row.id)
+      } else {
+        this.#sql.lease.run(this.#id, leaseEnd, row.task, row.id)
+        leased.push({ row, event })
       }
-      return page
-    })
-    return { rows, pages }
+    }
+    return { chosen: rows.length, leased }
+  }
+
+  /** The next wanted event of a leased row; without one in the next page, the row passes over that page. */
+  async #readWanted (row: DueRow, wants: OutboxLimits['wants']): Promise<TaskEvent | undefined> {
+    const { events } = await this.#context.tasks.page(row.task, row.cursor)
+    const event = events.find(event => wants(event))
+    if (event === undefined) await this.settle(row, { delivered: events.at(-1)?.seq ?? row.cursor })
+    return event
   }
 
   async settle (row: DueRow, settlement: Settlement): Promise<void> {
