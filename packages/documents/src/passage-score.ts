@@ -50,7 +50,7 @@ const LOGISTIC = {
   bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
 } as const
 /** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
-const ODDS_AGAINST = 1.6
+const ODDS_AGAINST = 1.3
 /** The highest probability: some questions have all their words in a passage that does not answer them. */
 const MOST = 0.98
 /** Passages that are added to those of an index: in the smallest ones their number means little. */
