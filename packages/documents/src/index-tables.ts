@@ -8,7 +8,7 @@ export type IndexKey = string
 /** "PVDC": it distinguishes an index from databases of other programs. */
 const APPLICATION_ID = 0x50564443
 /** Raised with every change of the tables, or of the terms that a text has in them. */
-const TABLES_VERSION = 7
+const TABLES_VERSION = 8
 
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

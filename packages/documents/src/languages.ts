@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { stemmer as stemEnglish } from 'stemmer'
 import { STOP_WORDS } from './stop-words.js'
 
-/** Languages with a stemmer and stop words; all other text is indexed without stems. */
+/** Languages with stop words, and with stemmers where they have endings; all other text is indexed without stems. */
 const NAMES = {
   de: 'german',
   fr: 'french',
@@ -12,6 +12,13 @@ const NAMES = {
   nl: 'dutch',
   sv: 'swedish',
   da: 'danish',
+  no: 'norwegian',
+  fi: 'finnish',
+  hu: 'hungarian',
+  ro: 'romanian',
+  id: 'indonesian',
+  vi: undefined,
+  el: 'greek',
   ru: 'russian',
   tr: 'turkish',
   ar: 'arabic',
@@ -30,6 +37,15 @@ const QUESTION_WORDS: Partial<Record<Language, string>> = {
   nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat betekent',
   sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste betyder',
   da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal betyder',
+  no: 'hvor når hvorfor hvem hvilken hvilket hvilke hva mange mye ofte lenge får kan må skal betyr',
+  fi: 'milloin missä mistä mihin miksi kuka ketkä kenen mikä mitkä mitä kuinka miten paljonko montako moni usein kauan voi voivat pitää täytyy tarkoittaa',
+  hu: 'mikor hol honnan hová miért ki kik kinek mi mit mik hogyan hány mennyi melyik milyen meddig gyakran lehet kell jelent',
+  ro: 'când cât câtă câți câte unde cine care ce cui cărui cărei cărora și în fost era este sunt poate pot trebuie înseamnă numit numește',
+  id: 'kapan siapa apa berapa bagaimana mengapa kenapa mana yang adalah apakah bisa dapat harus berarti',
+  vi: `ai anh bao bạn bị bởi bà các cái có còn cô chúng chưa cho cũng của do dưới đang đã đâu đây để đến đều đó được gì giữa hay hơn hoặc họ
+khi không là lại lúc mà mấy mình một mỗi nào này nên nếu nếu nhiêu như nhưng những nhất nó nữa ở ông phải ra rằng rất sao sau sẽ tại theo thể thế thì
+tôi trên trong trước từ và vào vẫn vậy về vì việc với sự kia ấy ta đi lên xuống qua rồi chỉ cùng bằng`,
+  el: 'ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιας πότε πού πώς πόσο πόση πόσα πόσοι πόσες πόσους τι γιατί είναι ήταν έχει είχε έχουν μπορεί μια ένα ένας έναν μιας ενός της τις τους τη την στους στις στα από ως κάθε σημαίνει',
   ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны означает значит',
   tr: 'kaç nerede nereden ne zaman kim kimin hangi nasıl neden niçin niye kadar mı mi mu mü mıdır midir mudur müdür vardır var dır dir nedir kimdir demek',
   ar: 'كم متى أين من ماذا ما هل كيف لماذا أي هو هي هم هذه هذا ذلك تلك يوجد توجد يمكن يجب يعني تعني',
@@ -41,9 +57,9 @@ ejemplo жизнь человек سنة سنوات شخصا صباح مساء �
 otuz kırk yirmi altmış yetmiş seksen doksan on beş altı yedi sekiz dokuz dört üç iki trilyon katrilyon`.split(/\s+/))
 
 const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
-  [/\p{Script=Cyrillic}/gu, 'ru'], [/\p{Script=Arabic}/gu, 'ar'], [/\p{Script=Devanagari}/gu, 'hi']
+  [/\p{Script=Cyrillic}/gu, 'ru'], [/\p{Script=Greek}/gu, 'el'], [/\p{Script=Arabic}/gu, 'ar'], [/\p{Script=Devanagari}/gu, 'hi']
 ]
-const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr']
+const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr', 'no', 'fi', 'hu', 'ro', 'id', 'vi']
 const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
 /** Letters that Turkish alone has of these languages. They count as stop words, of which it has few. */
@@ -126,9 +142,12 @@ function candidateWords (languages: readonly Language[]): ReadonlyMap<string, re
 export function stopWordsOf (language: Language): ReadonlySet<string> {
   let list = stops.get(language)
   if (list === undefined) {
-    const { stopwords } = require(`@orama/stopwords/${NAMES[language as keyof typeof NAMES]}`) as { stopwords: readonly string[] }
-    const own = QUESTION_WORDS[language]?.split(' ') ?? []
-    list = new Set([...stopwords, ...own].filter(word => !NOT_STOP.has(word)))
+    const name = NAMES[language as keyof typeof NAMES]
+    const { stopwords } = name === undefined ? { stopwords: [] } : require(`@orama/stopwords/${name}`) as { stopwords: readonly string[] }
+    const own = QUESTION_WORDS[language]?.split(/\s+/) ?? []
+    const words = [...stopwords, ...own].filter(word => !NOT_STOP.has(word))
+    // Greek words are compared without accents
+    list = new Set(language === 'el' ? words.map(word => withoutMarks(word).replace(/σ$/, 'ς')) : words)
     stops.set(language, list)
   }
   return list
@@ -160,7 +179,8 @@ function makeStem (raw: string, language: Language): string {
 function stemmerOf (language: Language): (word: string) => string {
   let stem = stemmers.get(language)
   if (stem === undefined) {
-    stem = (require(`@orama/stemmers/${NAMES[language as keyof typeof NAMES]}`) as { stemmer: (word: string) => string }).stemmer
+    const name = NAMES[language as keyof typeof NAMES]
+    stem = name === undefined ? word => word : (require(`@orama/stemmers/${name}`) as { stemmer: (word: string) => string }).stemmer
     stemmers.set(language, stem)
   }
   return stem

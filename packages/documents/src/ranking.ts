@@ -25,6 +25,8 @@ const MAX_COMPARED = 50
 const IDF_POWER = 1.3
 /** Passages of which the length of a word alone is known, beside those of an index in another language than English. */
 const OWN_BACKGROUND = 100
+/** The share of usual passages with a syllable of a language that is written in them. */
+const SYLLABLE_SHARE = 0.7
 const IDEOGRAPHS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 /** The first line of a block of code. */
 const FENCE = /^[ \t]*(?:```|~~~)/m
@@ -105,7 +107,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     const passages = Math.min(frequency(match), count())
     // English has a table of usual words; elsewhere the index shows how usual a word is, and its length in a small one
     const usual = language !== 'en'
-      ? BACKGROUND_PASSAGES * (Math.max(0, passages - 1) + OWN_BACKGROUND * usualShare(word.text)) / (count() + OWN_BACKGROUND)
+      ? BACKGROUND_PASSAGES * (Math.max(0, passages - 1) + OWN_BACKGROUND * usualShare(word.text, language)) / (count() + OWN_BACKGROUND)
       : backgroundOf(word.stems[0] as string)
     const weight = share * weigh(Math.min(all, passages + usual))
     const synonyms = language === 'en' && passages <= MAX_FOR_SYNONYMS ? synonymsOf(word.stems[0] as string) : []
@@ -122,7 +124,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     }
     // a word of a table is spelled well
     const isKnown = synonyms.length > 0 || word.forms.length > 0
-    if (isKnown || !isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems, weight, likeness: 1 }
+    if (isKnown || isSyllabic(language) || !isCorrected(word.text) || budget.corrections-- <= 0) return { match, passages, stems, weight, likeness: 1 }
     let found = corrections.get(word.text)
     if (found === undefined) {
       found = similar(word.text, word.stems)
@@ -230,9 +232,15 @@ function formsOf ({ text, stems, forms }: Word, languages: readonly Language[]):
 }
 
 /** The share of usual passages with a word of another language than English: it falls with the word's length. */
-function usualShare (word: string): number {
+function usualShare (word: string, language: Language | 'other'): number {
+  if (isSyllabic(language)) return SYLLABLE_SHARE
   const letters = [...word].length
   return 2 ** -(IDEOGRAPHS.test(word) ? 1 + 2 * letters : (UNSPACED.test(word) ? 1 : 2) + letters / 2)
+}
+
+/** Whether the language is written in syllables: "thành phố", a city, is two, and each is part of many words. */
+function isSyllabic (language: Language | 'other'): boolean {
+  return language === 'vi'
 }
 
 /** What compounds with a word begin with, outside English. */

@@ -127,10 +127,37 @@ test('each language is searched by its stems and stop words, in one index', asyn
     'ar.md': 'الكتب في المدرسة على الرف، وهي هناك منذ سنوات.',
     'hi.md': 'बगीचे में किताबें रखी हैं और वे पुरानी हैं।',
     'es.md': 'Las canciones de los marineros están en el libro que tenemos.',
+    'no.md': 'Fiskerne har reparert garnene sine, og de henger ved brygga.',
+    'fi.md': 'Koirat nukkuvat saunan portailla, ja ne heräävät aamulla.',
+    'hu.md': 'A hajókat a hídnál javították meg, és most újra úsznak.',
+    'ro.md': 'Corăbiile au fost construite în port, iar acum sunt vopsite.',
+    'id.md': 'Pelajaran dimulai pukul tujuh dan akan berakhir sebelum makan.',
+    'vi.md': 'Thư viện của làng mở cửa lúc tám giờ, và các cuốn sách được xếp theo tên.',
+    'el.md': 'Οι φάροι του νησιού είναι από πέτρα και έχουν σκάλες.',
     'en.md': 'The houses of the village are near the harbour.'
   })
-  for (const [query, source] of [['Wo ist das Haus mit dem Boot?', 'de.md'], ['где лодка и краны', 'ru.md'], ['kitap nerede', 'tr.md'], ['أين كتاب المدرسة', 'ar.md'], ['किताब कहाँ है', 'hi.md'], ['una canción', 'es.md'], ['village house', 'en.md']] as const) {
+  for (const [query, source] of [['Wo ist das Haus mit dem Boot?', 'de.md'], ['где лодка и краны', 'ru.md'], ['kitap nerede', 'tr.md'], ['أين كتاب المدرسة', 'ar.md'], ['किताब कहाँ है', 'hi.md'], ['una canción', 'es.md'],
+    ['hvor er garnet', 'no.md'], ['missä koira on', 'fi.md'], ['hol a hajó', 'hu.md'], ['unde este corabia', 'ro.md'], ['kapan pelajarannya mulai', 'id.md'],
+    ['sách ở đâu', 'vi.md'], ['πού είναι ο φάρος', 'el.md'], ['village house', 'en.md']] as const) {
     t.equal(sourceFor(index, query), source, query)
+  }
+})
+
+test('the words that any text of a language has do not answer a question', async t => {
+  const about = {
+    ro: 'Biblioteca din sat este deschisă de la opt dimineața. Cărțile care au fost aduse de copii sunt așezate pe raftul din mijloc, iar cele vechi se află în pod.',
+    vi: 'Thư viện của làng mở cửa lúc tám giờ sáng. Những cuốn sách mà trẻ em mang đến được đặt trên kệ ở giữa, còn những cuốn cũ thì ở trên gác.',
+    el: 'Η βιβλιοθήκη του χωριού είναι ανοιχτή από τις οκτώ το πρωί. Τα βιβλία που έφεραν τα παιδιά είναι στο μεσαίο ράφι, και τα παλιά στη σοφίτα.'
+  }
+  const questions = [
+    ['ro', 'Care este raftul pe care sunt cărțile aduse de copii?', 'Care este numele celui care a fost ales de către cei din oraș?'],
+    ['vi', 'Thư viện mở cửa lúc mấy giờ sáng?', 'Cái gì được xem là lý do mà những người ở đó không thể trở về được nữa?'],
+    ['el', 'Σε ποιο ράφι είναι τα βιβλία που έφεραν τα παιδιά;', 'Ποιος είναι ο λόγος για τον οποίο έγινε και η πόλη του από τις πιο μεγάλες;']
+  ] as const
+  for (const [language, known, unknown] of questions) {
+    const index = await indexOf(t, { 'a.md': about[language] })
+    t.ok((index.search({ query: known, threshold: 0 })[0]?.score ?? 0) > 0.6, known)
+    t.ok((index.search({ query: unknown, threshold: 0 })[0]?.score ?? 0) < 0.3, unknown)
   }
 })
 
