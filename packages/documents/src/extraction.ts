@@ -66,7 +66,7 @@ export interface Extract {
 interface Candidate extends Extract {
   readonly order: number
   readonly words: ReadonlySet<string>
-  /** Numbers and names: sentences that differ in them do not repeat one another. */
+  /** Numbers, names, and the key of a row or item: units that differ in them do not repeat one another. */
   readonly facts: ReadonlySet<string>
   /** The question's words in the unit, or above it. */
   readonly terms: ReadonlySet<number>
@@ -207,7 +207,7 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
     before = sum / total
     if (!fits(unit)) continue
     const terms = new Set([...found.keys(), ...below?.keys() ?? [], ...near.keys(), ...far.keys()])
-    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: factsOf(unit.text), terms, own: inside / total, kind, weight })
+    candidates.push({ unit, hit, order, words: new Set(rawWords(unit.text.toLowerCase())), facts: new Set([...factsOf(unit.text), ...keyOf(raw)]), terms, own: inside / total, kind, weight })
   }
   return candidates
 }
@@ -215,6 +215,12 @@ function candidatesOf (hit: Hit, { matcher, weights, total, kindOf }: SentenceRe
 /** Numbers, and names that are not at the beginning of the text. */
 function factsOf (text: string): Set<string> {
   return new Set(Array.from(text.matchAll(/(?<!^)(?<![.!?…:]\s)(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{N}]*|\p{N}+(?:[.,:]\p{N}+)*/gu), ([fact]) => fact))
+}
+
+/** What a row or item is about: "Keys" of "Keys: Tom, room 105". */
+function keyOf ({ kind, text }: Unit): string[] {
+  const at = text.indexOf(':')
+  return kind === 'sentence' || kind === 'code' || at < 0 ? [] : [text.slice(0, at)]
 }
 
 /** Prefixes a fragment with its heading: "Default: 0" has no meaning without it. */

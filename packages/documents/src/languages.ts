@@ -17,6 +17,7 @@ const NAMES = {
   hu: 'hungarian',
   ro: 'romanian',
   id: 'indonesian',
+  pl: undefined,
   vi: undefined,
   el: 'greek',
   ru: 'russian',
@@ -29,24 +30,27 @@ export type Language = 'en' | keyof typeof NAMES
 
 /** Words of questions, and other words without information, that the lists of stop words lack. */
 const QUESTION_WORDS: Partial<Record<Language, string>> = {
-  de: 'wann wer wen wem wessen wieviel viele vieles lange weit oft warum wieso weshalb woher wohin womit wofür worin was gibt gilt gern bitte etwa denn man mehr darf dürfen müssen bedeutet bedeuten heißt',
-  fr: 'quand comment combien pourquoi où est-ce lequel laquelle lesquels faut peut peuvent doit doivent quoi fait faire plus très y a cela aujourd hui signifie',
-  es: 'cuánto cuánta cuántos cuántas quién quiénes qué dónde cuándo cómo cuál puede pueden hay debe tiene tienen significa',
-  it: 'quando quanto quanta quanti quante come dove perché chi cosa quale quali può possono deve devono fa molto è cui significa',
-  pt: 'quando quanto quanta quantos quantas como onde por porque porquê quem que qual quais pode podem deve devem há é faz muito são está significa',
-  nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat betekent',
-  sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste betyder',
-  da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal betyder',
-  no: 'hvor når hvorfor hvem hvilken hvilket hvilke hva mange mye ofte lenge får kan må skal betyr',
-  fi: 'milloin missä mistä mihin miksi kuka ketkä kenen mikä mitkä mitä kuinka miten paljonko montako moni usein kauan voi voivat pitää täytyy tarkoittaa',
-  hu: 'mikor hol honnan hová miért ki kik kinek mi mit mik hogyan hány mennyi melyik milyen meddig gyakran lehet kell jelent',
-  ro: 'când cât câtă câți câte unde cine care ce cui cărui cărei cărora și în fost era este sunt poate pot trebuie înseamnă numit numește',
+  de: 'wann wer wen wem wessen wieviel viele vieles lange weit oft warum wieso weshalb woher wohin womit wofür worin was gibt gilt gern bitte etwa denn man mehr darf dürfen müssen bedeutet bedeuten heißt kostet',
+  fr: 'quand comment combien pourquoi où est-ce lequel laquelle lesquels faut peut peuvent doit doivent quoi fait faire plus très y a cela aujourd hui signifie coûte coûtent',
+  es: 'cuánto cuánta cuántos cuántas quién quiénes qué dónde cuándo cómo cuál puede pueden hay debe tiene tienen significa cuesta cuestan',
+  it: 'quando quanto quanta quanti quante come dove perché chi cosa quale quali può possono deve devono fa molto è cui significa costa costano',
+  pt: 'quando quanto quanta quantos quantas como onde por porque porquê quem que qual quais pode podem deve devem há é faz muito são está significa custa custam',
+  nl: 'hoe hoeveel wanneer waar waarom wie welke wat mag moeten vaak lang het een per gaat betekent kost',
+  sv: 'hur när var varför vem vilken vilket vilka vad många mycket ofta länge får kan måste betyder kostar',
+  da: 'hvor hvornår hvorfor hvem hvilken hvilket hvilke hvad mange meget ofte længe må kan skal betyder koster',
+  no: 'hvor når hvorfor hvem hvilken hvilket hvilke hva mange mye ofte lenge får kan må skal betyr koster',
+  fi: 'milloin missä mistä mihin miksi kuka ketkä kenen mikä mitkä mitä kuinka miten paljonko montako moni usein kauan voi voivat pitää täytyy tarkoittaa maksaa maksavat',
+  hu: 'mikor hol honnan hová miért ki kik kinek mi mit mik hogyan hány mennyi melyik milyen meddig gyakran lehet kell jelent kerül',
+  ro: 'când cât câtă câți câte unde cine care ce cui cărui cărei cărora și în fost era este sunt poate pot trebuie înseamnă numit numește costă',
   id: 'kapan siapa apa berapa bagaimana mengapa kenapa mana yang adalah apakah bisa dapat harus berarti',
+  pl: `ale bez bo by być był była było były co czy czym dla do dlaczego gdy gdzie go i ich ile jak jaka jaki jakie jakim jej jest jego jako
+jeśli już każdy kiedy kogo komu kosztuje kosztują kto który która które których którym lub ma mają może można mu na nad nas nie niż o od on ona one oni oraz po
+pod przed przez przy się są skąd swój ta tak także tam te tego tej ten to tu tych tylko tym u w we według wielu więc z za ze że żeby znaczy oznacza proszę`,
   vi: `ai anh bao bạn bị bởi bà các cái có còn cô chúng chưa cho cũng của do dưới đang đã đâu đây để đến đều đó được gì giữa hay hơn hoặc họ
 khi không là lại lúc mà mấy mình một mỗi nào này nên nếu nếu nhiêu như nhưng những nhất nó nữa ở ông phải ra rằng rất sao sau sẽ tại theo thể thế thì
 tôi trên trong trước từ và vào vẫn vậy về vì việc với sự kia ấy ta đi lên xuống qua rồi chỉ cùng bằng`,
-  el: 'ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιας πότε πού πώς πόσο πόση πόσα πόσοι πόσες πόσους τι γιατί είναι ήταν έχει είχε έχουν μπορεί μια ένα ένας έναν μιας ενός της τις τους τη την στους στις στα από ως κάθε σημαίνει',
-  ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны означает значит',
+  el: 'ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιας πότε πού πώς πόσο πόση πόσα πόσοι πόσες πόσους τι γιατί είναι ήταν έχει είχε έχουν μπορεί μια ένα ένας έναν μιας ενός της τις τους τη την στους στις στα από ως κάθε σημαίνει κοστίζει κοστίζουν',
+  ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны означает значит стоит стоят',
   tr: 'kaç nerede nereden ne zaman kim kimin hangi nasıl neden niçin niye kadar mı mi mu mü mıdır midir mudur müdür vardır var dır dir nedir kimdir demek',
   ar: 'كم متى أين من ماذا ما هل كيف لماذا أي هو هي هم هذه هذا ذلك تلك يوجد توجد يمكن يجب يعني تعني',
   hi: 'कब कहाँ कहां कैसे क्यों क्या कितने कितनी कितना कौन कौनसी किसने किसका किसकी में है हैं था थे थी के की का को से पर ने और या लिए जाता जाती जाते सकता सकते सकती चाहिए होता होती मतलब'
@@ -54,12 +58,13 @@ tôi trên trong trước từ và vào vẫn vậy về vì việc với sự k
 /** Words of the lists that have information. */
 const NOT_STOP = new Set(`horas hoy dias días dia día lugar largo pais país paìs tiempo trabajo trabajar uso usar valor final general
 ejemplo жизнь человек سنة سنوات شخصا صباح مساء ثلاثة اربعة عشر عشرة مليون مليار زيارة قوة عدد الوقت مايو ايار bin yüz elli
+éves évi új újabb cikk cikkek cikkeket lehetőség búcsú holnap tegnap tavaly halbă noroc acord patru cinci kecil dekat
 otuz kırk yirmi altmış yetmiş seksen doksan on beş altı yedi sekiz dokuz dört üç iki trilyon katrilyon`.split(/\s+/))
 
 const SCRIPTS: readonly (readonly [RegExp, Language])[] = [
   [/\p{Script=Cyrillic}/gu, 'ru'], [/\p{Script=Greek}/gu, 'el'], [/\p{Script=Arabic}/gu, 'ar'], [/\p{Script=Devanagari}/gu, 'hi']
 ]
-const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr', 'no', 'fi', 'hu', 'ro', 'id', 'vi']
+const LATIN: readonly Language[] = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'sv', 'da', 'tr', 'no', 'fi', 'hu', 'ro', 'id', 'pl', 'vi']
 const ENGLISH_SIGN = /\b(?:the|of|and|with|this|you|your)\b/i
 const NOT_ASCII = /[^\0-\x7f]/
 /** Letters that Turkish alone has of these languages. They count as stop words, of which it has few. */
@@ -118,6 +123,17 @@ export function languageOf (text: string, among?: readonly Language[]): Language
     if (count > most && isEnough) [best, most] = [language, count]
   }
   return best
+}
+
+/**
+ * The language of a query.
+ * @param detected those of the passages; where none shows one, as in short lists, two stop words of the query do
+ */
+export function languageOfQuery (query: string, detected: readonly Language[]): Language | undefined {
+  if (detected.length > 0) return languageOf(query, detected)
+  const language = languageOf(query)
+  const stopWords = stopWordsOf(language ?? 'en')
+  return (query.toLowerCase().match(/\p{L}+/gu) ?? []).filter(word => stopWords.has(word)).length >= 2 ? language : undefined
 }
 
 /** Whether a text has as few letters beyond ASCII as English: otherwise its stop words are of another language. */

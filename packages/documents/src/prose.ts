@@ -304,10 +304,8 @@ function addRows (units: Unit[], header: readonly string[], rows: readonly strin
     const cells = rest.map((cell, index) => ({ cell, title: header[index + 1] ?? '' }))
       .filter(({ cell }) => cell !== '' && cell !== '-' && cell !== '–')
     if (first === '' && cells.length === 0) continue
-    const [only] = cells
-    const text = cells.length === 1 && only !== undefined
-      ? only.cell
-      : cells.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')
+    // of two columns, the row's name and the table's headings say what the value is
+    const text = cells.map(({ cell, title }) => title === '' || header.length <= 2 ? cell : `${title}: ${cell}`).join('; ')
     units.push({ kind: 'row', text: first === '' ? text : text === '' ? first : `${first}: ${text}` })
   }
 }

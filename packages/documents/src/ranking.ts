@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '@polyvac/sqlite'
 import { BACKGROUND_PASSAGES, backgroundOf, COMMON_STEMS } from './common-stems.js'
-import { languageOf, mayBeEnglish, stemOf, stopWordsOf, type Language } from './languages.js'
+import { languageOfQuery, mayBeEnglish, stemOf, stopWordsOf, type Language } from './languages.js'
 import { matchOf, type MatchedTerm } from './match-expression.js'
 import { orderOf, PassageScorer, probabilityOf } from './passage-score.js'
 import { asksForCode } from './question.js'
@@ -95,8 +95,9 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     total ??= countAll.column<number>()[0] ?? 0
     return total
   }
+  const detected = (): Language[] => (language.column<string>()[0] ?? '').split(' ').filter(one => one !== '') as Language[]
   const languagesOf = (): readonly Language[] => {
-    languages ??= ['en', ...(language.column<string>()[0] ?? '').split(' ').filter(one => one !== '' && one !== 'en') as Language[]]
+    languages ??= [...new Set<Language>(['en', ...detected()])]
     return languages
   }
   const indexed = (word: Word, share: number, budget: { corrections: number }, language: Language | 'other'): IndexedTerm => {
@@ -148,15 +149,15 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       // "freeze" and "froze" are one term
       const seen = new Set<string>()
       const budget = { corrections: MAX_CORRECTED }
-      const language = languageOf(query, languagesOf())
+      const language = languageOfQuery(query, detected())
       const known = language ?? (mayBeEnglish(query) ? 'en' : 'other')
       const stopWords = stopWordsOf(language ?? 'en')
       // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
-      const isBare = context !== '' && queryWords(query, languagesOf()).every(({ text }) => stopWords.has(text))
+      const isBare = context !== '' && queryWords(query, languagesOf(), false, language ?? 'en').every(({ text }) => stopWords.has(text))
       for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
         // words that no document holds are another subject: the turn before does not answer for them
         if (share === CONTEXT_SHARE && [...terms].every(([stem, { passages }]) => passages === 0 || COMMON_STEMS.has(stem))) break
-        for (const word of text === '' ? [] : queryWords(text, languagesOf(), true).slice(0, MAX_TERMS - terms.size)) {
+        for (const word of text === '' ? [] : queryWords(text, languagesOf(), true, language ?? 'en').slice(0, MAX_TERMS - terms.size)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {

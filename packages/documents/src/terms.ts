@@ -73,8 +73,7 @@ export function indexText (text: string, language: Language | undefined = 'en'):
  * The distinct words of a query without stop words, unless it has no other words, with stems of these languages.
  * @param withCommon beside other words, also those stop words that a search weighs a little
  */
-export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false): Word[] {
-  const language = languageOf(query, languages) ?? 'en'
+export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false, language: Language = languageOf(query, languages) ?? 'en'): Word[] {
   const stopWords = stopWordsOf(language)
   const wordOf = (raw: string): Word => ({
     text: raw.toLowerCase(),

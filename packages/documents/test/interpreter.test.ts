@@ -42,6 +42,22 @@ test('a table row reads as a sentence', async t => {
   t.match(text, '`max_tasks`: Default: 100000; Meaning: tasks kept in the store [1]')
 })
 
+test('a cell has the title of its column, also where the others of its row are empty', async t => {
+  const hours = '# Consultation\n\n| Day | Dr. Weber | Dr. Rossi |\n|---|---|---|\n| Monday | 8:00-12:00 | |\n| Tuesday | | 9:00-13:00 |\n'
+  const memory = await memoryOf(t, { 'hours.md': hours, 'fees.md': '# Fees\n\n| Pass | Fee |\n|---|---|\n| Day pass | 7 |\n' })
+  t.match((await ask(documentsInterpreter(memory), 'When is Dr. Weber here on Tuesday?')).text, /Tuesday: Dr\. Rossi: 9:00-13:00/)
+  t.match((await ask(documentsInterpreter(memory), 'What is the fee of the day pass?')).text, /Day pass: 7/, 'of two columns the value alone')
+})
+
+test('rows and items that differ in what they are about are all quoted', async t => {
+  const table = '# Contacts\n\n| Topic | Contact | Room |\n|---|---|---|\n| Keys | Tom | 105 |\n| Printers | Tom | 105 |\n| Invoices | Karin | 201 |\n'
+  for (const text of [table, '# Tasks\n\n- Keys: Tom, room 105, until Friday evening\n- Printers: Tom, room 105, until Friday evening\n']) {
+    const answer = (await ask(documentsInterpreter(await memoryOf(t, { 'a.md': text })), 'What is in room 105?')).text
+    t.match(answer, /Keys: .*105/)
+    t.match(answer, /Printers: .*105/)
+  }
+})
+
 test('a row, an item or the sentence of another passage that lacks a name of the question is not quoted beside the right one', async t => {
   const memory = await memoryOf(t, {
     'shop.csv': 'no,product,size,stock\nOUT-1042,Rain jacket,S,26\nOUT-1049,Rain jacket,M,37\nOUT-1050,Rain jacket,L,4\n',

@@ -161,6 +161,22 @@ test('the words that any text of a language has do not answer a question', async
   }
 })
 
+test('where no passage shows a language, the question does', async t => {
+  const index = await indexOf(t, { 'fr.md': '# Contacts\n\n- Directrice : Anne Dupont\n- Comptable : Marc Leroy\n' })
+  t.ok((index.search({ query: 'Qui est la directrice ?', threshold: 0 })[0]?.score ?? 0) > 0.6)
+  t.equal(index.terms('van hire').language, undefined, 'one word is not enough: "van" is Dutch, too')
+})
+
+test('a verb that asks for a price is a question word', async t => {
+  const index = await indexOf(t, {
+    'de.md': '# Laden\n\n## Preise\n\n| Ware | Preis |\n|---|---|\n| Honig | 12 |\n| Wein | 15 |\n\n## Lieferung\n\nDie Lieferung nach Hause kostet 3 Euro.\n',
+    'pl.md': '# Przychodnia\n\n## Cennik\n\n| Usługa | Cena |\n|---|---|\n| Konsultacja | 200 |\n\n## Godziny\n\nPrzychodnia jest otwarta od ósmej, a w soboty jest zamknięta.\n'
+  })
+  t.match(index.search({ query: 'Was kostet der Honig?', threshold: 0.6 })[0]?.content, '| Honig | 12 |')
+  t.match(index.search({ query: 'Ile kosztuje konsultacja?', threshold: 0.6 })[0]?.content, '| Konsultacja | 200 |')
+  t.ok((index.search({ query: 'Gdzie jest parking?', threshold: 0 })[0]?.score ?? 0) < 0.3)
+})
+
 test('an English word is found in its irregular forms', async t => {
   const index = await indexOf(t, { 'soup.md': 'It can be frozen for three months.', 'release.md': 'A migration is not undone by it.', 'bread.md': 'Loaves are baked at six.' })
   t.equal(sourceFor(index, 'Can I freeze the soup?'), 'soup.md')
