@@ -5,6 +5,7 @@ import { damageOf } from './formats.js'
 import type { Passage } from './passages.js'
 import { splitDocument } from './split-document.js'
 import type { SplitJob, SplitPart } from './split-thread.js'
+import { limitTime } from './time-limit.js'
 
 /** A longer document, in characters, is split in a thread, since splitting it would block the event loop. */
 const MAX_SPLIT_IN_PLACE = 16 * 1024
@@ -31,17 +32,17 @@ export class DocumentSplitter {
   async split (source: string, text: string | Uint8Array, signal: AbortSignal): Promise<Passage[] | (() => Passage[]) | undefined> {
     if (typeof text === 'string' && text.length <= MAX_SPLIT_IN_PLACE) {
       const damage = damageOf(source, text)
-      if (damage === undefined) return () => splitDocument(source, text)
+      if (damage === undefined) return () => this.#splitInPlace(source, text)
       this.#logDamage(source, damage)
       return []
     }
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_SPLIT_MS)])
+    const limit = limitTime(MAX_SPLIT_MS, signal)
     const passages: Passage[] = []
     try {
       const thread = this.#thread ??= new Worker(new URL('./split-thread.js', import.meta.url), {
         resourceLimits: { maxOldGenerationSizeMb: MAX_THREAD_MIB }
       })
-      const parts = on(thread, 'message', { signal: limit }) as AsyncIterableIterator<[SplitPart]>
+      const parts = on(thread, 'message', { signal: limit.signal }) as AsyncIterableIterator<[SplitPart]>
       thread.postMessage({ source, text } satisfies SplitJob)
       for await (const [{ passages: some, end, leftOut, problem }] of parts) {
         if (problem !== undefined) this.#logDamage(source, problem)
@@ -53,10 +54,26 @@ export class DocumentSplitter {
     } catch (err) {
       await this.close()
       signal.throwIfAborted()
-      this.#log.warn({ source, reason: limit.aborted ? 'it takes too long' : (err as Error).message }, 'file left out: it cannot be split into passages')
-      if (limit.aborted) return undefined
+      this.#logProblem(source, limit.isLate() ? 'it takes too long' : (err as Error).message)
+      if (limit.isLate()) return undefined
+    } finally {
+      limit.end()
     }
     return []
+  }
+
+  /** What one file has must not end the refresh of all. */
+  #splitInPlace (source: string, text: string): Passage[] {
+    try {
+      return splitDocument(source, text)
+    } catch (err) {
+      this.#logProblem(source, (err as Error).message)
+      return []
+    }
+  }
+
+  #logProblem (source: string, reason: string): void {
+    this.#log.warn({ source, reason }, 'file left out: it cannot be split into passages')
   }
 
   #logDamage (source: string, reason: string): void {

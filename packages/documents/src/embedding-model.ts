@@ -1,6 +1,7 @@
 import { traceParent } from '@polyvac/core/plugin'
 import { loadSdk, ModelError, reasonOf } from './model-client.js'
 import type { ModelServer } from './model-server.js'
+import { limitTime } from './time-limit.js'
 
 export interface EmbedRequest {
   readonly server: ModelServer
@@ -40,15 +41,17 @@ export async function embedTexts ({ server, texts, signal, timeoutMs }: EmbedReq
     headers: { ...traceParent() },
     fetch: fetchBounded
   })
-  const late = AbortSignal.timeout(timeoutMs)
+  const limit = limitTime(timeoutMs, signal)
   let embeddings: number[][]
   try {
     ({ embeddings } = await embedMany({
-      model: provider.embeddingModel(server.model), values: [...texts], abortSignal: AbortSignal.any([signal, late]), maxRetries: 0
+      model: provider.embeddingModel(server.model), values: [...texts], abortSignal: limit.signal, maxRetries: 0
     }))
   } catch (error) {
     signal.throwIfAborted()
-    throw late.aborted ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : new ModelError(reasonOf(error), { cause: error })
+    throw limit.isLate() ? new ModelError(`no vectors within ${timeoutMs / 1_000} s`) : new ModelError(reasonOf(error), { cause: error })
+  } finally {
+    limit.end()
   }
   const length = embeddings[0]?.length ?? 0
   const isUsable = length > 0 && length <= MAX_NUMBERS && embeddings.length === texts.length &&

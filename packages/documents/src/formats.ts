@@ -12,6 +12,8 @@ export const PARSERS: Readonly<Record<string, string>> = { '.pdf': 'unpdf', '.do
 const MAX_PAGES = 5_000
 /** Columns of a table that are read. */
 const MAX_COLUMNS = 200
+/** Of the title of a column: each row has it. */
+const MAX_TITLE_CHARS = 100
 
 /** JSON that is nested deeper is not printed in lines, whose indentation would be much longer than the text. */
 const MAX_JSON_DEPTH = 32
@@ -64,11 +66,12 @@ export function splitCsv (text: string): Passage[] {
   let titles: readonly string[] | undefined
   for (const { cells, line, last } of rowsOf(text, separator)) {
     if (titles === undefined) {
-      titles = cells
+      // each of them is repeated in every row
+      titles = cells.map(cell => cell.trim().slice(0, MAX_TITLE_CHARS))
       continue
     }
     const [name = '', ...rest] = cells.map(cell => cell.replace(/\s+/g, ' ').trim())
-    const named = rest.map((cell, index) => ({ cell, title: titles?.[index + 1]?.trim() ?? '' })).filter(({ cell }) => cell !== '')
+    const named = rest.map((cell, index) => ({ cell, title: titles?.[index + 1] ?? '' })).filter(({ cell }) => cell !== '')
     builder.line(`- ${[name, ...named.length > 0 ? [named.map(({ cell, title }) => title === '' ? cell : `${title}: ${cell}`).join('; ')] : []].join(': ')}`, line, last)
   }
   return builder.finish()
@@ -210,7 +213,8 @@ export function splitNotebook (text: string): Passage[] {
   }
   let heading = ''
   return cells.flatMap((cell, index) => {
-    const content = Array.isArray(cell?.source) ? cell.source.join('') : String(cell?.source ?? '')
+    const lines: unknown[] = Array.isArray(cell?.source) ? cell.source : [cell?.source]
+    const content = lines.filter(line => typeof line === 'string').join('')
     const passages = splitMarkdown(cell?.cell_type === 'code' ? `\`\`\`\n${content}\n\`\`\`` : content)
     return passages.map(passage => {
       heading = passage.heading === '' ? heading : passage.heading

@@ -21,6 +21,9 @@ thead tr ul`.split(/\s+/))
 /** Of these, those that cells of tables have. */
 const CELL_TAGS: ReadonlySet<string> = new Set(['p', 'div', 'br', 'center', 'ul', 'ol', 'li'])
 
+/** Of these, those that no heading has: where one begins, the end tag of the heading is missing. */
+const AFTER_HEADING: ReadonlySet<string> = new Set(['p', 'pre', 'ul', 'ol', 'dl', 'table', 'section', 'article', 'blockquote'])
+
 /** The entities that occur in Markdown; the parser of HTML decodes all of them. */
 export const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'", apos: "'" }
 export const ENTITY = /&(lt|gt|amp|quot|nbsp|#39|apos);/g
@@ -98,6 +101,7 @@ class Page {
     if (SILENT_TAGS.has(name)) this.#silent++
     if (this.#silent > 0 || this.#isPartOfCell(name)) return
     const level = /^h([1-6])$/.exec(name)?.[1]
+    if (this.#heading !== undefined && this.#text.trim() !== '' && (level !== undefined || AFTER_HEADING.has(name))) this.#endHeading()
     if (level !== undefined || BLOCK_TAGS.has(name)) this.#flush()
     if (level !== undefined) this.#heading = { level: Number(level), line: this.#lineAt(index) }
     else if (name === 'title') this.#heading = { level: 1, line: this.#lineAt(index) }

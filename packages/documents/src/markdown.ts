@@ -1,6 +1,6 @@
 import { addHtml, ENTITIES, ENTITY, HTML_TAGS } from './html.js'
 import { putBackCode, takeCode } from './plain-text.js'
-import { PassageBuilder, type Passage } from './passages.js'
+import { MAX_HEADING_CHARS, PassageBuilder, type Passage } from './passages.js'
 
 const FENCE = /^(?:\s|[-*+] |\d+[.)] |>)*(`{3,}|~{3,})([^]*)$/
 const ATX_OPENING = /^ {0,3}(#{1,6})(?=[ \t]|$)/
@@ -23,9 +23,6 @@ const MAX_FRONT_MATTER = 200
 
 /** The construct that is still open at the end of a line. */
 type Inside = 'comment' | 'tag' | undefined
-
-/** A longer heading, in characters, is a mistake: its beginning is kept unchanged. */
-const MAX_HEADING_CHARS = 1_000
 
 /** What `plainHeading` changes, or the beginning of it. */
 const HEADING_MARKUP = /[<[{*_`\\&]|[^\S ]| {2}/
@@ -149,8 +146,8 @@ function atxHeading (line: string): { level: number, text: string } | undefined 
 
 /** A heading without tags, links, emphasis, anchors and code marks. */
 function plainHeading (text: string, mdx: boolean): string {
-  // not a real heading; the patterns below take quadratic time
-  if (text.length > MAX_HEADING_CHARS) return text.slice(0, MAX_HEADING_CHARS)
+  // a mistake, which is kept unchanged: the patterns below take quadratic time
+  if (text.length > MAX_HEADING_CHARS) return text
   if (!HEADING_MARKUP.test(text)) return text.trim()
   return stripTags(text, undefined, mdx).text
     .replace(/\s+/g, ' ')

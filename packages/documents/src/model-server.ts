@@ -1,6 +1,7 @@
 import type { VacConfig } from '@polyvac/core'
 import { integer, type OptionRule } from '@polyvac/core/plugin'
 import { reasonOf } from './model-client.js'
+import { limitTime } from './time-limit.js'
 
 /** A model on an OpenAI-compatible server. */
 export interface ModelServer {
@@ -98,11 +99,12 @@ async function cached (kind: ModelKind, baseUrl: string, look: () => Promise<Fou
 }
 
 async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | undefined, timeoutMs: number, signal: AbortSignal): Promise<FoundModel> {
+  const limit = limitTime(timeoutMs, signal)
   try {
     const response = await fetch(`${baseUrl}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      signal: limit.signal
     })
     if (!response.ok || Number(response.headers.get('content-length') ?? 0) > MAX_LIST_BYTES) {
       await response.body?.cancel()
@@ -116,6 +118,8 @@ async function firstModel (kind: ModelKind, baseUrl: string, apiKey: string | un
     // no server, or not a model server. After an abort by the caller, throw its reason
     signal.throwIfAborted()
     return { reason: reasonOf(error) }
+  } finally {
+    limit.end()
   }
 }
 

@@ -11,6 +11,9 @@ export interface Passage {
 /** Soft hyphens and spaces without a width: they divide words that are searched for whole. */
 export const INVISIBLE = /[\u00ad\u200b\u2060\ufeff]/g
 
+/** The rest of a longer heading, in characters, is text: a heading is kept with each passage below it. */
+export const MAX_HEADING_CHARS = 1_000
+
 /** Past this many characters a passage ends at the next blank line. */
 const CUT_AT_BLANK = 1_200
 /** Past this many characters it ends at the next line end, blank or not: tables, logs. A longer line is split. */
@@ -33,13 +36,15 @@ export class PassageBuilder {
 
   /** Adds a heading of level 1 to 6. It ends the headings before it of the same or a higher level number. */
   heading (level: number, raw: string, line: number): void {
-    const text = raw.replace(INVISIBLE, '')
+    const all = raw.replace(INVISIBLE, '')
+    const text = all.slice(0, MAX_HEADING_CHARS)
     this.#end()
     this.#endBareHeading(level)
     this.#code = false
     this.#path = this.#path.filter(above => above.level < level)
     this.#path.push({ level, text })
     this.#bare = text === '' ? undefined : { level, text, line }
+    if (all.length > text.length) this.line(all.slice(text.length), line)
   }
 
   /** Adds a line of text; `last` is its last line where it spans several lines of the file. */

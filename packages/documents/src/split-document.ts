@@ -5,7 +5,7 @@ import { splitMarkdown } from './markdown.js'
 import { PassageBuilder, type Passage } from './passages.js'
 
 /** Raised when the same file gives other passages: older indexes are then rebuilt. */
-export const SPLITTER_VERSION = 9
+export const SPLITTER_VERSION = 10
 
 /** A longer first line of a plain text, in characters, is not its title. */
 const MAX_TITLE = 80

@@ -129,6 +129,24 @@ test('a small file that is huge when inflated is reported and left out, also whe
   t.strictSame((await memory.list()).map(({ name }) => name), ['good.pdf'])
 })
 
+test('a notebook without text in its cells, and a table with long titles, do not keep other files from being read', async t => {
+  const path = await folderOf(t, {
+    'a.md': 'The otter hunts at dawn.',
+    'odd.ipynb': JSON.stringify({ cells: [{ source: { toString: 1 } }, { source: [{ toString: 1 }, 'The heron waits.'] }, null] }),
+    'titles.csv': [Array.from({ length: 20 }, () => 'title '.repeat(1_000)).join(','), ...Array.from({ length: 20 }, () => Array(20).fill('x').join(','))].join('\n')
+  })
+  const warnings: unknown[] = []
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log: { debug () {}, info () {}, error: one => warnings.push(one), warn: one => warnings.push(one) } })
+  t.teardown(() => memory.close())
+  await memory.ready
+  t.strictSame(warnings, [])
+  t.match(await memory.search({ query: 'otter hunts', limit: 1, threshold: 0.6 }), [{ metadata: { source: 'a.md' } }])
+  t.match(await memory.search({ query: 'heron waits', limit: 1, threshold: 0.6 }), [{ metadata: { source: 'odd.ipynb', cell: '2' } }])
+  const [row] = await memory.search({ query: 'title', limit: 1, threshold: 0 })
+  t.equal(row?.metadata['source'], 'titles.csv')
+  t.ok((row?.content.length ?? Infinity) < 5_000, 'a title that each row repeats is cut')
+})
+
 test('a parser that is not installed is named once for each file; one that lacks a package itself is not', async t => {
   const own = dirname(fileURLToPath(import.meta.resolve('@polyvac/documents/package.json')))
   const app = await folderOf(t, { 'docs/manual.pdf': pdf('Kettles.'), 'docs/letter.docx': await docx('Dear reader,'), 'docs/good.md': 'The heron waits.' })

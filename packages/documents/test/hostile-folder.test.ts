@@ -3,6 +3,7 @@ import { rmSync, symlinkSync } from 'node:fs'
 import fs, { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 import { test } from 'tap'
 import { until } from '../../../test/fixtures/until.js'
 import { DocumentSplitter } from '../src/document-splitter.js'
@@ -103,9 +104,9 @@ test('a file that took too long to split is tried again at the next start, not a
   const path = await folderOf(t, { 'long.md': 'The lynx hides in the reeds.\n\n'.repeat(2_000), 'short.md': 'A file.' })
   const indexFile = join(path, '..', 'index.db')
   const { lines, log } = warnings()
-  const { timeout } = AbortSignal
+  const { setTimeout } = globalThis
   let isBusy = true
-  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => isBusy && ms === 20_000 ? AbortSignal.abort(new Error('late')) : timeout.call(AbortSignal, ms) })
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, isBusy && ms === 20_000 ? 0 : ms) })
   const first = await openFolder({ path, indexFile, watch: false, log })
   await first.ready
   await first.refresh()
@@ -119,6 +120,24 @@ test('a file that took too long to split is tried again at the next start, not a
   t.teardown(() => second.close())
   await second.ready
   t.match(await second.search({ query: 'lynx reeds', limit: 1, threshold: 0 }), [{ metadata: { source: 'long.md' } }])
+})
+
+test('a file whose parser never ends is left out', async t => {
+  const path = await folderOf(t, { 'a.md': 'The lynx hides in the reeds.' })
+  // one page that saves the state of its graphics 5,000,000 times
+  const page = deflateSync('q '.repeat(5_000_000)).toString('latin1')
+  const objects = ['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << >> >>', `<< /Length ${page.length} /Filter /FlateDecode >>\nstream\n${page}\nendstream`]
+  const body = objects.map((object, index) => `${index + 1} 0 obj\n${object}\nendobj\n`).join('')
+  await writeFile(join(path, 'b.pdf'), `%PDF-1.4\n${body}trailer\n<< /Root 1 0 R /Size 5 >>\n%%EOF`, 'latin1')
+  const { setTimeout } = globalThis
+  t.intercept(globalThis, 'setTimeout', { value: (work: () => void, ms: number) => setTimeout(work, ms === 20_000 ? 2_000 : ms) })
+  const { lines, log } = warnings()
+  const memory = await openFolder({ path, indexFile: ':memory:', watch: false, log })
+  t.teardown(() => memory.close())
+  await memory.ready
+  t.match(lines, [{ source: 'b.pdf', reason: /too long|memory/ }])
+  t.match(await memory.search({ query: 'lynx reeds', limit: 1, threshold: 0 }), [{ metadata: { source: 'a.md' } }])
 })
 
 test('a folder that is gone is logged once until it is back', async t => {

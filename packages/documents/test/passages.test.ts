@@ -137,6 +137,16 @@ test('HTML: headings, lists, code and tables are converted to Markdown, with cor
   t.strictSame([passage?.first, passage?.last], [4, 9])
 })
 
+test('HTML: a heading without its end tag ends where the text begins, and the rest of a long one is text', async t => {
+  for (const begin of ['<h1>Guide', '<h1>Guide</h2>']) {
+    const passages = splitDocument('a.html', `${begin}<p>The lynx hides.</p><h2><div>Food</div></h2><p>It eats hares.</p>`)
+    t.match(passages, [{ heading: 'Guide', content: 'The lynx hides.' }, { heading: 'Guide > Food', content: 'It eats hares.' }], begin)
+  }
+  const passages = splitDocument('a.html', `<h1>${'word '.repeat(2_000)}</h1>${'<h2>Part</h2><p>Text.</p>'.repeat(50)}`)
+  t.ok(passages.every(({ heading, content }) => heading.length < 1_100 && content.length <= 2_400))
+  t.equal(passages.filter(({ content }) => content.includes('word')).map(({ content }) => content.match(/word/g)?.length ?? 0).reduce((sum, one) => sum + one, 0), 1_800)
+})
+
 test('HTML: the blocks in a cell stay in its row, and a table without titles is read as lines', async t => {
   const read = (html: string): string | undefined => splitDocument('a.html', html)[0]?.content
   // as mammoth converts DOCX
