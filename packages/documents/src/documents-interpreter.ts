@@ -163,7 +163,7 @@ function noAnswer (nearest: Hit | undefined, answers: boolean, metadata: Record<
   const range = at === undefined ? '' : `, ${name}${String(at).includes('-') ? 's' : ''} ${String(at)}`
   return {
     answer: answers
-      ? `The answer cannot be quoted here. It is in ${place}${range}.`
+      ? `The documents may answer this in ${place}${range}, but no sentence there can be quoted.`
       : `The documents do not answer this. The nearest they have is ${place}${range}.`,
     source_documents: [],
     metadata: { ...metadata, answered: false, nearest: { ...nearest.metadata, score: nearest.score } }

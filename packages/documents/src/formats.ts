@@ -112,7 +112,10 @@ const BRACKETS = /^[[\]{}]*$/
 /** JSON or YAML: a key without a value is a heading; an object in a list is one item, and so is each other line. */
 export function splitKeys (text: string): Passage[] {
   const builder = new PassageBuilder()
-  const lines = printed(text).split('\n')
+  const shown = printed(text)
+  const lines = shown.split('\n')
+  // what was printed in several lines is one line of the file
+  const lineOf = (index: number): number => shown === text ? index + 1 : 1
   let isFirst = true
   for (let index = 0; index < lines.length; index++) {
     const line = withoutEnd(lines[index] as string)
@@ -124,13 +127,13 @@ export function splitKeys (text: string): Passage[] {
     if (!begins && BRACKETS.test(content)) continue
     const key = KEY.exec(content)?.[1]
     if (key !== undefined) {
-      builder.heading(Math.min(6, Math.floor(indentOf(line) / 2) + 1), key, index + 1)
+      builder.heading(Math.min(6, Math.floor(indentOf(line) / 2) + 1), key, lineOf(index))
       continue
     }
     const dash = /^\s*-\s+(?=\S)/.exec(line)?.[0].length
     const members = begins || (dash !== undefined && MEMBER.test(content)) ? membersOf(lines, index + 1, dash) : []
     if (begins && members.length === 0) continue
-    builder.line(`- ${[...begins ? [] : [content], ...members].join('; ')}`, index + 1, index + 1 + members.length)
+    builder.line(`- ${[...begins ? [] : [content], ...members].join('; ')}`, lineOf(index), lineOf(index + members.length))
     index += members.length
   }
   return builder.finish()

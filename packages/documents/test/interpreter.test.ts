@@ -189,7 +189,7 @@ test('a question with a word that thanks in another language is not small talk',
 test('a memory of the application without headings is quoted, or named where its words are others', async t => {
   const memory: Memory = { search: async () => [{ content: 'Rest: 5', score: 0.9, metadata: { source: 'a.md', heading: '' } }] }
   t.equal((await ask(documentsInterpreter(memory), 'rest')).text, 'Rest: 5 [1]')
-  t.equal((await ask(documentsInterpreter(memory), 'remainder')).text, 'The answer cannot be quoted here. It is in "a.md".')
+  t.equal((await ask(documentsInterpreter(memory), 'remainder')).text, 'The documents may answer this in "a.md", but no sentence there can be quoted.')
 })
 
 test('lines with labels are quoted without the marks of a quotation, and a long one by its sentences', async t => {
@@ -203,7 +203,7 @@ test('a passage of code alone is quoted whole, whatever the question', async t =
   const memory = await memoryOf(t, { 'pump.py': 'def drain_bilge(level):\n    return level - 1\n', 'notes.md': 'The pump hums at night and the bilge smells.' }, { extensions: ['.md', '.py'] })
   t.match((await ask(documentsInterpreter(memory), 'drain bilge')).text, 'def drain_bilge(level):')
   const long = await memoryOf(t, { 'pump.md': `\`\`\`py\ndef drain_bilge():\n    return ${'level - '.repeat(350)}1\n\`\`\`\n` })
-  t.equal((await ask(documentsInterpreter(long), 'return level')).text, 'The answer cannot be quoted here. It is in "pump.md", lines 1-4.')
+  t.equal((await ask(documentsInterpreter(long), 'return level')).text, 'The documents may answer this in "pump.md", lines 1-4, but no sentence there can be quoted.')
 })
 
 test('questions and headings of any size and shape are answered in linear time', async t => {

@@ -203,6 +203,13 @@ test('HTML with many entities takes time in proportion to its length', async t =
   t.match(passage, { content: 'One two\n\n```\n\n  a & b\n```', first: 1, last: 5 })
 })
 
+test('JSON of one line has passages of line 1', t => {
+  t.match(splitDocument('a.json', '{"users":[{"name":"Amara","room":"B204"}],"limits":{"max_users":50}}'), [
+    { heading: 'users', first: 1, last: 1 }, { heading: 'limits', first: 1, last: 1 }
+  ])
+  t.end()
+})
+
 test('deeply nested JSON is not indented, and marks in its texts do not count', async t => {
   const nested = `${'{"a":'.repeat(4_000)}"end"${'}'.repeat(4_000)}`
   const chars = splitDocument('a.json', nested).reduce((sum, { heading, content }) => sum + heading.length + content.length, 0)
