@@ -21,6 +21,8 @@ export interface PassageFit {
   readonly terms: number
   /** Words of the text: a long one has some of the terms by chance. */
   readonly words: number
+  /** Whether the query has a name that no passage of the index has. */
+  readonly hasAbsentName: boolean
   /** How near the passage is in meaning; undefined where that is not known. */
   readonly likeness: number | undefined
 }
@@ -49,6 +51,8 @@ const UNKNOWN_LIKENESS = 0.15
 const LOGISTIC = {
   bm25: 10.36, proximity: 1.62, heading: 5.05, found: 0.077, missing: -0.027, perTerm: -0.607, words: -0.399, passages: -0.38, constant: 0.76
 } as const
+/** What a name that no passage has takes off the sum: "a server in Python" is not about one in another language. */
+const ABSENT_NAME = 1.5
 /** In English, odds against the passage are higher than the regression has them: its sum counts this many times. */
 const ODDS_AGAINST = 1.3
 /** The highest probability: some questions have all their words in a passage that does not answer them. */
@@ -78,7 +82,8 @@ export function orderOf (fit: PassageFit, hasCode: boolean): number {
 export function probabilityOf (fit: PassageFit, passages: number, language: Language = 'en'): number {
   const sum = LOGISTIC.bm25 * fit.bm25 + LOGISTIC.proximity * fit.proximity + LOGISTIC.heading * fit.heading +
     LOGISTIC.found * fit.found + LOGISTIC.missing * fit.missing + LOGISTIC.perTerm / Math.max(1, fit.terms) +
-    LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant
+    LOGISTIC.words * Math.log(fit.words + MORE_WORDS) + LOGISTIC.passages * Math.log(passages + MORE_PASSAGES) + LOGISTIC.constant -
+    (fit.hasAbsentName ? ABSENT_NAME : 0)
   const all = fit.likeness === undefined
     ? sum * (sum < 0 && language === 'en' ? ODDS_AGAINST : 1)
     : MEANING.words * Math.max(MIN_WORDS, sum) + MEANING.likeness * fit.likeness + MEANING.constant
@@ -90,6 +95,7 @@ export class PassageScorer {
   readonly #terms: readonly QueryTerm[]
   readonly #matcher: TermMatcher
   readonly #total: number
+  readonly #hasAbsentName: boolean
   readonly #near: readonly number[]
   readonly #general: readonly number[]
   readonly #headings = new Map<string, number>()
@@ -99,6 +105,7 @@ export class PassageScorer {
     this.#terms = query.terms
     this.#matcher = new TermMatcher(query)
     this.#total = query.terms.reduce((sum, { weight }) => sum + weight, 0) || 1
+    this.#hasAbsentName = query.terms.some(({ isAbsentName }) => isAbsentName === true)
     this.#near = [...query.terms.keys()].sort((a, b) => this.#weight(b) - this.#weight(a)).slice(0, MAX_NEAR_TERMS)
     this.#general = query.terms.map(({ stems, weight }) => stems.some(stem => GENERAL_WORDS.has(stem)) ? weight * GENERAL_SHARE : weight)
   }
@@ -130,6 +137,7 @@ export class PassageScorer {
       heading: this.#headingFit(heading, source),
       terms,
       words,
+      hasAbsentName: this.#hasAbsentName,
       likeness
     }
   }

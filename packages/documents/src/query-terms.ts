@@ -13,6 +13,8 @@ export interface QueryTerm {
   readonly weight: number
   /** The share of the weight that texts with the term have: below 1 where the word may be misspelled. */
   readonly likeness: number
+  /** Whether it is a name that no text has. */
+  readonly isAbsentName?: boolean
 }
 
 /** The terms of a query, and the languages of the texts. */

@@ -163,7 +163,8 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
             if (seen.has(key) || terms.size >= MAX_TERMS) continue
-            terms.set(key, indexed(one, share, budget, known))
+            const term = indexed(one, share, budget, known)
+            terms.set(key, one.isName && share === 1 && term.passages === 0 ? { ...term, isAbsentName: true } : term)
             for (const stem of [key, ...one.forms.map(form => stemOf(form, 'en'))]) seen.add(stem)
           }
         }

@@ -28,6 +28,10 @@ const HAS_DOTTED = /\d\.\d/
 /** Such a number, as `spaced` writes it. */
 const NUMBER = /^\d+(?:_\d+)+$/
 
+/** Not after the end of a sentence. In German each noun is written like this. */
+const NAME = /(?<!^)(?<![.!?…:]\s)(?<![\p{L}\p{N}\p{M}_'’])\p{Lu}\p{Ll}[\p{L}\p{M}]+/gu
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 const GREEK = /\p{Script=Greek}+/gu
 /** A particle at the end of a Korean word: "도서관은" is the topic of a sentence, "도서관" the library. */
 const PARTICLE = /(?<=[가-힣])(?:[은는을를]|(?<=[가-힣]{2})(?:[이가에의로와과도만]|으로|에서|에게|까지|부터|보다|처럼|마다))(?![가-힣])/gu
@@ -44,6 +48,8 @@ export interface Word {
   readonly forms: readonly string[]
   /** The words of a compound name. */
   readonly parts: readonly Word[]
+  /** Whether it is written as a name, with a capital letter in the middle of a sentence. */
+  readonly isName: boolean
 }
 
 /**
@@ -75,7 +81,9 @@ export function indexText (text: string, language: Language | undefined = 'en'):
  */
 export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false, language: Language = languageOf(query, languages) ?? 'en'): Word[] {
   const stopWords = stopWordsOf(language)
+  const names = language === 'de' ? NO_NAMES : namesOf(query)
   const wordOf = (raw: string): Word => ({
+    isName: names.has(raw),
     text: raw.toLowerCase(),
     stems: [...new Set(languages.map(one => stemOf(raw, one)))],
     forms: language === 'en' ? irregularForms(stemOf(raw, 'en')) : [],
@@ -93,6 +101,13 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
     if (withCommon && language === 'en' && COMMON_WORDS.has(word.text)) common.push(word)
   }
   return words.size > 0 ? [...words.values(), ...common] : [...stops.values()]
+}
+
+/** Words with a capital letter that do not begin a sentence; none where most words have one, as in a title. */
+function namesOf (query: string): ReadonlySet<string> {
+  const words = query.match(WORD)?.length ?? 0
+  const names = Array.from(query.matchAll(NAME), ([name]) => name)
+  return names.length > 1 && names.length > words / 2 ? NO_NAMES : new Set(names)
 }
 
 /** The stems of a word and of its irregular forms. */

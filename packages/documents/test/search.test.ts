@@ -289,6 +289,15 @@ test('a passage with the letters of Turkish is Turkish, and one with many letter
   t.same(index.terms('Kasabanın kapısı').languages, ['en', 'tr'])
 })
 
+test('a name that no passage has lowers the score, and a word at the beginning, or of a title, is not a name', async t => {
+  const index = await indexOf(t, { 'move.md': '# Migrations\n\nUndo the last migration with `move back`. It keeps a copy of the database.\n' })
+  const scoreOf = (query: string): number => index.search({ query, threshold: 0 })[0]?.score ?? 0
+  const unnamed = scoreOf('Who keeps the database in zanzibar?')
+  t.ok(scoreOf('Who keeps the database in Zanzibar?') < unnamed - 0.1)
+  t.equal(scoreOf('Who Keeps The Database In Zanzibar?'), unnamed)
+  t.equal(scoreOf('Zanzibar: who keeps the database?'), scoreOf('zanzibar: who keeps the database?'))
+})
+
 test('words of headings and file names count as found in the passage', async t => {
   const index = await indexOf(t, TEXTS)
   t.equal(index.search({ query: 'store ahead log' })[0]?.source, 'store.md')
