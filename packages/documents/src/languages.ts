@@ -47,7 +47,7 @@ const QUESTION_WORDS: Partial<Record<Language, string>> = {
 jeśli już każdy kiedy kogo komu kosztuje kosztują kto który która które których którym lub ma mają może można mu na nad nas nie niż o od on ona one oni oraz po
 pod przed przez przy się są skąd swój ta tak także tam te tego tej ten to tu tych tylko tym u w we według wielu więc z za ze że żeby znaczy oznacza proszę`,
   vi: `ai anh bao bạn bị bởi bà các cái có còn cô chúng chưa cho cũng của do dưới đang đã đâu đây để đến đều đó được gì giữa hay hơn hoặc họ
-khi không là lại lúc mà mấy mình một mỗi nào này nên nếu nếu nhiêu như nhưng những nhất nó nữa ở ông phải ra rằng rất sao sau sẽ tại theo thể thế thì
+khi không là lại lúc mà mấy mình một mỗi nào này nên nếu nhiêu như nhưng những nhất nó nữa ở ông phải ra rằng rất sao sau sẽ tại theo thể thế thì
 tôi trên trong trước từ và vào vẫn vậy về vì việc với sự kia ấy ta đi lên xuống qua rồi chỉ cùng bằng`,
   el: 'ποιος ποια ποιο ποιοι ποιες ποιον ποιους ποιας πότε πού πώς πόσο πόση πόσα πόσοι πόσες πόσους τι γιατί είναι ήταν έχει είχε έχουν μπορεί μια ένα ένας έναν μιας ενός της τις τους τη την στους στις στα από ως κάθε σημαίνει κοστίζει κοστίζουν',
   ru: 'кто что где когда почему зачем сколько какой какая какое какие каком какого каких чей куда откуда как много долго часто нужно можно должен должна должны означает значит стоит стоят',

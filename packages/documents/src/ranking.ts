@@ -7,7 +7,7 @@ import { asksForCode } from './question.js'
 import { MIN_PART, MIN_REST, type QueryTerm, type QueryTerms } from './query-terms.js'
 import { isCorrected, similarWords, type Similar } from './spelling.js'
 import { synonymsOf } from './synonyms.js'
-import { queryWords, stemsOf, UNSPACED, type Word } from './terms.js'
+import { namesOf, queryWords, stemsOf, UNSPACED, type Word } from './terms.js'
 import type { Passage } from './passages.js'
 import type { Meaning } from './vectors.js'
 
@@ -67,7 +67,8 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const similar = similarWords(database)
   const counts = new Map<string, number>()
   const corrections = new Map<string, Similar>()
-  let languages: readonly Language[] | undefined
+  /** Those of the passages. */
+  let detected: readonly Language[] | undefined
   let total: number | undefined
   let version: number | undefined
 
@@ -83,7 +84,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
   const forget = (): void => {
     counts.clear()
     corrections.clear()
-    total = languages = undefined
+    total = detected = undefined
   }
   const refresh = (): void => {
     const [current] = dataVersion.column<number>()
@@ -95,11 +96,11 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
     total ??= countAll.column<number>()[0] ?? 0
     return total
   }
-  const detected = (): Language[] => (language.column<string>()[0] ?? '').split(' ').filter(one => one !== '') as Language[]
-  const languagesOf = (): readonly Language[] => {
-    languages ??= [...new Set<Language>(['en', ...detected()])]
-    return languages
+  const detectedOf = (): readonly Language[] => {
+    detected ??= (language.column<string>()[0] ?? '').split(' ').filter(one => one !== '') as Language[]
+    return detected
   }
+  const languagesOf = (): readonly Language[] => [...new Set<Language>(['en', ...detectedOf()])]
   const indexed = (word: Word, share: number, budget: { corrections: number }, language: Language | 'other'): IndexedTerm => {
     const all = count() + BACKGROUND_PASSAGES
     const weigh = (df: number): number => Math.log(1 + (all - df + 0.5) / (df + 0.5)) ** IDF_POWER
@@ -149,7 +150,7 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       // "freeze" and "froze" are one term
       const seen = new Set<string>()
       const budget = { corrections: MAX_CORRECTED }
-      const language = languageOfQuery(query, detected())
+      const language = languageOfQuery(query, detectedOf())
       const known = language ?? (mayBeEnglish(query) ? 'en' : 'other')
       const stopWords = stopWordsOf(language ?? 'en')
       // a follow-up of stop words alone, such as "and why?", is searched by the words of the turn before
@@ -157,14 +158,17 @@ export function weighTerms (database: SqliteDatabase): TermWeights {
       for (const [text, share] of isBare ? [[context, 1]] as const : [[query, 1], [context, CONTEXT_SHARE]] as const) {
         // words that no document holds are another subject: the turn before does not answer for them
         if (share === CONTEXT_SHARE && [...terms].every(([stem, { passages }]) => passages === 0 || COMMON_STEMS.has(stem))) break
-        for (const word of text === '' ? [] : queryWords(text, languagesOf(), true, language ?? 'en').slice(0, MAX_TERMS - terms.size)) {
+        if (text === '') continue
+        const spoken = languageOfQuery(text, detectedOf()) ?? 'en'
+        const names = namesOf(share === 1 ? text : '', spoken)
+        for (const word of queryWords(text, languagesOf(), true, spoken).slice(0, MAX_TERMS - terms.size)) {
           // a compound name that is not in the index as one word may be there as several: maxTasks, "max tasks"
           const isSplit = word.parts.length > 0 && frequency(anyOf(formsOf(word, languagesOf()))) === 0
           for (const one of isSplit ? word.parts : [word]) {
             const [key] = one.stems as [string]
             if (seen.has(key) || terms.size >= MAX_TERMS) continue
             const term = indexed(one, share, budget, known)
-            terms.set(key, one.isName && share === 1 && term.passages === 0 ? { ...term, isAbsentName: true } : term)
+            terms.set(key, names.has(one.text) && term.passages === 0 ? { ...term, isAbsentName: true } : term)
             for (const stem of [key, ...one.forms.map(form => stemOf(form, 'en'))]) seen.add(stem)
           }
         }

@@ -28,9 +28,8 @@ const HAS_DOTTED = /\d\.\d/
 /** Such a number, as `spaced` writes it. */
 const NUMBER = /^\d+(?:_\d+)+$/
 
-/** Not after the end of a sentence. In German each noun is written like this. */
+/** Not after the end of a sentence. */
 const NAME = /(?<!^)(?<![.!?…:]\s)(?<![\p{L}\p{N}\p{M}_'’])\p{Lu}\p{Ll}[\p{L}\p{M}]+/gu
-const NO_NAMES: ReadonlySet<string> = new Set()
 
 const GREEK = /\p{Script=Greek}+/gu
 /** A particle at the end of a Korean word: "도서관은" is the topic of a sentence, "도서관" the library. */
@@ -48,8 +47,6 @@ export interface Word {
   readonly forms: readonly string[]
   /** The words of a compound name. */
   readonly parts: readonly Word[]
-  /** Whether it is written as a name, with a capital letter in the middle of a sentence. */
-  readonly isName: boolean
 }
 
 /**
@@ -81,9 +78,7 @@ export function indexText (text: string, language: Language | undefined = 'en'):
  */
 export function queryWords (query: string, languages: readonly Language[] = ['en'], withCommon = false, language: Language = languageOf(query, languages) ?? 'en'): Word[] {
   const stopWords = stopWordsOf(language)
-  const names = language === 'de' ? NO_NAMES : namesOf(query)
   const wordOf = (raw: string): Word => ({
-    isName: names.has(raw),
     text: raw.toLowerCase(),
     stems: [...new Set(languages.map(one => stemOf(raw, one)))],
     forms: language === 'en' ? irregularForms(stemOf(raw, 'en')) : [],
@@ -103,11 +98,14 @@ export function queryWords (query: string, languages: readonly Language[] = ['en
   return words.size > 0 ? [...words.values(), ...common] : [...stops.values()]
 }
 
-/** Words with a capital letter that do not begin a sentence; none where most words have one, as in a title. */
-function namesOf (query: string): ReadonlySet<string> {
+/**
+ * Words with a capital letter that do not begin a sentence, in lower case; none where most words have one, as in a
+ * title, nor in German, where each noun has one.
+ */
+export function namesOf (query: string, language: Language): ReadonlySet<string> {
+  const names = language === 'de' ? [] : Array.from(query.matchAll(NAME), ([name]) => name.toLowerCase())
   const words = query.match(WORD)?.length ?? 0
-  const names = Array.from(query.matchAll(NAME), ([name]) => name)
-  return names.length > 1 && names.length > words / 2 ? NO_NAMES : new Set(names)
+  return new Set(names.length > 1 && names.length > words / 2 ? [] : names)
 }
 
 /** The stems of a word and of its irregular forms. */

@@ -317,6 +317,12 @@ test('in a follow-up question words do not count beside the words of the turn be
   for (const query of ['Tell me more', 'What about it?', 'And why?']) t.match(index.search({ query, context }), [{ source: before?.source, score: before?.score }], query)
 })
 
+test('the turn before is read in its own language', async t => {
+  const index = await indexOf(t, { 'es.md': 'La piscina está abierta en verano, y las clases de natación son por la mañana. El precio de la piscina es de tres euros.' })
+  const terms = index.terms('precio', '¿Cuáles son los horarios de la piscina?').terms.map(({ stems }) => stems[1])
+  t.strictSame(terms.sort(), ['horari', 'piscin', 'preci'])
+})
+
 test('a short question whose own words no document holds is not searched by the turn before', async t => {
   const index = await indexOf(t, TEXTS)
   const context = 'How do I cancel a task?'
