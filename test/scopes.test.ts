@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { mayUseServer, mayUseTool, mayUseVac } from '@polyvac/core/plugin'
+import { mayUse } from '@polyvac/core/plugin'
 import { createHost } from '@polyvac/host'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { Writable } from 'node:stream'
@@ -23,14 +23,14 @@ const SCOPES: Readonly<Record<string, readonly string[] | undefined>> = {
 
 test('one place decides about scopes', t => {
   const of = (name: string): Principal => ({ owner: 'a', scopes: SCOPES[name] })
-  const vacs = (name: string): string => ['docs', 'secret'].filter(vac => mayUseVac(of(name), vac)).join()
+  const vacs = (name: string): string => ['docs', 'secret'].filter(vac => mayUse(of(name), { vac })).join()
   t.strictSame(Object.keys(SCOPES).map(vacs), ['docs,secret', 'docs,secret', 'docs', 'docs,secret', '', '', 'docs', 'docs', '', '', ''])
-  const tools = (name: string): string => [['files', 'echo'], ['files', 'add'], ['files'], ['other', 'echo']].filter(([server, tool]) => mayUseTool(of(name), server!, tool)).map(pair => pair.join('.')).join()
+  const tools = (name: string): string => [['files', 'echo'], ['files', 'add'], ['files'], ['other', 'echo']].filter(([server, tool]) => mayUse(of(name), { server: server!, tool })).map(pair => pair.join('.')).join()
   t.strictSame(Object.keys(SCOPES).map(tools), [
     'files.echo,files.add,files,other.echo', 'files.echo,files.add,files,other.echo', '', '', 'files.echo,files.add,files', 'files.echo', 'files.echo', 'files.echo', '', '', ''
   ])
-  t.strictSame(Object.keys(SCOPES).map(name => mayUseServer(of(name), 'files')), [true, true, false, false, true, true, true, true, false, false, false])
-  t.ok(mayUseVac(undefined, 'docs') && mayUseTool(undefined, 'files', 'echo'), 'without authentication')
+  t.strictSame(Object.keys(SCOPES).map(name => mayUse(of(name), { someOf: 'files' })), [true, true, false, false, true, true, true, true, false, false, false])
+  t.ok(mayUse(undefined, { vac: 'docs' }) && mayUse(undefined, { server: 'files', tool: 'echo' }), 'without authentication')
   t.end()
 })
 

@@ -1,4 +1,4 @@
-import type { Authenticate, ServiceConfig } from '@polyvac/core'
+import type { Authenticate, Principal, ServiceConfig } from '@polyvac/core'
 import { requireAdmin } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { NoAuthMethodError } from './errors.js'
@@ -48,7 +48,9 @@ export class ConfiguredCallers {
       : { ...this.#current?.scheme, resourceMetadata: (request: FastifyRequest) => `${baseOf(request, switches.public_url)}${METADATA_PATH}` }
     this.authenticate = this.#current === undefined
       ? own
-      : Object.assign((request: FastifyRequest) => this.#current!(request), { scheme })
+      : Object.assign((request: FastifyRequest) => this.#current!(request), {
+        scheme, current: (principal: Principal) => this.#current!.current?.(principal)
+      })
   }
 
   /** Follows a reload, which never switches authentication on or off. @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD */

@@ -2,7 +2,7 @@ import type { Authenticate, Principal, Vacs } from '@polyvac/core'
 import {
   callback, flag, integer, isRecord, milliseconds, oneOf, optional, required, text, texts, withMethod, type OptionRules
 } from '@polyvac/core/plugin'
-import { ANYONE as ANYONE_OWNER, type TaskStore } from '@polyvac/tasks'
+import type { TaskStore } from '@polyvac/tasks'
 import type { AgentExtension } from './protocol/extensions.js'
 import { PUSH_TIMEOUT_MS } from './push/deliver.js'
 import type { PushKeys } from './push/signing-keys.js'
@@ -156,9 +156,6 @@ export const PUSH_OPTIONS = {
  * 3).
  */
 export const STREAM_WAIT_TIME = 7
-
-/** The caller where callers are not authenticated: all tasks have the same owner. */
-export const ANYONE: Principal = { owner: ANYONE_OWNER }
 
 function areExtensions (value: unknown): boolean {
   return Array.isArray(value) && value.every((item: Partial<AgentExtension> | null) => typeof item?.uri === 'string')

@@ -2,7 +2,7 @@ import {
   authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, memoryBudget,
   OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests, vacsFor, type ExposedVacs
 } from '@polyvac/core/plugin'
-import type { Delivery } from '@polyvac/tasks'
+import { ownerOfKey, type Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
 import { descriptionRoutes } from './bindings/description.js'
 import { restRoutes } from './bindings/http-json.js'
@@ -15,7 +15,7 @@ import { v1 } from './dialects/v1/index.js'
 import { A2aOptionsError, ExtendedCardNotConfiguredError, UnsupportedOperationError } from './errors.js'
 import { checkTenant } from './operations/choose-skill.js'
 import { Operations } from './operations/operations.js'
-import { ANYONE, OPTIONS, PUSH_OPTIONS, type A2aOptions } from './options.js'
+import { OPTIONS, PUSH_OPTIONS, type A2aOptions } from './options.js'
 import { nameOf } from './protocol/card-facts.js'
 import type { Dialect } from './protocol/dialect.js'
 import { OWN_EXTENSIONS } from './protocol/extensions.js'
@@ -97,7 +97,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
   let workers: { stop (): Promise<void> }[] = []
   app.addHook('onReady', async () => {
     const { requestIdLogLabel: idLabel = 'reqId' } = app.initialConfig
-    const runSkill = skillRunner({ vacs: exposed, tasks, timeoutMs, log, idLabel })
+    const runSkill = skillRunner({ vacs: exposed, tasks, authenticate, timeoutMs, log, idLabel })
     workers = [tasks.work(runSkill, { concurrency: read.concurrency, timeoutMs: MAX_RUN_MS, hold: holdMemory })]
     if (deliverer !== undefined) workers.push(tasks.deliver(deliverer.handler, { concurrency: MAX_DELIVERIES }))
   })
@@ -151,10 +151,12 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
         if (extendedCard === undefined) {
           throw new UnsupportedOperationError('there is no extended agent card here; the public one has all')
         }
-        const seen = vacsFor(exposed, principalOf(request), request.log)
+        const caller = principalOf(request)
+        const seen = vacsFor(exposed, caller, request.log)
         if (tenant !== undefined) checkTenant(seen, tenant)
         const card = await cards.makeCard(version === '0.3' ? '0.3' : '1.0', baseUrl(request), tenant, seen)
-        const extended = extendedCard(card, principalOf(request) ?? ANYONE)
+        // `extendedCard` needs `authenticate`
+        const extended = extendedCard(card, caller!)
         if (extended === undefined) throw new ExtendedCardNotConfiguredError()
         return extended
       }
@@ -170,7 +172,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
 
 /** Counts a task that runs: its texts are in memory twice, in the record and in what the interpreter gets. */
 function holdMemory (owner: string, bytes: number): (() => void) | undefined {
-  const held = memoryBudget.hold('tasks', owner === ANYONE.owner ? undefined : owner)
+  const held = memoryBudget.hold('tasks', ownerOfKey(owner))
   return held.tryGrow(2 * bytes) ? () => { held.release() } : undefined
 }
 

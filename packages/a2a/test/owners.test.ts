@@ -215,13 +215,13 @@ test('an owner holds so many streams and no more; the refused one leaves no task
 test('all owners together hold four times the streams of one, and their memory counts in the budget', async t => {
   const before = memoryBudget.used
   const quota = new StreamQuota(1)
-  const places = ['a', 'b', 'c', 'd'].map(owner => quota.take(owner, () => {}))
-  t.throws(() => quota.take('e', () => {}), { code: 'A2A_TOO_MANY_STREAMS', message: /all callers together follow 4/ })
+  const places = ['a', 'b', 'c', 'd'].map(owner => quota.take({ owner }, () => {}))
+  t.throws(() => quota.take({ owner: 'e' }, () => {}), { code: 'A2A_TOO_MANY_STREAMS', message: /all callers together follow 4/ })
   places[0]?.hold(1_000_000)
   t.ok(memoryBudget.used - before >= 2_000_000)
   for (const place of places) place.release()
   t.equal(memoryBudget.used, before)
-  quota.take('e', () => {}).release()
+  quota.take({ owner: 'e' }, () => {}).release()
 })
 
 test('past the memory share of one owner, readers of that owner are disconnected, and none of another', async t => {
@@ -230,7 +230,7 @@ test('past the memory share of one owner, readers of that owner are disconnected
   memoryBudget.limit = memoryBudget.used + 8_000_000
   const quota = new StreamQuota(10)
   const left: string[] = []
-  const [hers, first, second] = ['alice', 'bob', 'bob'].map((owner, i) => quota.take(owner, () => { left.push(`${owner} ${i}`) }))
+  const [hers, first, second] = ['alice', 'bob', 'bob'].map((owner, i) => quota.take({ owner }, () => { left.push(`${owner} ${i}`) }))
   hers?.hold(400_000)
   first?.hold(600_000)
   t.strictSame(left, [])
@@ -242,7 +242,7 @@ test('past the memory share of one owner, readers of that owner are disconnected
 test('past what all streams hold together, those who have taken nothing for longest are disconnected', async t => {
   const count = new StreamQuota(10, 100)
   const left: string[] = []
-  const [first, second, third] = ['first', 'second', 'third'].map(name => count.take(name, () => { left.push(name) }))
+  const [first, second, third] = ['first', 'second', 'third'].map(name => count.take({ owner: name }, () => { left.push(name) }))
   first?.hold(40)
   second?.hold(40)
   first?.hold(40)
@@ -253,6 +253,6 @@ test('past what all streams hold together, those who have taken nothing for long
   t.strictSame(left, ['second', 'first'], 'the one that goes on is left alone')
   third?.release()
   first?.release()
-  count.take('fourth', () => { left.push('fourth') }).hold(100)
+  count.take({ owner: 'fourth' }, () => { left.push('fourth') }).hold(100)
   t.strictSame(left, ['second', 'first'])
 })

@@ -1,4 +1,4 @@
-import type { Authenticate } from '@polyvac/core'
+import type { Authenticate, Principal } from '@polyvac/core'
 
 /**
  * Asks several functions in turn: the first that names the caller decides.
@@ -15,5 +15,15 @@ export function firstOf (...all: readonly Authenticate[]): Authenticate {
       if (principal !== undefined) return principal
     }
     return undefined
-  }, { scheme: { ...isJwt && { bearerFormat: 'JWT' }, ...issuers.length > 0 && { issuers } } })
+  }, {
+    scheme: { ...isJwt && { bearerFormat: 'JWT' }, ...issuers.length > 0 && { issuers } },
+    // a caller whose function has no `current` has no credential that can end
+    current (principal: Principal) {
+      for (const { current } of all) {
+        const found = current?.(principal)
+        if (found !== undefined) return found
+      }
+      return undefined
+    }
+  })
 }

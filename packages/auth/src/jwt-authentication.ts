@@ -1,5 +1,6 @@
 import type { Authenticate, Principal } from '@polyvac/core'
-import { isLoopbackHost } from '@polyvac/core/plugin'
+import { isLoopbackHost, ownerProblem } from '@polyvac/core/plugin'
+import { createHash } from 'node:crypto'
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose'
 import { bearerToken } from './bearer-token.js'
 import { AuthOptionsError, IssuerUnavailableError } from './errors.js'
@@ -10,7 +11,6 @@ export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512',
 
 /** Difference of clocks in seconds that times in tokens may have. */
 export const CLOCK_SKEW_S = 30
-const MAX_OWNER_CHARS = 512
 
 /** Tokens of one issuer, under the names that the configuration has. */
 export interface JwtOptions {
@@ -38,6 +38,8 @@ export function jwtAuthentication (options: JwtOptions): Authenticate {
   const { issuer, audience, jwks, algorithms = ALGORITHMS } = options
   checkOptions(options)
   const keys = new IssuerKeys({ issuer, jwks })
+  // other claims may name another owner, or other scopes
+  const kind = `jwt ${digest(JSON.stringify([issuer, options.owner_claim, options.scope_claim]))} `
   const rules = {
     issuer,
     audience: audience as string | string[],
@@ -52,20 +54,31 @@ export function jwtAuthentication (options: JwtOptions): Authenticate {
       // before any work with keys: tokens of others are not for this function
       if (decodeJwt(token).iss !== issuer) return undefined
       const { payload } = await jwtVerify(token, keys.find, rules)
-      return toPrincipal(payload, options)
+      const principal = toPrincipal(payload, options)
+      return principal && { ...principal, credential: kind + digest(token), expiresAt: (payload.exp! + CLOCK_SKEW_S) * 1000 }
     } catch (err) {
       if (err instanceof errors.JOSEError || err instanceof TypeError) return undefined
       if (err instanceof IssuerUnavailableError) throw err
       throw Object.assign(new IssuerUnavailableError(issuer), { cause: err })
     }
-  }, { scheme: { bearerFormat: 'JWT', issuers: [issuer] } })
+  }, {
+    scheme: { bearerFormat: 'JWT', issuers: [issuer] },
+    // its scopes are in the token itself
+    current: (principal: Principal) => principal.credential?.startsWith(kind) === true ? principal : undefined
+  })
+}
+
+function digest (text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
 function toPrincipal (payload: JWTPayload, { issuer, owner_claim: ownerClaim, scope_claim: scopeClaim }: JwtOptions): Principal | undefined {
   const { [ownerClaim ?? 'sub']: named } = payload
   if (ownerClaim === 'email' && payload.email_verified !== true) return undefined
-  if (typeof named !== 'string' || named === '' || named.length > MAX_OWNER_CHARS) return undefined
+  if (typeof named !== 'string' || named === '') return undefined
   const owner = ownerClaim === undefined ? `${issuer}|${named}` : named
+  // the claim too: behind the issuer, white space at its beginning is not at an end
+  if (ownerProblem(owner) !== undefined || ownerProblem(named) !== undefined) return undefined
   return { owner, scopes: scopeClaim === undefined ? undefined : scopesOf(payload[scopeClaim]) }
 }
 

@@ -1,4 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
+import { ownerProblem } from '@polyvac/core/plugin'
 import type { FastifyRequest } from 'fastify'
 import { decodeJwt, type JWTPayload } from 'jose'
 import { bearerToken, isSingle } from './bearer-token.js'
@@ -14,9 +15,9 @@ export interface PlatformOptions {
   readonly trustedProxies: readonly string[]
 }
 
-/** Longest owner in characters. */
-const MAX_OWNER_CHARS = 512
 const GOOGLE = 'https://accounts.google.com'
+/** The credential that Cloud Run checks. */
+const CLOUD_RUN = 'cloud_run'
 
 /**
  * Takes the caller from the platform in front of the service, which has verified it. Only requests from the addresses
@@ -30,9 +31,13 @@ export function platformAuthentication ({ platform, trustedProxies: proxies }: P
   }
   const isProxy = trustedProxies(proxies)
   const read = platform === 'cloud_run' ? readCloudRun : headerReader(platform.header)
+  const kind = platform === 'cloud_run' ? CLOUD_RUN : `header ${platform.header.toLowerCase()}`
   return Object.assign(
     (request: FastifyRequest) => isProxy(request.socket.remoteAddress) ? read(request) : undefined,
-    { scheme: platform === 'cloud_run' ? { bearerFormat: 'JWT', issuers: [GOOGLE] } : {} })
+    {
+      scheme: platform === 'cloud_run' ? { bearerFormat: 'JWT', issuers: [GOOGLE] } : {},
+      current: (principal: Principal) => principal.credential === kind ? principal : undefined
+    })
 }
 
 function headerReader (header: unknown): (request: FastifyRequest) => Principal | undefined {
@@ -40,8 +45,8 @@ function headerReader (header: unknown): (request: FastifyRequest) => Principal 
   const name = header.toLowerCase()
   return ({ raw, headers: { [name]: value } }) => {
     // a second one may be of the caller, which a proxy that adds its own does not remove
-    const isOwner = typeof value === 'string' && value !== '' && value.length <= MAX_OWNER_CHARS && isSingle(raw.rawHeaders, name)
-    return isOwner ? { owner: value } : undefined
+    const isOwner = typeof value === 'string' && ownerProblem(value) === undefined && isSingle(raw.rawHeaders, name)
+    return isOwner ? { owner: value, credential: `header ${name}` } : undefined
   }
 }
 
@@ -51,8 +56,10 @@ function readCloudRun (request: FastifyRequest): Principal | undefined {
   const token = bearerToken(request, header)
   const { iss, sub, exp } = token === undefined ? {} : payloadOf(token)
   const isOfGoogle = iss === GOOGLE || iss === 'accounts.google.com'
-  if (!isOfGoogle || !sub || sub.length > MAX_OWNER_CHARS || exp === undefined || exp < Date.now() / 1000) return undefined
-  return { owner: `${GOOGLE}|${sub}` }
+  const owner = `${GOOGLE}|${sub}`
+  if (!isOfGoogle || !sub || ownerProblem(sub) !== undefined || ownerProblem(owner) !== undefined) return undefined
+  if (exp === undefined || exp < Date.now() / 1000) return undefined
+  return { owner, credential: CLOUD_RUN, expiresAt: exp * 1000 }
 }
 
 function payloadOf (token: string): JWTPayload {

@@ -1,4 +1,5 @@
 import type { Authenticate, Principal } from '@polyvac/core'
+import { ownerProblem } from '@polyvac/core/plugin'
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { bearerToken } from './bearer-token.js'
 import { AuthOptionsError } from './errors.js'
@@ -6,6 +7,8 @@ import { AuthOptionsError } from './errors.js'
 /** Most static tokens: each request is compared with all of them. */
 export const MAX_TOKENS = 1_000
 const TOKEN_BYTES = 32
+/** Digits of the hash of a token that name it. */
+const CREDENTIAL_DIGITS = 32
 
 /** A static token: its hash, and whom it names. */
 export interface TokenEntry {
@@ -28,10 +31,14 @@ export function tokenAuthentication ({ tokens }: { readonly tokens: readonly Tok
     throw new AuthOptionsError(`tokens must be a list of 1 to ${MAX_TOKENS} entries { owner, sha256, scopes }`)
   }
   const entries = tokens.map(({ owner, sha256, scopes }, i) => {
-    if (typeof owner !== 'string' || owner === '') throw new AuthOptionsError(`tokens[${i}].owner must be a text that is not empty`)
+    const problem = typeof owner === 'string' ? ownerProblem(owner) : 'is not a text'
+    if (problem !== undefined) throw new AuthOptionsError(`tokens[${i}].owner ${problem}; give the owner another name`)
     if (!/^[0-9a-f]{64}$/i.test(sha256)) throw new AuthOptionsError(`tokens[${i}].sha256 must be 64 hexadecimal digits; \`polyvac token ${owner}\` prints an entry`)
-    return { hash: Buffer.from(sha256, 'hex'), principal: { owner, scopes } satisfies Principal }
+    // a part of the hash of 32 random bytes reveals nothing of them
+    const credential = `token ${sha256.slice(0, CREDENTIAL_DIGITS).toLowerCase()}`
+    return { hash: Buffer.from(sha256, 'hex'), principal: { owner, scopes, credential } satisfies Principal }
   })
+  const byCredential = new Map(entries.map(({ principal }) => [principal.credential, principal]))
   return Object.assign((request: Parameters<Authenticate>[0]) => {
     const token = bearerToken(request)
     if (token === undefined) return undefined
@@ -40,7 +47,13 @@ export function tokenAuthentication ({ tokens }: { readonly tokens: readonly Tok
     // no early end: the time must not depend on which entry matches
     for (const entry of entries) if (timingSafeEqual(entry.hash, hash)) found ??= entry.principal
     return found
-  }, { scheme: {} })
+  }, {
+    scheme: {},
+    current ({ owner, credential }: Principal) {
+      const principal = byCredential.get(credential!)
+      return principal?.owner === owner ? principal : undefined
+    }
+  })
 }
 
 /**

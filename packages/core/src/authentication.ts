@@ -1,24 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { auditRefusal } from './audit.js'
-import { InsufficientScopeError, InvalidPrincipalError, UnauthenticatedError } from './errors.js'
+import { ADMIN, ADMINISTRATION, mayUse } from './access.js'
+import { InsufficientScopeError, InvalidPrincipalError, OwnerRefusedError, UnauthenticatedError } from './errors.js'
+import type { Authenticate } from './authenticate.js'
+import { watchRequest } from './open-callers.js'
+import { ownerProblem } from './principal.js'
 import { isLoopbackHost } from './public-address.js'
 import type { Principal } from './vac.js'
-
-/** What agent cards, OpenAPI and challenges announce beside `bearer`. */
-export interface AuthenticationScheme {
-  /** `JWT` where all tokens are. */
-  readonly bearerFormat?: string | undefined
-  /** Where callers get tokens. */
-  readonly issuers?: readonly string[] | undefined
-  /** The address of the metadata of the protected resource (RFC 9728), which challenges name. */
-  readonly resourceMetadata?: ((request: FastifyRequest) => string) | undefined
-}
-
-/** Names the caller; undefined (or null) refuses the request with 401. */
-export interface Authenticate {
-  (request: FastifyRequest): Principal | undefined | Promise<Principal | undefined>
-  readonly scheme?: AuthenticationScheme | undefined
-}
 
 const principals = new WeakMap<FastifyRequest, Principal>()
 
@@ -30,19 +18,12 @@ export function ownerOf (request: FastifyRequest): string | undefined {
 /** Reads the caller of a request; undefined where no `authenticate` is given. */
 export type PrincipalOf = (request: FastifyRequest) => Principal | undefined
 
-/** Scope of callers who may read what concerns the machine and all owners, such as the stderr of MCP servers. */
-const ADMIN = 'admin'
-
-export function isAdmin (principal: Principal | undefined): boolean {
-  return principal?.scopes?.includes(ADMIN) === true
-}
-
 /**
  * Whether a caller may read such details. Without `authenticate` that is a caller on this machine, over no proxy: the
  * one user of a local service.
  */
 export function mayAdminister ({ socket, headers }: FastifyRequest, principal: Principal | undefined): boolean {
-  if (principal !== undefined) return isAdmin(principal)
+  if (principal !== undefined) return mayUse(principal, ADMINISTRATION)
   const isForwarded = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined
   return !isForwarded && isLoopbackHost(socket.remoteAddress ?? '')
 }
@@ -50,18 +31,21 @@ export function mayAdminister ({ socket, headers }: FastifyRequest, principal: P
 /**
  * Authenticates each request of a scope in its first hook. Returns the function with which a handler reads the caller:
  * undefined where no `authenticate` is given.
- * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500): callers without an owner would share one another's data
+ * @throws UNAUTHENTICATED, OWNER_REFUSED (401); INVALID_PRINCIPAL (500): callers without an owner would share one
+ * another's data
  */
 export function authenticateCallers (scope: FastifyInstance, authenticate: Authenticate | undefined): PrincipalOf {
   if (authenticate !== undefined) {
-    scope.addHook('onRequest', async request => { await authenticateCaller(request, authenticate) })
+    scope.addHook('onRequest', async (request, reply) => {
+      watchRequest(authenticate, request, reply, await authenticateCaller(request, authenticate))
+    })
   }
   return request => principals.get(request)
 }
 
 /**
  * Reads the caller of a request, and keeps it for the handlers.
- * @throws UNAUTHENTICATED (401); INVALID_PRINCIPAL (500)
+ * @throws UNAUTHENTICATED, OWNER_REFUSED (401); INVALID_PRINCIPAL (500)
  */
 export async function authenticateCaller (request: FastifyRequest, authenticate: Authenticate): Promise<Principal> {
   const principal = await authenticate(request) as Principal | undefined | null
@@ -70,14 +54,19 @@ export async function authenticateCaller (request: FastifyRequest, authenticate:
     throw withChallenge(new UnauthenticatedError(), request, authenticate)
   }
   if (typeof principal.owner !== 'string' || principal.owner === '') throw new InvalidPrincipalError()
+  const problem = ownerProblem(principal.owner)
+  if (problem !== undefined) {
+    auditRequest(request, undefined, 'OWNER_REFUSED')
+    throw withChallenge(new OwnerRefusedError(problem), request, authenticate)
+  }
   principals.set(request, principal)
   return principal
 }
 
-/** @throws UNAUTHENTICATED (401); INSUFFICIENT_SCOPE (403) where the caller lacks `admin` */
+/** @throws UNAUTHENTICATED, OWNER_REFUSED (401); INSUFFICIENT_SCOPE (403) where the caller lacks `admin` */
 export async function requireAdmin (request: FastifyRequest, authenticate: Authenticate): Promise<void> {
   const principal = await authenticateCaller(request, authenticate)
-  if (isAdmin(principal)) return
+  if (mayUse(principal, ADMINISTRATION)) return
   auditRequest(request, principal.owner, 'INSUFFICIENT_SCOPE')
   throw withChallenge(new InsufficientScopeError(ADMIN), request, authenticate, `error="insufficient_scope", scope="${ADMIN}"`)
 }

@@ -41,3 +41,5 @@ export const InsufficientScopeError = createError<[string]>('INSUFFICIENT_SCOPE'
   'the caller needs the scope %s for this; use credentials that have it', 403)
 export const InvalidPrincipalError = createError('INVALID_PRINCIPAL',
   '`authenticate` returned a principal without an `owner`; return one with an owner, or undefined to refuse', 500)
+export const OwnerRefusedError = createError<[string]>('OWNER_REFUSED',
+  'the name of this caller %s, so it could pass for another one; use an account with another name', 401)

@@ -130,6 +130,12 @@ export function skillsOf (vac: Vac): Skill[] {
   return KINDS.filter(kind => kind !== 'memory' || vac.memory !== undefined).map(kind => new VacSkill(kind, vac))
 }
 
+/** The VAC that the name of a skill names, whether there is one or not. */
+export function vacOfSkill (name: string): string | undefined {
+  const kind = KINDS.find(kind => name.startsWith(SKILLS[kind].prefix))
+  return kind === undefined ? undefined : name.slice(SKILLS[kind].prefix.length)
+}
+
 /** The skill of that name. It does not split at `_`, since names of VACs may contain it. */
 export function findSkill (vacs: Pick<Vacs, 'has' | 'get'>, name: string): Skill | undefined {
   const kind = KINDS.find(kind => name.startsWith(SKILLS[kind].prefix))

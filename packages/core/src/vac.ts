@@ -15,8 +15,14 @@ export type Protocol = 'direct' | 'openai' | 'a2a' | 'mcp' | 'code'
 
 /** The caller, as returned by the application's `authenticate`. */
 export interface Principal {
+  /** Whose the caller's tasks are: 1 to 256 characters without control characters, and no white space at the ends. */
   readonly owner: string
+  /** What the caller may use. Undefined: everything except what needs `admin`. */
   readonly scopes?: readonly string[] | undefined
+  /** Names the credential for `current` of `authenticate`, which reads its scopes again. It is not the secret. */
+  readonly credential?: string | undefined
+  /** When the credential expires, in ms since 1970; streams and sessions that it opened end then. */
+  readonly expiresAt?: number | undefined
 }
 
 /** The progress of the work, from 0 to 1, with a text for people. */

@@ -1,6 +1,6 @@
 import { negotiate } from '@fastify/accept-negotiator'
 import {
-  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUseServer, OpenCalls, ownTime, refuseOtherMethods,
+  authenticateCallers, boundMemory, Disconnects, errorHandler, hideRoutes, mayAdminister, mayUse, OpenCalls, ownTime, refuseOtherMethods,
   schemaValidator, traceRequests
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -86,7 +86,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
     schema: { operationId: 'listMcpServers', summary: 'State of the MCP servers', tags, response: { 200: ServerList } }
   }, async request => {
     const principal = principalOf(request)
-    const servers = gateway.status().filter(({ name }) => mayUseServer(principal, name))
+    const servers = gateway.status().filter(({ name }) => mayUse(principal, { someOf: name }))
     const mayRestart = mayAdminister(request, principal)
     return { servers: mayRestart ? servers : servers.map(briefStatus), mayRestart } as never
   })
@@ -195,8 +195,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (host, { gateway, isShare
   async function all (kind: ListKind, request: FastifyRequest): Promise<Awaited<ReturnType<Gateway['list']>>['items']> {
     const { items, unavailable } = await gateway.list(kind, principalOf(request)?.owner)
     for (const { server, error } of unavailable) gateway.log.warn({ mcpServer: server, err: error, list: kind }, 'an MCP server is left out of a list')
-    const principal = principalOf(request)
-    return principal?.scopes === undefined ? items : items.filter(item => isListedFor(principal, kind, item))
+    return items.filter(item => isListedFor(principalOf(request), kind, item))
   }
 
   async function ofOne (kind: ListKind, server: string, request: FastifyRequest): ReturnType<typeof all> {

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { auditRefusal, mayUseServer, mayUseTool, quoteName, suggestion } from '@polyvac/core/plugin'
+import { auditRefusal, mayUse, quoteName, suggestion } from '@polyvac/core/plugin'
 import type { ListKind } from '@polyvac/mcp-protocol'
 import { PromptNotFoundError, ResourceNotFoundError, ServerNotFoundError, ToolNotFoundError, withContext } from './errors.js'
 import type { ServerItem, Servers } from './servers.js'
@@ -7,12 +7,12 @@ import type { Upstream } from './upstream/upstream.js'
 
 /** Whether a caller may use an entry of a list; resources and prompts need the whole server. */
 export function isListedFor (principal: Principal | undefined, kind: ListKind, { server, item }: ServerItem): boolean {
-  return mayUseTool(principal, server, kind === 'tools' ? String(item.name) : undefined)
+  return mayUse(principal, { server, tool: kind === 'tools' ? String(item.name) : undefined })
 }
 
 /** The server, if the caller may use some of it. @throws MCP_SERVER_NOT_FOUND, the same for one that does not exist */
 export function serverFor (servers: Servers, principal: Principal | undefined, server: string): Upstream {
-  const names = servers.names.filter(name => mayUseServer(principal, name))
+  const names = servers.names.filter(name => mayUse(principal, { someOf: name }))
   if (names.includes(server)) return servers.get(server)
   if (servers.names.includes(server)) refuse(servers, principal, `server:${server}`)
   throw new ServerNotFoundError(quoteName(server), suggestion(server, names, 'configured'))
@@ -25,9 +25,9 @@ export function serverFor (servers: Servers, principal: Principal | undefined, s
  */
 export async function checkTool (servers: Servers, principal: Principal | undefined, server: string, tool: string): Promise<void> {
   const upstream = serverFor(servers, principal, server)
-  if (mayUseTool(principal, server)) return
+  if (mayUse(principal, { server })) return
   const all = (await upstream.list('tools', principal?.owner)).map(({ name }) => String(name))
-  const names = all.filter(name => mayUseTool(principal, server, name))
+  const names = all.filter(name => mayUse(principal, { server, tool: name }))
   if (names.includes(tool)) return
   if (all.includes(tool)) refuse(servers, principal, `tool:${server}__${tool}`)
   throw withContext(new ToolNotFoundError(quoteName(server), quoteName(tool), suggestion(tool, names, 'its tools')), { server, tool })
@@ -36,7 +36,7 @@ export async function checkTool (servers: Servers, principal: Principal | undefi
 /** The server of a resource. @throws MCP_SERVER_NOT_FOUND, MCP_RESOURCE_NOT_FOUND */
 export function serverOfResource (servers: Servers, principal: Principal | undefined, server: string, uri: string): Upstream {
   const upstream = serverFor(servers, principal, server)
-  if (mayUseTool(principal, server)) return upstream
+  if (mayUse(principal, { server })) return upstream
   refuse(servers, principal, `resources:${server}`)
   throw withContext(new ResourceNotFoundError(quoteName(server), quoteName(uri), 'it has no resources'), { server })
 }
@@ -44,7 +44,7 @@ export function serverOfResource (servers: Servers, principal: Principal | undef
 /** The server of a prompt. @throws MCP_SERVER_NOT_FOUND, MCP_PROMPT_NOT_FOUND */
 export function serverOfPrompt (servers: Servers, principal: Principal | undefined, server: string, prompt: string): Upstream {
   const upstream = serverFor(servers, principal, server)
-  if (mayUseTool(principal, server)) return upstream
+  if (mayUse(principal, { server })) return upstream
   refuse(servers, principal, `prompts:${server}`)
   throw withContext(new PromptNotFoundError(quoteName(server), quoteName(prompt), suggestion(prompt, [], 'its prompts')), { server })
 }

@@ -1,4 +1,4 @@
-import type { Log, Principal } from '@polyvac/core'
+import type { Authenticate, Log, Principal } from '@polyvac/core'
 import { Disconnects, LogGate, OpenCalls, ShuttingDownError, SignedStates, type StateKey } from '@polyvac/core/plugin'
 import { features, LIST_KINDS, LISTS, TASKS_CAPABILITY, type Revision } from '@polyvac/mcp-protocol'
 import type { TaskStore } from '@polyvac/tasks'
@@ -23,6 +23,7 @@ export interface McpContextOptions extends SharedOptions {
   readonly sources: readonly ToolSource[]
   readonly stateKey: StateKey | undefined
   readonly tasks: TaskStore | undefined
+  readonly authenticate: Authenticate | undefined
   /** Whether lists may differ by caller, so that only the same caller may cache them. */
   readonly isPrivate: boolean
 }
@@ -50,7 +51,7 @@ export class McpContext {
 
   /** @throws MCP_SERVER_OPTIONS, INVALID_STATE_KEY */
   constructor (options: McpContextOptions) {
-    const { sources, info, instructions, log, limits, stateKey, tasks, isPrivate, principalOf } = options
+    const { sources, info, instructions, log, limits, stateKey, tasks, authenticate, isPrivate, principalOf } = options
     this.info = info
     this.instructions = instructions
     this.limits = limits
@@ -64,7 +65,7 @@ export class McpContext {
     this.states = new SignedStates(stateKey, limits.maxStateChars)
     this.streams = new StreamLimit(limits.maxStreams)
     this.subscriptions = new ResourceSubscriptions(sources, log)
-    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry, limits, log, store: tasks })
+    this.tasks = tasks === undefined ? undefined : new ToolTasks({ registry, limits, log, store: tasks, authenticate })
   }
 
   /** Whether there are tasks of 2026-07-28: in the task store, or at upstream servers of a source. */

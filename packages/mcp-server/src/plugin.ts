@@ -1,6 +1,6 @@
 import type { Principal } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, ownTime, parseJson,
+  authenticateCallers, boundMemory, errorHandler, hideRoutes, failureOf, isRecord, isTooDeep, logFailure, MAX_BODY_DEPTH, missingScopes, ownTime, parseJson,
   readOptions, refuseOtherMethods, setRetryAfter, traceRequests, type ReadOptions
 } from '@polyvac/core/plugin'
 import fp from 'fastify-plugin'
@@ -105,13 +105,13 @@ const routes: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   })
 }
 
-function newSessions ({ limits, log, logGate, subscriptions }: McpContext, { tasks, stateKey }: McpServerOptions): Sessions {
+function newSessions ({ limits, log, logGate, subscriptions }: McpContext, { tasks, stateKey, authenticate }: McpServerOptions): Sessions {
   const watch: ConstructorParameters<typeof Sessions>[0]['watch'] = (uri, owner, onUpdate) => subscriptions.add(uri, owner, onUpdate)
   const onFailure = (err: unknown): void => {
     const suppressed = logGate.pass('replicas')
     if (suppressed !== undefined) log.warn({ err, suppressed }, 'the other replicas do not have a message of an MCP session')
   }
-  return new Sessions({ limits, watch, link: tasks?.replicas, stateKey, onFailure })
+  return new Sessions({ limits, authenticate, watch, link: tasks?.replicas, stateKey, onFailure })
 }
 
 const POST_ALONE = 'this revision has the method POST alone'
@@ -129,7 +129,7 @@ function checkedOptions (given: McpServerOptions): CheckedOptions {
 
 /** @throws MCP_INSUFFICIENT_SCOPE (403) */
 function checkScopes (principal: Principal | undefined, { scopes = [] }: ProtectedResource): void {
-  const missing = scopes.filter(scope => principal?.scopes?.includes(scope) !== true)
+  const missing = missingScopes(principal, scopes)
   if (missing.length > 0) throw new InsufficientScopeError(missing.join(', '))
 }
 

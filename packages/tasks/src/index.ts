@@ -17,7 +17,8 @@ export { foldTask, MAX_PARTIAL_CHARS, TaskFold } from './fold-task.js'
 export type { TaskOrigin } from './fold-task.js'
 export { isTurnOver, takeTurn } from './turn-time.js'
 export { pushBackoff } from './push-backoff.js'
-export { ANYONE, OWNER_SHARE } from './owner-share.js'
+export { ANYONE, ownerKey, ownerOfKey } from './owner-key.js'
+export { OWNER_SHARE } from './owner-share.js'
 export type { TaskLogger } from './logger.js'
 export {
   InvalidCursorError, InvalidStoreOptionError, InvalidTaskError, isTaskError, StoreClosedError, StoreDatabaseError, StoreFileError, StoreFullError,

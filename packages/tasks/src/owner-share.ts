@@ -1,13 +1,11 @@
 import { InvalidStoreOptionError } from './errors.js'
+import { ANYONE } from './owner-key.js'
 
 /** Default part of what all share that one owner may use: tasks and space of a store, executors, deliveries. */
 export const OWNER_SHARE = 0.25
 
 /** Most tasks and bytes of a store, and the part of one owner. */
 export interface RoomLimits { readonly maxTasks: number, readonly maxBytes: number, readonly ownerShare: number }
-
-/** The owner of all callers without an identity. */
-export const ANYONE = 'anyone'
 
 /** Owners that stand for many callers: they have no share. The second is the one of the MCP server. */
 const SHARED: readonly string[] = [ANYONE, ' mcp  anonymous']

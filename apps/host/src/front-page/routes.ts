@@ -1,5 +1,5 @@
 import type { Answer, ErrorBody, Vacs } from '@polyvac/core'
-import { authenticateCallers, Disconnects, innerRequest, unsupportedType } from '@polyvac/core/plugin'
+import { authenticateCallers, Disconnects, innerRequest, unsupportedType, vacsFor, type PrincipalOf } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ForeignFormError, NotAFormError } from '../errors.js'
 import type { HostOptions } from '../host-options.js'
@@ -29,13 +29,13 @@ const OF_THE_FORM = /^(?:content-|transfer-encoding$|connection$|keep-alive$|acc
 export async function registerHome (app: FastifyInstance, parts: HomeParts): Promise<void> {
   await app.register(async scope => {
     const disconnects = new Disconnects()
-    authenticateCallers(scope, parts.authenticate)
+    const principalOf = authenticateCallers(scope, parts.authenticate)
     scope.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
       (_request, body, done) => { done(null, new URLSearchParams(body as string)) })
 
     scope.get('/', { schema: { hide: true } }, async (request, reply) => {
       reply.header('vary', 'accept').header('cache-control', 'no-store')
-      const home = homeOf(request, parts)
+      const home = homeOf(request, parts, principalOf)
       if (/\btext\/html\b/.test(request.headers.accept ?? '')) return await sendPage(reply, home)
       const { url, version, vacs, protocols } = home
       const names = vacs.map(({ name }) => name)
@@ -48,7 +48,7 @@ export async function registerHome (app: FastifyInstance, parts: HomeParts): Pro
         const [vac, question] = [fields.get('vac') ?? '', fields.get('question') ?? '']
         const { status, ...asked } = await ask(app, request, reply, disconnects, vac, question)
         reply.code(status).header('cache-control', 'no-store')
-        return await sendPage(reply, homeOf(request, parts), { vac, question, ...asked })
+        return await sendPage(reply, homeOf(request, parts, principalOf), { vac, question, ...asked })
       })
   })
 }
@@ -97,9 +97,9 @@ async function ask (app: FastifyInstance, { headers, socket }: FastifyRequest, r
   }
 }
 
-function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl }: HomeParts): Home {
+function homeOf (request: FastifyRequest, { vacs, version, protocols, publicUrl }: HomeParts, principalOf: PrincipalOf): Home {
   const url = (publicUrl() || `${request.protocol}://${request.host}`).replace(/\/+$/, '')
-  return { url, version, vacs: vacs.list(), protocols: protocols() }
+  return { url, version, vacs: vacsFor(vacs, principalOf(request)).list(), protocols: protocols() }
 }
 
 async function sendPage (reply: FastifyReply, home: Home, asked?: Asked): Promise<FastifyReply> {

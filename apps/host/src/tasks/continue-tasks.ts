@@ -11,8 +11,8 @@ const MAX_CONTINUED = 100
  * @param caller the empty text where the service authenticates no caller
  */
 export async function continueTasks (store: TaskStore, caller: string, server: string): Promise<void> {
-  const { ANYONE } = await import('@polyvac/tasks')
-  const owner = caller === '' ? ANYONE : caller
+  const { ownerKey } = await import('@polyvac/tasks')
+  const owner = ownerKey(caller === '' ? undefined : caller)
   const { tasks } = await store.list(owner, { states: ['auth-required'], limit: MAX_CONTINUED })
   for (const { id } of tasks) {
     const task = await store.get(owner, id)

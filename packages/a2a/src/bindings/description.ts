@@ -1,9 +1,8 @@
 import type { Principal } from '@polyvac/core'
-import { HIDDEN, errorHandler, eventText, findSkill, jsonText, ownerOf as callerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
+import { callerFields, HIDDEN, errorHandler, eventText, jsonText, ownerOf, parseJson, streamRoute, type ExposedVacs, traceLinks, vacsFor } from '@polyvac/core/plugin'
 import type { CreatedTask } from '@polyvac/tasks'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { InvalidParamsError, NoSuchPushConfigError, NotCancelableError } from '../errors.js'
-import { ANYONE } from '../options.js'
 import { headersOf } from '../protocol/failure.js'
 import { idOf } from '../protocol/json-rpc.js'
 import { taskProblem } from '../tasks/run-skill.js'
@@ -36,7 +35,6 @@ const STREAM = {
 /** The JSON-RPC routes of the service description: one path for each method. */
 export async function descriptionRoutes (app: FastifyInstance, options: DescriptionOptions): Promise<void> {
   const { vacs, service, streams, principalOf, bodyLimit } = options
-  const ownerOf = (request: FastifyRequest): string => (principalOf(request) ?? ANYONE).owner
 
   // `paramsOf` validates instead: JSON-RPC has separate errors for a broken envelope, a wrong method and wrong params
   app.setValidatorCompiler(() => () => true)
@@ -51,43 +49,43 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     const isStreamed = isStreaming(skill) && taskProblem(vacsFor(vacs, principalOf(request), request.log), skill, input) === undefined
     return toTask(isStreamed ? created.task : await streams.wait(created, reply))
   })
-  answer('tasks/get', async ({ taskId }, request) => toTask(await service.getTask(ownerOf(request), taskId)))
+  answer('tasks/get', async ({ taskId }, request) => toTask(await service.getTask(principalOf(request), taskId)))
   answer('tasks/list', async ({ state, limit, cursor }, request) => {
     const states = state === undefined ? undefined : fromState(state)
-    const page = await service.listTasks(ownerOf(request), { states, limit, cursor })
+    const page = await service.listTasks(principalOf(request), { states, limit, cursor })
     return { ...page, tasks: page.tasks.map(toTask) }
   })
   answer('tasks/cancel', async ({ taskId }, request) => {
-    const { canceled, task } = await service.cancelTask(ownerOf(request), taskId)
+    const { canceled, task } = await service.cancelTask(principalOf(request), taskId)
     if (!canceled) throw new NotCancelableError(toTask(task).state)
     return toTask(task)
   })
   answer('tasks/pushNotification/set', async ({ taskId, pushNotificationConfig }, request) => {
-    const task = await service.getTaskForPush(ownerOf(request), taskId)
+    const task = await service.getTaskForPush(principalOf(request), taskId)
     return toStoredPushConfig(await service.setPush(task, toNewPushConfig(pushNotificationConfig)))
   })
   answer('tasks/pushNotification/get', async ({ taskId, id }, request) => {
-    const task = await service.getTaskForPush(ownerOf(request), taskId)
+    const task = await service.getTaskForPush(principalOf(request), taskId)
     const config = await service.getPush(task, id)
     return toReadPushConfig(config, service.recentDeliveries(task, config))
   })
   answer('tasks/pushNotification/delete', async ({ taskId, id }, request) => {
-    const task = await service.getTaskForPush(ownerOf(request), taskId)
+    const task = await service.getTaskForPush(principalOf(request), taskId)
     const config = id ?? (await service.listPush(task))[0]?.id
     if (config === undefined || !await service.deletePush(task, config)) throw new NoSuchPushConfigError()
     return null
   })
   stream('tasks/sendSubscribe', async (params, request, reply) => {
     const seen = lastEventId(request)
-    await streams.open(ownerOf(request), reply, async stream => {
+    await streams.open(principalOf(request), reply, async stream => {
       const { task, created } = await createOrContinue(params, request)
       // a client whose connection was cut may repeat the request and resume; a new task is sent from its first event on
       await streams.send(stream, task, created ? 0 : resumePosition(seen, task), stepEncoding(request))
     })
   })
   stream('tasks/resubscribe', async ({ taskId }, request, reply) => {
-    await streams.open(ownerOf(request), reply, async stream => {
-      const task = await service.getTask(ownerOf(request), taskId)
+    await streams.open(principalOf(request), reply, async stream => {
+      const task = await service.getTask(principalOf(request), taskId)
       await streams.send(stream, task, resumePosition(lastEventId(request), task), stepEncoding(request))
     })
   })
@@ -117,14 +115,11 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
   /** Creates a task, finds the one that the same request created before, or continues one that asked for input. */
   async function createOrContinue (params: SendParams, request: FastifyRequest): Promise<CreatedTask> {
     const { skillName, input = {}, clientMetadata = {}, taskId, pushNotificationConfig: push } = params
-    const caller = principalOf(request) ?? ANYONE
-    const { owner, scopes } = caller
+    const caller = principalOf(request)
     const config = push === undefined ? undefined : toNewPushConfig(push)
     const text = textOf(input)
     if (taskId !== undefined) {
-      const before = await service.getTask(owner, taskId)
-      const seen = vacsFor(vacs, caller, request.log)
-      if (seen !== vacs && findSkill(seen, before.skill) === undefined) throw new InvalidParamsError('params/taskId: the task has a skill that is not here any more')
+      const before = await service.getTask(caller, taskId)
       if (config !== undefined) await service.checkPush(config)
       if (skillName !== undefined && skillName !== before.skill) {
         throw new InvalidParamsError(`params/skillName: the task has the skill ${before.skill}; leave it out`)
@@ -136,10 +131,10 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
       return { task: await service.continueTask(before, message, config, task => toTask(task).state), created: false }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
-    return await service.createTask(owner, {
+    return await service.createTask(caller, {
       skill: skillName,
       input,
-      metadata: Object.assign({ clientMetadata, requestId: request.id }, scopes === undefined ? undefined : { scopes }, traceLinks(clientMetadata)),
+      metadata: Object.assign({ clientMetadata, requestId: request.id }, callerFields(caller), traceLinks(clientMetadata)),
       message: text === undefined ? undefined : { parts: [{ type: 'text', text }] },
       idempotencyKey: idempotencyKey(request)
     }, config)
@@ -174,7 +169,7 @@ function textOf ({ query, search_query: search }: { query?: unknown, search_quer
 
 function refuse (err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = rpcFailure(err, request, idOf(request.body))
-  if (body.error.code === -32603) request.log.error({ err, owner: callerOf(request) }, body.error.message)
+  if (body.error.code === -32603) request.log.error({ err, owner: ownerOf(request) }, body.error.message)
   reply.code(status).headers(headersOf(status, name => reply.hasHeader(name)))
     .type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }

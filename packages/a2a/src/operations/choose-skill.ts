@@ -40,11 +40,6 @@ export function chooseSkill (vacs: ExposedVacs, defaultVac: string | undefined, 
     ({ field: `${root}.${path.replaceAll('/', '.')}`, description })))
 }
 
-/** Checks that a caller may still use the skill of a task that it continues. @throws A2A_INVALID_PARAMS */
-export function checkSkill (vacs: ExposedVacs, name: string): void {
-  if (findSkill(vacs, name) === undefined) refuseField('message.taskId', 'names a task of a skill that is not here any more')
-}
-
 /** @throws A2A_INVALID_PARAMS */
 export function checkTenant (vacs: ExposedVacs, tenant: string): void {
   if (!vacs.has(tenant)) refuseField('tenant', 'is not the name of a VAC here; the agent card names them')

@@ -1,11 +1,10 @@
 import type { Principal } from '@polyvac/core'
-import { eventText, joinTexts, jsonText, SKILLS, type ExposedVacs, type SkillKind, traceLinks, vacsFor } from '@polyvac/core/plugin'
+import { callerFields, eventText, joinTexts, jsonText, traceLinks, vacOfSkill, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
 import { isTerminal, isWaiting, type CreatedTask, type TaskRecord, type UserMessage } from '@polyvac/tasks'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { NoSuchTaskError, NotCancelableError, UnsupportedOperationError } from '../errors.js'
-import { ANYONE } from '../options.js'
 import type { Dialect, Operation } from '../protocol/dialect.js'
 import { IDEMPOTENT_SEND, type AgentExtension } from '../protocol/extensions.js'
 import { refuseField } from '../protocol/read-params.js'
@@ -14,7 +13,7 @@ import type { IncomingMessage, PushRequest, SendRequest, TaskRequest } from '../
 import { contextOf, type TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from '../tasks/task-service.js'
 import type { StepEncoding, TaskStreams } from '../tasks/task-streams.js'
-import { checkMediaTypes, checkSkill, checkTenant, chooseSkill } from './choose-skill.js'
+import { checkMediaTypes, checkTenant, chooseSkill } from './choose-skill.js'
 import { pushPage } from './push-pages.js'
 
 export interface OperationsOptions {
@@ -68,8 +67,7 @@ export class Operations {
     const { service, streams, extendedCard } = this.#options
     const { dialect, params, request, reply } = call
     const extensions = this.#activate(call, operation === 'send')
-    const caller = this.#callerOf(request)
-    const { owner } = caller
+    const caller = this.#options.principalOf(request)
     switch (operation) {
       case 'send': {
         const send = dialect.readSend(params)
@@ -79,38 +77,37 @@ export class Operations {
       }
       case 'get': {
         const get = dialect.readGet(params)
-        return dialect.toTask(await this.#getTask(owner, get), get.historyLength)
+        return dialect.toTask(await this.#getTask(caller, get), get.historyLength)
       }
       case 'list': {
         const list = dialect.readList(params)
         const { tenant, contextId, states, limit, cursor, since: statusSince } = list
-        const skills = tenant === undefined ? undefined : skillNamesOf(tenant)
-        const query = { contextId, states, limit, cursor, statusSince, skills, count: true }
-        return dialect.toPage(await service.listTasks(owner, query), list)
+        const query = { contextId, states, limit, cursor, statusSince, count: true }
+        return dialect.toPage(await service.listTasks(caller, query, tenant), list)
       }
       case 'cancel': {
-        const { id } = await this.#getTask(owner, dialect.readTask(params))
-        const { canceled, task } = await service.cancelTask(owner, id)
+        const { id } = await this.#getTask(caller, dialect.readTask(params))
+        const { canceled, task } = await service.cancelTask(caller, id)
         if (!canceled && task.state !== 'canceled') throw new NotCancelableError(task.state)
         return dialect.toTask(task)
       }
       case 'setPush': {
         const { config, ...target } = dialect.readSetPush(params)
-        return dialect.toPushConfig(await service.setPush(await this.#getTaskForPush(owner, target), config))
+        return dialect.toPushConfig(await service.setPush(await this.#getTaskForPush(caller, target), config))
       }
       case 'getPush': {
         const target = dialect.readPushId(params)
-        return dialect.toPushConfig(await service.getPush(await this.#getTaskForPush(owner, target), target.id))
+        return dialect.toPushConfig(await service.getPush(await this.#getTaskForPush(caller, target), target.id))
       }
       case 'listPush': {
         const { limit, cursor, ...target } = dialect.readListPush(params)
-        const task = await this.#getTaskForPush(owner, target)
+        const task = await this.#getTaskForPush(caller, target)
         const { configs, next } = pushPage(await service.listPush(task), limit, cursor)
         return dialect.toPushConfigs(configs, next)
       }
       case 'deletePush': {
         const target = dialect.readPushId(params)
-        const task = await this.#getTaskForPush(owner, target)
+        const task = await this.#getTaskForPush(caller, target)
         if (target.id === undefined) refuseField('pushNotificationConfigId', 'is missing')
         // deleting a config that does not exist succeeds: the outcome is the same
         await service.deletePush(task, target.id)
@@ -133,9 +130,9 @@ export class Operations {
     const { dialect, params, request, reply } = call
     if (!streaming) throw streamingDisabled()
     const extensions = this.#activate(call, true)
-    const caller = this.#callerOf(request)
+    const caller = this.#options.principalOf(request)
     const send = dialect.readSend(params)
-    await streams.open(caller.owner, reply, async stream => {
+    await streams.open(caller, reply, async stream => {
       const { task } = await this.#send(caller, send, request, keyOf(send, extensions, request))
       await streams.send(stream, task, undefined, stepEncoding(dialect, wrap, 0, send.historyLength))
     })
@@ -147,11 +144,11 @@ export class Operations {
     const { dialect, params, request, reply } = call
     if (!streaming) throw streamingDisabled()
     this.#activate(call, false)
-    const { owner } = this.#callerOf(request)
+    const caller = this.#options.principalOf(request)
     const target = dialect.readTask(params)
     const seen = lastEventId(request)
-    await streams.open(owner, reply, async stream => {
-      const task = await this.#getTask(owner, target)
+    await streams.open(caller, reply, async stream => {
+      const task = await this.#getTask(caller, target)
       if (isTerminal(task.state) && seen === undefined) {
         throw new UnsupportedOperationError(`the task is ${task.state} already and has no more events; read it instead`)
       }
@@ -163,10 +160,9 @@ export class Operations {
 
   /** Creates a task, finds the one of the same key, or answers the question of one. */
   async #send (
-    caller: Principal, send: SendRequest, request: FastifyRequest, key: string | undefined
+    caller: Principal | undefined, send: SendRequest, request: FastifyRequest, key: string | undefined
   ): Promise<CreatedTask> {
     const { tenant, message, push } = send
-    const { owner, scopes } = caller
     const { service, defaultVac, inputModes } = this.#options
     const vacs = vacsFor(this.#options.vacs, caller, request.log)
     if (message.taskId === undefined) {
@@ -175,12 +171,11 @@ export class Operations {
       const { skill, input } = chooseSkill(vacs, defaultVac, tenant, message)
       const { contextId } = message
       const metadata = Object.assign({ requestId: request.id }, contextId === undefined ? undefined : { inContext: true },
-        scopes === undefined ? undefined : { scopes }, traceLinks(message.metadata, send.metadata))
+        callerFields(caller), traceLinks(message.metadata, send.metadata))
       const task = { skill: skill.name, input, contextId, metadata, message: messageOf(message), idempotencyKey: key }
-      return await service.createTask(owner, task, push)
+      return await service.createTask(caller, task, push)
     }
-    const task = await this.#getTask(owner, { tenant, id: message.taskId })
-    if (vacs !== this.#options.vacs) checkSkill(vacs, task.skill)
+    const task = await this.#getTask(caller, { tenant, id: message.taskId })
     if (key !== undefined && isRepeated(message, task)) return { task, created: false }
     checkContinues(message, task)
     checkMediaTypes(message.parts, inputModes)
@@ -188,16 +183,12 @@ export class Operations {
     return { task: await service.continueTask(task, messageOf(message), push, ({ state }) => state), created: false }
   }
 
-  async #getTask (owner: string, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
-    return ofTenant(tenant, await this.#options.service.getTask(owner, id))
+  async #getTask (caller: Principal | undefined, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {
+    return ofTenant(tenant, await this.#options.service.getTask(caller, id))
   }
 
-  async #getTaskForPush (owner: string, { tenant, taskId }: Omit<PushRequest, 'id'>): Promise<TaskRecord> {
-    return ofTenant(tenant, await this.#options.service.getTaskForPush(owner, taskId))
-  }
-
-  #callerOf (request: FastifyRequest): Principal {
-    return this.#options.principalOf(request) ?? ANYONE
+  async #getTaskForPush (caller: Principal | undefined, { tenant, taskId }: Omit<PushRequest, 'id'>): Promise<TaskRecord> {
+    return ofTenant(tenant, await this.#options.service.getTaskForPush(caller, taskId))
   }
 
   /** Names the extensions that the request activates in the response. @throws A2A_EXTENSION_REQUIRED */
@@ -267,13 +258,8 @@ function streamingDisabled (): Error {
 
 /** A task of another tenant is answered like an unknown one. @throws A2A_TASK_NOT_FOUND */
 function ofTenant (tenant: string | undefined, task: TaskRecord): TaskRecord {
-  if (tenant !== undefined && !skillNamesOf(tenant).includes(task.skill)) throw new NoSuchTaskError()
+  if (tenant !== undefined && vacOfSkill(task.skill) !== tenant) throw new NoSuchTaskError()
   return task
-}
-
-/** The names that the skills of a VAC may have. */
-function skillNamesOf (vac: string): string[] {
-  return (Object.keys(SKILLS) as SkillKind[]).map(kind => SKILLS[kind].prefix + vac)
 }
 
 function messageOf ({ id, parts, metadata, extensions, referenceTaskIds }: IncomingMessage): UserMessage {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { shareOf } from '@polyvac/core/plugin'
-import { ANYONE, type PushConfig } from '@polyvac/tasks'
+import { ownerOfKey, type PushConfig } from '@polyvac/tasks'
 
 /**
  * Push configs whose deliveries are kept, OWNER_SHARE of them of one owner; those of the config that was delivered to
@@ -57,7 +57,7 @@ export class RecentDeliveries {
     if (deliveries.length > MAX_RECENT_DELIVERIES) deliveries.shift()
     this.#kept.delete(key)
     const hashed = hash(owner)
-    if (before === undefined) this.#makeRoom(owner === ANYONE ? undefined : hashed)
+    if (before === undefined) this.#makeRoom(ownerOfKey(owner) === undefined ? undefined : hashed)
     this.#kept.set(key, { owner: hashed, version, deliveries })
   }
 

@@ -1,16 +1,15 @@
-import { isAnswer, type Answer, type Log, type Principal, type VacCall } from '@polyvac/core'
+import { isAnswer, type Answer, type Authenticate, type Log, type Principal, type VacCall } from '@polyvac/core'
 import {
-  askedBack, CallRecord, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
+  askedBack, callerOfFields, CallRecord, currentCaller, findSkill, inputProblems, isLargeJson, isRecord, nearestSkill, queryResult, questionOf, releaseContext,
   searchMemory, skillFailure, streamResult, streamSettings, takeTurn, traceTask, usageOf, vacsFor, type ExposedVacs,
   type MemorySearchInput, type QueryInput, type Skill, type StreamInput
 } from '@polyvac/core/plugin'
 import {
-  deltaWriter, isTaskError, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
+  deltaWriter, isTaskError, ownerOfKey, type DataPart, type TaskContext, type TaskHandler, type TaskMessage, type TaskRecord,
   type TaskStore, type TaskUpdate
 } from '@polyvac/tasks'
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { ANYONE } from '../options.js'
 import { ARTIFACTS } from '../protocol/artifact-names.js'
 import { dataOf, filesOf } from '../protocol/message.js'
 import { contextOf } from '../protocol/task-view.js'
@@ -22,6 +21,8 @@ export interface SkillOptions {
   readonly vacs: ExposedVacs
   /** The store, for the earlier turns of a conversation. */
   readonly tasks: TaskStore
+  /** Reads the credential of a task again when it starts. */
+  readonly authenticate?: Authenticate | undefined
   /** Total time for an interpreter in ms, where the input does not set its own. */
   readonly timeoutMs: number
   readonly log: FastifyBaseLogger
@@ -34,6 +35,11 @@ export const MAX_PROGRESS_CHARS = 4_096
 
 /** An error that callers may read. */
 interface TaskProblem { readonly code: string, readonly message: string }
+
+/** The credential that created a task was removed before the task began. */
+const CREDENTIAL_ENDED: TaskProblem = {
+  code: 'A2A_CREDENTIAL_ENDED', message: 'the credential that sent this task does not count any more; send it again with another one'
+}
 
 /**
  * Why a task cannot run: its skill does not exist, or its input breaks the schema of the skill. Such a task is created,
@@ -55,20 +61,22 @@ export function taskProblem (vacs: ExposedVacs, name: string, input: unknown): T
 export function skillRunner (options: SkillOptions): TaskHandler {
   const { idLabel } = options
   return (task, context) => traceTask({ skill: task.skill, attempt: context.attempt, metadata: task.metadata }, async failed => {
-    const vacs = vacsFor(options.vacs, callerOf(task))
-    const problem = taskProblem(vacs, task.skill, task.input)
+    const owner = ownerOfKey(task.owner)
+    const maker = callerOfFields(owner, task.metadata)
+    const principal = currentCaller(options.authenticate, maker)
+    const isEnded = maker !== undefined && principal === undefined
+    const problem = isEnded ? CREDENTIAL_ENDED : taskProblem(vacsFor(options.vacs, principal), task.skill, task.input)
     if (problem !== undefined) {
       failed(problem)
       await context.emit({ state: 'failed', error: problem })
       return
     }
-    const skill = findSkill(vacs, task.skill) as Skill
-    const owner = task.owner === ANYONE.owner ? undefined : task.owner
+    const skill = findSkill(options.vacs, task.skill) as Skill
     const log = options.log.child({ taskId: task.id, owner, [idLabel]: task.metadata.requestId })
     const { vac, kind } = skill
     const record = new CallRecord({ vac: vac.name, protocol: 'a2a', skill: kind, attempt: context.attempt }, log)
     try {
-      record.outcome = await execute({ skill, task, context, log, record }, options)
+      record.outcome = await execute({ skill, task, principal, context, log, record }, options)
     } catch (err) {
       // the task was canceled, or another worker runs it: no more event of this attempt is accepted
       if (context.stop.aborted || isTaskError(err)) throw err
@@ -84,6 +92,8 @@ export function skillRunner (options: SkillOptions): TaskHandler {
 interface Run {
   readonly skill: Skill
   readonly task: TaskRecord
+  /** The caller that created the task, with its scopes of now; undefined where callers are not authenticated. */
+  readonly principal: Principal | undefined
   readonly context: TaskContext
   /** Has the ids of the task and of the request that created it. */
   readonly log: Log
@@ -181,7 +191,7 @@ function agentMessage (text: string, ...more: readonly DataPart[]): NonNullable<
 /**
  * The question of the task. After a request for input it is the reply of the caller, with the turns before as history.
  */
-async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): Promise<VacCall> {
+async function vacCallOf ({ task, principal, context, log }: Run, options: SkillOptions): Promise<VacCall> {
   const { stop, attempt } = context
   const { vacs, tasks, timeoutMs } = options
   const { question, history, extra } = questionOf(task.input as QueryInput & StreamInput)
@@ -198,14 +208,9 @@ async function vacCallOf ({ task, context, log }: Run, options: SkillOptions): P
     signal: stop,
     timeoutMs: timeout === undefined ? timeoutMs : timeout * 1000,
     log,
-    principal: callerOf(task),
+    principal,
     protocol: 'a2a'
   }
-}
-
-/** The caller that created a task; undefined where callers are not authenticated. */
-function callerOf ({ owner, metadata }: TaskRecord): Principal | undefined {
-  return owner === ANYONE.owner ? undefined : { owner, scopes: metadata.scopes as string[] | undefined }
 }
 
 /** The message, and its files and data if it has some. */

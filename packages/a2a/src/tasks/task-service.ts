@@ -1,6 +1,7 @@
-import { releaseContext } from '@polyvac/core/plugin'
+import type { Principal } from '@polyvac/core'
+import { mayUse, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
-  isTurnOver, isWaiting, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
+  isTurnOver, isWaiting, ownerKey, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
 } from '@polyvac/tasks'
 import { NoSuchPushConfigError, NoSuchTaskError, NotWaitingError, PushNotSupportedError } from '../errors.js'
@@ -9,9 +10,13 @@ import type { AddressGuard } from '../push/address-guard.js'
 import { checkSecrets } from '../push/push-secrets.js'
 import type { RecentDeliveries, RecentDelivery } from '../push/recent-deliveries.js'
 
+/** Undefined where callers are not authenticated. */
+type Caller = Principal | undefined
+
 /**
- * What every dialect does with the tasks of an owner. Bindings and operations reach the store only through it. It knows
- * neither HTTP nor a dialect.
+ * What every dialect does with the tasks of a caller. Bindings and operations reach the store only through it, so a
+ * task of another owner, or of a VAC that the caller may not use, does not exist for any of them. It knows neither HTTP
+ * nor a dialect.
  */
 export class TaskService {
   readonly #tasks: TaskStore
@@ -28,23 +33,27 @@ export class TaskService {
     this.#recent = recent
   }
 
-  /** @throws A2A_TASK_NOT_FOUND, also for the task of another owner */
-  async getTask (owner: string, taskId: string): Promise<TaskRecord> {
-    const task = await this.#tasks.get(owner, taskId)
-    if (task === null) throw new NoSuchTaskError()
+  /** @throws A2A_TASK_NOT_FOUND, also for the task of another owner, and of a VAC that the caller may not use */
+  async getTask (caller: Caller, taskId: string): Promise<TaskRecord> {
+    const task = await this.#tasks.get(keyOf(caller), taskId)
+    if (task === null || !mayUse(caller, { vac: vacOfSkill(task.skill) })) throw new NoSuchTaskError()
     return task
   }
 
-  async listTasks (owner: string, query: TaskQuery): Promise<TaskPage> {
-    return await this.#tasks.list(owner, query)
+  /** The tasks of the VACs that the caller may use. @param vac the only one; default: all of them */
+  async listTasks (caller: Caller, query: Omit<TaskQuery, 'skills'>, vac?: string): Promise<TaskPage> {
+    const vacs = vac === undefined ? usableVacs(caller) : mayUse(caller, { vac }) ? [vac] : []
+    return await this.#tasks.list(keyOf(caller), { ...query, skills: vacs?.flatMap(skillNamesOf) })
   }
 
   /** Creates a task, or finds the one that the same request created before. Its webhook receives every event. */
-  async createTask (owner: string, task: Omit<NewTask, 'push'>, push: NewPushConfig | undefined): Promise<CreatedTask> {
+  async createTask (caller: Caller, task: Omit<NewTask, 'push'>, push: NewPushConfig | undefined): Promise<CreatedTask> {
     if (push !== undefined) await this.checkPush(push)
     // the request only waits from here on: the task runs in a separate trace
     releaseContext()
-    return await this.#tasks.create(owner, push === undefined ? task : { ...task, push: { ...push, after: 0 } })
+    // a task of a hidden VAC fails, and its key must not find one that a credential with more scopes sent
+    const idempotencyKey = mayUse(caller, { vac: vacOfSkill(task.skill) }) ? task.idempotencyKey : undefined
+    return await this.#tasks.create(keyOf(caller), { ...task, idempotencyKey, ...push !== undefined && { push: { ...push, after: 0 } } })
   }
 
   /**
@@ -63,8 +72,9 @@ export class TaskService {
   }
 
   /** `canceled`: this call did it; otherwise the task had ended before. @throws A2A_TASK_NOT_FOUND */
-  async cancelTask (owner: string, taskId: string): Promise<{ readonly canceled: boolean, readonly task: TaskRecord }> {
-    const { outcome, task } = await this.#tasks.cancel(owner, taskId)
+  async cancelTask (caller: Caller, taskId: string): Promise<{ readonly canceled: boolean, readonly task: TaskRecord }> {
+    const { owner, id } = await this.getTask(caller, taskId)
+    const { outcome, task } = await this.#tasks.cancel(owner, id)
     if (outcome === 'not-found') throw new NoSuchTaskError()
     return { canceled: outcome === 'canceled', task }
   }
@@ -99,7 +109,7 @@ export class TaskService {
     }
   }
 
-  /** The step of event number `seq`; undefined where the task was purged. */
+  /** The step of event number `seq`, for a delivery of the store; undefined where the task was purged. */
   async stepAt (owner: string, taskId: string, seq: number, signal: AbortSignalLike): Promise<TaskStep | undefined> {
     const task = await this.#tasks.get(owner, taskId)
     if (task === null) return undefined
@@ -127,9 +137,9 @@ export class TaskService {
    * Checks that push is enabled before it reveals whether the task exists. @throws A2A_PUSH_NOT_SUPPORTED,
    * A2A_TASK_NOT_FOUND
    */
-  async getTaskForPush (owner: string, taskId: string): Promise<TaskRecord> {
+  async getTaskForPush (caller: Caller, taskId: string): Promise<TaskRecord> {
     this.#requireGuard()
-    return await this.getTask(owner, taskId)
+    return await this.getTask(caller, taskId)
   }
 
   async setPush ({ owner, id, seq }: TaskRecord, config: NewPushConfig): Promise<PushConfig> {
@@ -162,6 +172,15 @@ export class TaskService {
     this.#recent?.forget(owner, taskId, id)
     return isDeleted
   }
+}
+
+function keyOf (caller: Caller): string {
+  return ownerKey(caller?.owner)
+}
+
+/** The names that the skills of a VAC may have. */
+function skillNamesOf (vac: string): string[] {
+  return (Object.keys(SKILLS) as SkillKind[]).map(kind => SKILLS[kind].prefix + vac)
 }
 
 function unlessAborted<T> (promise: Promise<T>, signal: AbortSignalLike): Promise<T | undefined> {

@@ -1,10 +1,11 @@
+import type { Principal } from '@polyvac/core'
 import {
   LightAbort, memoryBudget, ownerShare, releaseContext, sendEvents, streamSettings, type EventEncoding, type OpenStreams, type Text
 } from '@polyvac/core/plugin'
-import { isTerminal, isWaiting, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
+import { isTerminal, isWaiting, ownerKey, type AbortSignalLike, type CreatedTask, type TaskRecord } from '@polyvac/tasks'
 import type { FastifyReply } from 'fastify'
 import { TooManyStreamsError } from '../errors.js'
-import { ANYONE, STREAM_WAIT_TIME } from '../options.js'
+import { STREAM_WAIT_TIME } from '../options.js'
 import type { TaskStep } from '../protocol/task-view.js'
 import type { TaskService } from './task-service.js'
 
@@ -53,12 +54,13 @@ export class StreamQuota {
    * Takes a place. `disconnect` disconnects the stream's reader.
    * @throws A2A_TOO_MANY_STREAMS (429), MEMORY_BUDGET_EXCEEDED (503)
    */
-  take (owner: string, disconnect: () => void): StreamPlace {
+  take (caller: Principal | undefined, disconnect: () => void): StreamPlace {
+    const owner = ownerKey(caller?.owner)
     const open = this.#open.get(owner) ?? 0
     const total = Math.ceil(this.#limit / ownerShare())
     if (open >= this.#limit) throw new TooManyStreamsError(`this caller follows ${this.#limit}`)
     if (this.#count >= total) throw new TooManyStreamsError(`all callers together follow ${total}`)
-    const memory = memoryBudget.hold('streams of tasks', owner === ANYONE.owner ? undefined : owner)
+    const memory = memoryBudget.hold('streams of tasks', caller?.owner)
     memory.grow(STREAM_BYTES)
     this.#open.set(owner, open + 1)
     this.#count++
@@ -155,10 +157,10 @@ export class TaskStreams {
   }
 
   /**
-   * Holds one of the owner's places for streams while `send` runs. One stream too many is refused before `send` starts.
+   * Holds one of the caller's places for streams while `send` runs. One stream too many is refused before `send`.
    */
-  async open (owner: string, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
-    const place = this.#options.quota.take(owner, () => { reply.raw.destroy() })
+  async open (caller: Principal | undefined, reply: FastifyReply, send: (stream: TaskStream) => Promise<void>): Promise<void> {
+    const place = this.#options.quota.take(caller, () => { reply.raw.destroy() })
     try {
       const { signal, end } = this.#options.replies.begin(reply)
       await send({ reply, place, signal }).finally(end)

@@ -1,4 +1,4 @@
-import { CallRecord, isAdmin, LightAbort, type AbortSignalLike } from '@polyvac/core/plugin'
+import { ADMINISTRATION, CallRecord, LightAbort, mayUse, type AbortSignalLike } from '@polyvac/core/plugin'
 import { CODES, TASKS_EXTENSION, UI_EXTENSION, type CallProgress, type LogMessage, type ServerRequest } from '@polyvac/mcp-protocol'
 import type { CallOptions, InputHandler, Round, ToolResult } from '../protocol/call-options.js'
 import { contextOf, shownTo, withRpcError, ToolNotFoundError } from '../errors.js'
@@ -49,7 +49,7 @@ export async function callFor (call: SourceCall): Promise<SourceResult> {
     if (err === pause || context.signal.aborted || err instanceof ToolNotFoundError || typeof statusCode !== 'number' || typeof code !== 'string') throw err
     if ((err as { rpcError?: unknown }).rpcError !== undefined) throw err
     if (context.era === 'modern' && contextOf(err)?.details?.rpcCode === CODES.missingCapability) throw withRpcError(err)
-    return { content: [{ type: 'text', text: `${code}: ${shownTo(isAdmin(context.principal), err, String(message)).message}` }], isError: true }
+    return { content: [{ type: 'text', text: `${code}: ${shownTo(mayUse(context.principal, ADMINISTRATION), err, String(message)).message}` }], isError: true }
   } finally {
     record.end('tool call')
   }
@@ -102,7 +102,7 @@ async function callOnce (upstream: Upstream, { tool, args, context }: SourceCall
 async function callThrough (upstream: Upstream, { tasks, tool, args, context }: SourceCall, relay: SourceRelay): Promise<ToolResult> {
   const result = await upstream.callRaw(tool, args, new SourceOptions(context, relay))
   passOn(result, relay)
-  return result.resultType === 'task' ? { content: [], task: tasks.register(upstream.name, result, context) } : result
+  return result.resultType === 'task' ? { content: [], task: tasks.register(upstream.name, tool, result, context) } : result
 }
 
 /** The response of this run is the question; the call waits for the run with the answers. */

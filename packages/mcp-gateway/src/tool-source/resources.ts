@@ -1,4 +1,4 @@
-import { auditRefusal, isRecord, mayUseTool, quoteName } from '@polyvac/core/plugin'
+import { auditRefusal, isRecord, mayUse, quoteName } from '@polyvac/core/plugin'
 import { ResourceNotFoundError } from '../errors.js'
 import type { ToolResult } from '../protocol/call-options.js'
 import type { ServerItem, Servers } from '../servers.js'
@@ -33,7 +33,7 @@ export async function readResource (servers: Servers, uri: string, context?: Sou
   let missing: unknown = new ResourceNotFoundError('gateway', quoteName(uri), 'no server has it')
   const places = await placesOf(servers, uri)
   for (const { server, own } of places) {
-    if (!mayUseTool(context?.principal, server)) {
+    if (!mayUse(context?.principal, { server })) {
       // where it may be anywhere, a server that is left out is not a refusal
       if (places.length === 1) auditRefusal(servers.log, { reason: 'SCOPE', owner: context?.principal?.owner, what: `resources:${server}` })
       continue

@@ -1,4 +1,4 @@
-import { SignedStates } from '@polyvac/core/plugin'
+import { mayUse, SignedStates } from '@polyvac/core/plugin'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoff } from '../backoff.js'
 import type { ToolResult } from '../protocol/call-options.js'
@@ -36,10 +36,10 @@ export class SourceTasks {
     this.#ids = new SignedStates(servers.stateKey, MAX_ID_CHARS)
   }
 
-  /** The task of a result, under its signed id. */
-  register (server: string, result: ToolResult, context: SourceContext): Task {
+  /** The task of the result of a tool, under its signed id. */
+  register (server: string, tool: string, result: ToolResult, context: SourceContext): Task {
     const { taskId, ttlMs } = result
-    return withId(result, this.#ids.sign([server, taskId], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
+    return withId(result, this.#ids.sign([server, taskId, tool], identity(context), typeof ttlMs === 'number' ? ttlMs : DEFAULT_TTL_MS))
   }
 
   async get (taskId: string, context: SourceContext): Promise<Task | undefined> {
@@ -91,9 +91,10 @@ export class SourceTasks {
   async #request (method: string, id: string, context: SourceContext, more?: object): Promise<ToolResult | undefined> {
     const read = this.#ids.read(id, identity(context))
     if ('fault' in read) return undefined
-    const [server, taskId] = read.value as [string, string]
-    if (!this.#servers.names.includes(server)) return undefined
+    // ids of earlier versions name no tool: they are for callers that may use the whole server
+    const [server, taskId, tool] = read.value as [string, string, string?]
     const { signal, principal } = context
+    if (!this.#servers.names.includes(server) || !mayUse(principal, { server, tool })) return undefined
     try {
       return await this.#servers.get(server).request(method, { taskId, ...more }, { signal, owner: principal?.owner, capabilities: TASKS_CAPABILITY })
     } catch (err) {

@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { mayUseTool, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
+import { mayUse as mayUseThing, quoteName, serverToolName, suggestion } from '@polyvac/core/plugin'
 import { LISTS, UI_EXTENSION, type CompletionRef, type ListKind } from '@polyvac/mcp-protocol'
 import { ResourceNotFoundError, ToolNotFoundError } from '../errors.js'
 import { InteractiveCalls } from '../input/interactive-calls.js'
@@ -90,9 +90,9 @@ export function toolSource (servers: Servers): GatewayToolSource {
 
   function mayUse (kind: ListKind, id: string, principal: Principal | undefined): boolean {
     const place = placeFor(kind, id)
-    if (place !== undefined) return mayUseTool(principal, place.server, kind === 'tools' ? place.own : undefined)
+    if (place !== undefined) return mayUseThing(principal, { server: place.server, tool: kind === 'tools' ? place.own : undefined })
     // a resource of a template may be at any server
-    return servers.names.every(server => mayUseTool(principal, server))
+    return servers.names.every(server => mayUseThing(principal, { server }))
   }
 
   async function behind (ref: CompletionRef, principal: Principal | undefined): Promise<Place> {

@@ -1,4 +1,4 @@
-import { isInner, isRecord, type SignedStates } from '@polyvac/core/plugin'
+import { isInner, isRecord, mayUse, type SignedStates } from '@polyvac/core/plugin'
 import {
   argumentAt, headerMatches, missingCapabilities,
   type ClientCapabilities, type InputRequests, type InputResponses, type LogLevel, type ModernRevision,
@@ -33,7 +33,12 @@ export interface ModernMeta {
 type Answers = Readonly<Record<string, unknown>>
 
 /** What `requestState` holds between two runs. */
-interface RequestState { readonly answers: Answers, readonly state?: string | undefined }
+interface RequestState {
+  readonly answers: Answers
+  readonly state?: string | undefined
+  /** Those of the caller that was asked: a credential with fewer does not go on. */
+  readonly scopes?: readonly string[] | undefined
+}
 
 /** A request of revision 2026-07-28: it stands alone, and its server requests are its result. */
 export class ModernCall extends Call {
@@ -123,7 +128,7 @@ export class ModernCall extends Call {
     const { states, texts, limits: { maxStateChars, stateTtlMs } } = this.#context
     const questions = Object.entries(open).map(([key, { method, params = {} }]) => [key, { method, params }] as const)
     const inputRequests = questions.length === 0 ? undefined : Object.fromEntries(questions)
-    const state: RequestState = { answers: this.#answers, state: this.#state }
+    const state: RequestState = { answers: this.#answers, state: this.#state, scopes: this.principal?.scopes }
     const requestState = states.sign(state, this.#identity(), stateTtlMs)
     if (requestState.length > maxStateChars) {
       throw invalidParams(`the answers so far make the requestState longer than ${maxStateChars} characters`)
@@ -140,7 +145,9 @@ export class ModernCall extends Call {
     if (typeof requestState !== 'string') throw invalidParams('`requestState` must be a string')
     const read = this.#context.states.read(requestState, this.#identity())
     if ('fault' in read) throw invalidParams(FAULTS[read.fault])
-    const { answers, state } = read.value as RequestState
+    const { answers, state, scopes } = read.value as RequestState
+    const { principal } = this
+    if (!mayUse(principal, { maker: principal && { ...principal, scopes } })) throw invalidParams(FAULTS.unknown)
     this.#answers = { ...answers, ...inputResponses }
     this.#state = state
   }

@@ -39,11 +39,11 @@ export class HttpSse {
   /** Handles a GET. @throws RpcError with status 503 */
   open (request: FastifyRequest, reply: FastifyReply): void {
     const { streams, principalOf } = this.#server
-    const owner = principalOf(request)?.owner
-    const release = streams.take(owner)
+    const caller = principalOf(request)
+    const release = streams.take(caller?.owner)
     let session: Session
     try {
-      session = this.#sessions.open(owner, message => { this.#receive(request, message, session) })
+      session = this.#sessions.open(caller, message => { this.#receive(request, message, session) })
     } catch (err) {
       release()
       throw err
@@ -58,13 +58,13 @@ export class HttpSse {
 
   /** Handles a POST: accepts the message and sends its response on the stream. @throws RpcError with a status */
   post (request: FastifyRequest, reply: FastifyReply, id: string, body: unknown): void {
-    const owner = this.#server.principalOf(request)?.owner
-    const session = this.#sessions.find(id, owner)
+    const caller = this.#server.principalOf(request)
+    const session = this.#sessions.find(id, caller)
     const stream = session?.httpSse
     const kind = messageKind(body)
     const message = body as Message
     if (session === undefined || stream === undefined) {
-      const passed = this.#sessions.pass(id, owner, message)
+      const passed = this.#sessions.pass(id, caller, message)
       if (passed === undefined) throw refusal('the session does not exist, or its stream has closed; open one with a GET', 404)
       return sendAfter(passed, reply, 202)
     }

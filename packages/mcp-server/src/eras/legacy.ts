@@ -1,4 +1,4 @@
-import { CallAbortedError, isRecord, MemoryBudgetError, type OpenCalls } from '@polyvac/core/plugin'
+import { CallAbortedError, isRecord, mayUse, MemoryBudgetError, type OpenCalls } from '@polyvac/core/plugin'
 import {
   ASSUMED_REVISION, features, HEADERS, isLegacy, LEGACY_REVISIONS, LISTS, NEWEST_LEGACY, readCapabilities,
   type LegacyRevision, type ListKind
@@ -45,7 +45,7 @@ export class Legacy {
     const session = this.#session(request)
     const revision = revisionOf(request, session)
     if (kind === 'request') {
-      return this.#call(request, message, new ResponseWriter(reply, streamOpener(session, [message])), revision, session)
+      return this.#call(request, message, new ResponseWriter(reply, this.#streamOpener(request, session, [message])), revision, session)
     }
     sendAfter(this.receive(kind, message, session), reply, 202)
   }
@@ -66,7 +66,7 @@ export class Legacy {
       else {
         const event = parseEventId(lastEventId)
         const stream = event === undefined ? undefined : session.stream(event.stream)
-        if (event === undefined || stream === undefined || !stream.has(event.seq)) {
+        if (event === undefined || stream === undefined || !stream.has(event.seq) || !mayUse(this.#server.principalOf(request), stream)) {
           throw refusal(NOT_KEPT)
         }
         stream.attach(reply, event.seq)
@@ -91,7 +91,7 @@ export class Legacy {
   /** Makes the session that a request names known to this replica, where any replica serves it. */
   async load (request: FastifyRequest): Promise<void> {
     const id = request.headers[HEADERS.sessionId]
-    if (typeof id === 'string') await this.#sessions?.load(id, this.#server.principalOf(request)?.owner)
+    if (typeof id === 'string') await this.#sessions?.load(id, this.#server.principalOf(request))
   }
 
   /** Handles a GET of a session that any replica serves. @throws RpcError with a status, TASK_STORE_UNAVAILABLE */
@@ -102,7 +102,7 @@ export class Legacy {
     if (event === undefined) throw refusal(NOT_KEPT)
     const revision = revisionOf(request, session)
     await resumeStream(reply, shared, event.stream, event.seq, (requests, body, sent) => {
-      const open = (): ResumableStream => session.openStream(reply, requests, body)
+      const open = (): ResumableStream => session.openStream(reply, requests, this.#server.principalOf(request), body)
       const response = new ResponseWriter(reply, open, requests.length)
       response.begin()
       for (const message of requests) this.#runAgain(request, message, response, revision, session, sent)
@@ -131,7 +131,7 @@ export class Legacy {
 
   #initialize (request: FastifyRequest, reply: FastifyReply, message: Request): void {
     const { revision, capabilities } = negotiate(message)
-    const id = this.#sessions?.begin({ owner: this.#server.principalOf(request)?.owner, revision, capabilities })
+    const id = this.#sessions?.begin({ maker: this.#server.principalOf(request), revision, capabilities })
     if (id !== undefined) reply.header(HEADERS.sessionId, id)
     reply.header('content-type', 'application/json; charset=utf-8').send(this.#initializeResult(message.id, revision))
   }
@@ -153,7 +153,7 @@ export class Legacy {
     const requests = parts.filter(({ kind }) => kind === 'request')
     const passed = parts.map(({ kind, message }) => kind === 'request' ? undefined : this.receive(kind, message, session))
     if (requests.length === 0) return sendAfter(Promise.all(passed), reply, 202)
-    const open = streamOpener(session, requests.map(({ message }) => message))
+    const open = this.#streamOpener(request, session, requests.map(({ message }) => message))
     const response = new ResponseWriter(reply, open, requests.length)
     for (const { message } of requests) this.#call(request, message, response, revision, session)
   }
@@ -185,12 +185,19 @@ export class Legacy {
     return session?.cancel(params.requestId, new CallAbortedError('its caller cancelled it'))
   }
 
+  /** Opens the stream of a response: a resumable one in a session. */
+  #streamOpener (
+    request: FastifyRequest, session: Session | undefined, requests: readonly Request[]
+  ): ConstructorParameters<typeof ResponseWriter>[1] {
+    return session === undefined ? undefined : reply => session.openStream(reply, requests, this.#server.principalOf(request))
+  }
+
   /** The session that a request names; undefined without sessions. @throws RpcError */
   #session (request: FastifyRequest): Session | undefined {
     if (this.#sessions === undefined) return undefined
     const id = request.headers[HEADERS.sessionId]
     if (typeof id !== 'string' || id === '') throw refusal('Mcp-Session-Id is missing; begin with initialize')
-    const session = this.#sessions.find(id, this.#server.principalOf(request)?.owner)
+    const session = this.#sessions.find(id, this.#server.principalOf(request))
     if (session === undefined) throw refusal('the session does not exist, or has ended; begin with initialize', 404)
     return session
   }
@@ -247,13 +254,6 @@ function beginsEarly ({ shared, revision }: Session): boolean {
 /** A refusal of a session; that of the memory budget has status 503. */
 function errorOf (err: unknown): RpcError {
   return err instanceof MemoryBudgetError ? overload(err.message) : err as RpcError
-}
-
-/** Opens the stream of a response: a resumable one in a session. */
-function streamOpener (
-  session: Session | undefined, requests: readonly Request[]
-): ConstructorParameters<typeof ResponseWriter>[1] {
-  return session === undefined ? undefined : reply => session.openStream(reply, requests)
 }
 
 /** The revision of a request. @throws RpcError with status 400 */

@@ -1,4 +1,5 @@
 import type { Principal } from '@polyvac/core'
+import { accessKey } from '@polyvac/core/plugin'
 import { JsonSchema } from '@polyvac/core/json-schema'
 import { LISTS, readHeaderParameters, type HeaderParameter, type ListKind } from '@polyvac/mcp-protocol'
 import type { Definitions, ToolDefinition, ToolSource } from '../tool-source.js'
@@ -63,7 +64,7 @@ export class Catalog<K extends ListKind> {
 
   /** The part of the list that a caller with scopes may use; this list where that is all of it. */
   of (principal: Principal): Catalog<K> {
-    return this.#part(`scopes ${JSON.stringify(principal.scopes)}`, () => this.entries.filter(({ source, sourceName, definition }) =>
+    return this.#part(`scopes ${accessKey(principal)}`, () => this.entries.filter(({ source, sourceName, definition }) =>
       source.mayUse?.(this.kind, sourceName ?? idOf(this.kind, definition), principal) !== false))
   }
 

@@ -1,5 +1,5 @@
 import type { Log, Principal } from '@polyvac/core'
-import { auditRefusal } from '@polyvac/core/plugin'
+import { auditRefusal, mayUseAll } from '@polyvac/core/plugin'
 import { LIST_KINDS, type ListKind } from '@polyvac/mcp-protocol'
 import { unknownName } from '../protocol/rpc.js'
 import type { Definitions, ToolSource } from '../tool-source.js'
@@ -77,7 +77,7 @@ export class Registry {
   /** The list that a caller may use. */
   async catalogFor<K extends ListKind> (kind: K, principal: Principal | undefined): Promise<Catalog<K>> {
     const catalog = await this.catalog(kind)
-    return principal?.scopes === undefined ? catalog : catalog.of(principal)
+    return principal === undefined || mayUseAll(principal) ? catalog : catalog.of(principal)
   }
 
   catalog<K extends ListKind> (kind: K): Promise<Catalog<K>> {
@@ -91,9 +91,17 @@ export class Registry {
     return catalog as unknown as Promise<Catalog<K>>
   }
 
+  /** Whether a caller may use a tool, also one that its source does not list at the moment. */
+  async mayUseTool (name: string, principal: Principal | undefined): Promise<boolean> {
+    if (mayUseAll(principal)) return true
+    const entry = (await this.catalog('tools')).get(name)
+    if (entry !== undefined) return entry.source.mayUse?.('tools', entry.sourceName ?? name, principal) !== false
+    return this.sources.some(source => source.mayUse?.('tools', name, principal) === true)
+  }
+
   /** Whether a caller may learn of changes of a resource, which no list needs to name. */
   async maySubscribe (uri: string, principal: Principal | undefined): Promise<boolean> {
-    if (principal?.scopes === undefined) return true
+    if (mayUseAll(principal)) return true
     const listed = (await this.catalog('resources')).get(uri)
     const sources = listed === undefined ? this.sources.filter(({ resources }) => resources?.subscribe !== undefined) : [listed.source]
     return sources.some(source => source.mayUse?.('resources', uri, principal) !== false)

@@ -1,3 +1,4 @@
+import type { Principal } from '@polyvac/core'
 import {
   BYTES_PER_CHAR, CallAbortedError, LinkedSet, memoryBudget, MemoryBudgetError, SseBody, type HeldBytes, type LinkedNode,
   type OwnerSlots
@@ -12,7 +13,7 @@ import type { HttpSseStream } from './http-sse-stream.js'
 import { ResumableStream } from './resumable-stream.js'
 import type { Change, SharedSession } from './shared-session.js'
 
-export interface SessionOptions extends Pick<Session, 'owner' | 'revision' | 'capabilities'> {
+export interface SessionOptions extends Pick<Session, 'maker' | 'revision' | 'capabilities'> {
   readonly id?: string
   readonly key?: string
   readonly shared?: SharedSession | undefined
@@ -51,7 +52,8 @@ export class Session {
   /** Names the session in the server. */
   readonly key: string
   readonly shared: SharedSession | undefined
-  readonly owner: string | undefined
+  /** The caller that began it; undefined where callers are not authenticated. */
+  readonly maker: Principal | undefined
   /** Negotiated with `initialize`. */
   revision: LegacyRevision = '2024-11-05'
   capabilities: ClientCapabilities = {}
@@ -59,6 +61,8 @@ export class Session {
   httpSse: HttpSseStream | undefined
   /** The lowest level of log messages that are sent. */
   logLevel: LogLevel = 'debug'
+  /** Ends the watch of the maker's credential. */
+  unwatch = (): void => {}
   /** On the clock of this process, in ms. */
   lastUsed = performance.now()
   readonly calls = new LinkedSet<SessionCall>()
@@ -82,19 +86,21 @@ export class Session {
   #count = 0
 
   constructor (options: SessionOptions) {
-    const { id = randomUUID(), key = id, owner, revision, capabilities, shared, store, questions, limits, watch } = options
+    const { id = randomUUID(), key = id, maker, revision, capabilities, shared, store, questions, limits, watch } = options
     this.id = id
     this.key = key
-    this.owner = owner
+    this.maker = maker
     this.shared = shared
     this.#store = shared ?? store
     this.#questions = questions
     this.#limits = limits
     this.#watch = watch
-    this.held = memoryBudget.hold('MCP sessions', owner)
+    this.held = memoryBudget.hold('MCP sessions', maker?.owner)
     this.held.grow(SESSION_BYTES)
     this.negotiate({ revision, capabilities })
   }
+
+  get owner (): string | undefined { return this.maker?.owner }
 
   /** Sets what `initialize` negotiated. @throws MEMORY_BUDGET_EXCEEDED */
   negotiate ({ revision, capabilities }: Pick<Session, 'revision' | 'capabilities'>): void {
@@ -123,10 +129,12 @@ export class Session {
 
   /**
    * A stream for the messages of the requests of one POST, with its first reader.
+   * @param maker the caller of the POST, whose credential may have other scopes than that of the session
    * @param body of the response that reads it, if that has begun
    */
-  openStream (reply: FastifyReply, requests: readonly Request[], body?: SseBody): ResumableStream {
+  openStream (reply: FastifyReply, requests: readonly Request[], maker: Principal | undefined, body?: SseBody): ResumableStream {
     const stream = this.#newStream()
+    stream.maker = maker
     if (this.shared === undefined) stream.attach(reply)
     else stream.begin(body ?? new SseBody(reply), this.shared.begin(stream.id, keptRequests(requests)))
     const ended = [...this.#streams.values()].filter(({ isOpen }) => !isOpen)
@@ -266,6 +274,7 @@ export class Session {
     const id = this.shared === undefined ? count : `${this.shared.replica}-${count}`
     const key = this.shared === undefined ? `${this.id}/${id}` : id
     const stream = new ResumableStream(id, key, this.#store, this.held, features[this.revision].primingEvents)
+    stream.maker = this.maker
     this.#streams.set(id, stream)
     return stream
   }

@@ -1,4 +1,5 @@
-import { CallAbortedError, MemoryBudgetError, shareOf, OwnerSlots, type StateKey } from '@polyvac/core/plugin'
+import type { Authenticate, Principal } from '@polyvac/core'
+import { CallAbortedError, mayUse, MemoryBudgetError, OwnerSlots, shareOf, watchCaller, type StateKey } from '@polyvac/core/plugin'
 import type { ReplicaLink } from '@polyvac/tasks'
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../options.js'
@@ -10,6 +11,8 @@ import { SharedSession, type Message } from './shared-session.js'
 
 export interface SessionsOptions {
   readonly limits: Limits
+  /** A session ends with the credential that began it. */
+  readonly authenticate?: Authenticate | undefined
   readonly watch: SessionOptions['watch']
   /** With both of them, any replica serves a session. */
   readonly link?: ReplicaLink | undefined
@@ -18,7 +21,7 @@ export interface SessionsOptions {
   readonly onFailure: (err: unknown) => void
 }
 
-type NewSession = Pick<SessionOptions, 'owner' | 'revision' | 'capabilities' | 'id' | 'key' | 'shared'>
+type NewSession = Pick<SessionOptions, 'maker' | 'revision' | 'capabilities' | 'id' | 'key' | 'shared'>
 
 /** The sessions that this process holds, by id. */
 export class Sessions {
@@ -49,21 +52,21 @@ export class Sessions {
   get areShared (): boolean { return this.#ids !== undefined }
 
   /** Begins a session over Streamable HTTP and returns its id. @throws like `create` */
-  begin (session: Pick<SessionOptions, 'owner' | 'revision' | 'capabilities'>): string {
-    const { owner, revision, capabilities } = session
-    return this.#ids?.issue({ key: randomUUID(), revision, capabilities }, owner) ?? this.create(session).id
+  begin (session: Pick<SessionOptions, 'maker' | 'revision' | 'capabilities'>): string {
+    const { maker, revision, capabilities } = session
+    return this.#ids?.issue({ key: randomUUID(), revision, capabilities }, maker) ?? this.create(session).id
   }
 
   /**
    * Begins a session over HTTP+SSE, whose stream stays at this replica. `onMessage` gets what others receive of it.
    * @throws like `create`
    */
-  open (owner: string | undefined, onMessage: (message: Message) => void): Session {
+  open (maker: Principal | undefined, onMessage: (message: Message) => void): Session {
     const claims: SessionClaims = { key: randomUUID(), revision: '2024-11-05', capabilities: {} }
-    const id = this.#ids?.issue(claims, owner)
-    if (id === undefined) return this.create({ owner, ...claims })
-    const shared = this.#share(claims.key, owner)
-    const session = this.create({ id, owner, ...claims, shared })
+    const id = this.#ids?.issue(claims, maker)
+    if (id === undefined) return this.create({ maker, ...claims })
+    const shared = this.#share(claims.key, maker)
+    const session = this.create({ id, maker, ...claims, shared })
     shared.open(change => { if ('post' in change) onMessage(change.post) }).catch(err => {
       this.#options.onFailure(err)
       this.end(session)
@@ -72,31 +75,31 @@ export class Sessions {
   }
 
   /** Passes a message to the replica with the stream of an HTTP+SSE session; undefined for an unknown id. */
-  pass (id: string, owner: string | undefined, message: Message): Promise<void> | undefined {
-    const claims = this.#ids?.read(id, owner)
-    return claims === undefined ? undefined : this.#share(claims.key, owner).write({ post: message })
+  pass (id: string, caller: Principal | undefined, message: Message): Promise<void> | undefined {
+    const read = this.#ids?.read(id, caller)
+    return read === undefined ? undefined : this.#share(read.claims.key, caller).write({ post: message })
   }
 
-  #share (key: string, owner: string | undefined): SharedSession {
-    return new SharedSession(this.#options.link!, key, owner, this.#options.onFailure)
+  #share (key: string, caller: Principal | undefined): SharedSession {
+    return new SharedSession(this.#options.link!, key, caller?.owner, this.#options.onFailure)
   }
 
   /** Makes the session of a valid id known to this replica. @throws like `create`, TASK_STORE_UNAVAILABLE (503) */
-  async load (id: string, owner: string | undefined): Promise<void> {
-    if (this.find(id, owner) !== undefined) return
-    const claims = this.#ids?.read(id, owner)
-    if (claims === undefined) return
+  async load (id: string, caller: Principal | undefined): Promise<void> {
+    if (this.find(id, caller) !== undefined) return
+    const read = this.#ids?.read(id, caller)
+    if (read === undefined) return
     let loading = this.#loading.get(id)
     if (loading === undefined) {
-      loading = this.#load(id, owner, claims).finally(() => { this.#loading.delete(id) })
+      loading = this.#load(id, read.maker, read.claims).finally(() => { this.#loading.delete(id) })
       this.#loading.set(id, loading)
     }
     await loading
   }
 
-  async #load (id: string, owner: string | undefined, claims: SessionClaims): Promise<void> {
-    const shared = this.#share(claims.key, owner)
-    const session = this.#make({ id, owner, ...claims, shared })
+  async #load (id: string, maker: Principal | undefined, claims: SessionClaims): Promise<void> {
+    const shared = this.#share(claims.key, maker)
+    const session = this.#make({ id, maker, ...claims, shared })
     let hasEnded = false
     try {
       await shared.open(change => {
@@ -125,7 +128,7 @@ export class Sessions {
   #make (options: NewSession): Session {
     const { watch } = this.#options
     const { maxSessions } = this.#limits
-    const owner = options.owner ?? ''
+    const owner = options.maker?.owner ?? ''
     const share = owner === '' ? maxSessions : shareOf(maxSessions)
     if (this.#all.size >= maxSessions || (this.#byOwner.get(owner)?.size ?? 0) >= share) this.#endOldest(owner)
     let session: Session | undefined
@@ -148,6 +151,7 @@ export class Sessions {
     const own = this.#byOwner.get(owner)
     if (own === undefined) this.#byOwner.set(owner, new Set([session]))
     else own.add(session)
+    session.unwatch = watchCaller(this.#options.authenticate, session.maker, () => { this.end(session) })
   }
 
   /** @throws RpcError with status 503 */
@@ -156,16 +160,16 @@ export class Sessions {
     throw overload('all sessions that this caller may have are in use; end one, or try again shortly')
   }
 
-  /** The session of an id; undefined if it belongs to another caller. */
-  find (id: string, owner: string | undefined): Session | undefined {
+  /** The session of an id; undefined if it belongs to another caller, or to one with more scopes. */
+  find (id: string, caller: Principal | undefined): Session | undefined {
     const session = this.#all.get(id)
-    if (session === undefined || session.owner !== owner) return undefined
+    if (session === undefined || !mayUse(caller, session)) return undefined
     if (this.#isExpired(session)) {
       this.end(session)
       return undefined
     }
     session.lastUsed = performance.now()
-    const own = this.#byOwner.get(owner ?? '')
+    const own = this.#byOwner.get(session.owner ?? '')
     own?.delete(session)
     own?.add(session)
     return session
@@ -183,6 +187,7 @@ export class Sessions {
 
   /** Ends a session at this replica. */
   end (session: Session): void {
+    session.unwatch()
     this.#all.delete(session.id)
     const own = this.#byOwner.get(session.owner ?? '')
     own?.delete(session)

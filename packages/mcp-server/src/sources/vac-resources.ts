@@ -1,5 +1,5 @@
 import type { MemoryDocument, Vac, Vacs } from '@polyvac/core'
-import { exposedVacs, mayUseVac, vacInfo, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
+import { exposedVacs, mayUse, vacInfo, vacsFor, type ExposedVacs } from '@polyvac/core/plugin'
 import type { Completion, CompletionArgument } from '@polyvac/mcp-protocol'
 import { McpServerOptionsError } from '../errors.js'
 import type { ResourceContents, ResourceDefinition, TemplateDefinition, ToolSource } from '../tool-source.js'
@@ -50,7 +50,7 @@ export function vacResources (vacs: Vacs, { names }: Pick<VacToolsOptions, 'name
     mayUse (kind, id, principal) {
       if (kind === 'templates') return vacsFor(exposed, principal).list().length > 0
       const { vac } = readUri(id) ?? {}
-      return vac !== undefined && mayUseVac(principal, vac)
+      return vac !== undefined && mayUse(principal, { vac })
     },
     onChange (listener) {
       let stop = onDocuments(exposed.list(), () => { listener(['resources']) })

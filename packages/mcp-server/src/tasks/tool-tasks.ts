@@ -1,5 +1,5 @@
-import type { Log, Principal } from '@polyvac/core'
-import { BoundLog, traceLinks, traceTask } from '@polyvac/core/plugin'
+import type { Authenticate, Log, Principal } from '@polyvac/core'
+import { BoundLog, currentCaller, mayUseAll, traceLinks, traceTask } from '@polyvac/core/plugin'
 import type { ClientCapabilities, Revision } from '@polyvac/mcp-protocol'
 import type { TaskContext, TaskRecord, TaskStore, TaskUpdate, TaskWorker } from '@polyvac/tasks'
 import { createHash } from 'node:crypto'
@@ -31,7 +31,10 @@ const SKILL = 'tools/call'
 /** The queue of these tasks: workers of other queues of the store do not take them. */
 const QUEUE = 'mcp'
 
-/** Prefix of the owners of these tasks: other protocols over the same store do not list them. */
+/**
+ * Prefix of the owners of these tasks: other protocols over the same store do not list them. No principal's name begins
+ * with a space, so no principal has such an owner, and none is that of a session below.
+ */
 const OWNER = ' mcp '
 
 /** The owner of the tasks of unknown callers. Their ids cannot be guessed. */
@@ -48,6 +51,8 @@ export interface ToolTasksOptions {
   readonly limits: Limits
   readonly log: Log
   readonly store: TaskStore
+  /** Reads the credential of a task again when it starts. */
+  readonly authenticate: Authenticate | undefined
 }
 
 /** Calls that run as tasks, in their own queue of a store. */
@@ -82,15 +87,24 @@ export class ToolTasks {
     return (await this.#store.create(ownerOf(call), { skill: SKILL, input, queue: QUEUE, ...trace !== undefined && { metadata: trace } })).task
   }
 
-  /** @throws RpcError -32602 if the caller has no such task */
+  /** @throws RpcError -32602 if the caller has no such task, or may not use its tool */
   async get (call: Call, taskId: unknown): Promise<TaskRecord> {
-    const task = typeof taskId === 'string' ? await this.#store.get(ownerOf(call), taskId) : null
-    if (task === null) throw invalidParams(NO_TASK)
+    const task = typeof taskId === 'string' ? await this.#find(call, taskId) : undefined
+    if (task === undefined) throw invalidParams(NO_TASK)
     return task
   }
 
   async has (call: Call, taskId: string): Promise<boolean> {
-    return await this.#store.get(ownerOf(call), taskId) !== null
+    return await this.#find(call, taskId) !== undefined
+  }
+
+  async #find (call: Call, taskId: string): Promise<TaskRecord | undefined> {
+    const task = await this.#store.get(ownerOf(call), taskId)
+    return task !== null && await this.#mayUse(call, task) ? task : undefined
+  }
+
+  async #mayUse ({ principal }: Call, { input }: TaskRecord): Promise<boolean> {
+    return await this.#options.registry.mayUseTool((input as TaskInput).name, principal)
   }
 
   /** @throws RpcError -32602 for a cursor that this list did not issue */
@@ -99,7 +113,10 @@ export class ToolTasks {
     // unknown callers share one owner: without their ids, tasks of others are not shown
     if (call.principal === undefined && call.sessionId === undefined) return { tasks: [] }
     try {
-      return await this.#store.list(ownerOf(call), { cursor })
+      const page = await this.#store.list(ownerOf(call), { cursor })
+      if (mayUseAll(call.principal)) return page
+      const may = await Promise.all(page.tasks.map(async task => await this.#mayUse(call, task)))
+      return { ...page, tasks: page.tasks.filter((_task, i) => may[i]) }
     } catch (err) {
       if ((err as { code?: unknown }).code !== 'TASK_INVALID_CURSOR') throw err
       throw invalidParams('the list does not have this cursor; begin without one')
@@ -166,13 +183,15 @@ export class ToolTasks {
       await emit({ state: 'input-required' })
       return
     }
-    const { name, arguments: args, capabilities, protocolVersion, principal } = task.input as TaskInput
+    const { name, arguments: args, capabilities, protocolVersion, principal: maker } = task.input as TaskInput
+    const principal = currentCaller(this.#options.authenticate, maker)
     const { answers, state } = dialogue
     const request = { id: task.id, headers: {} }
     const call = new TaskCall({ request, signal, principal, log, capabilities, protocolVersion, answers, state })
     let update: TaskUpdate
     try {
-      const entry = (await registry.catalog('tools')).get(name)
+      if (maker !== undefined && principal === undefined) throw invalidParams('the credential of this call does not count any more; call again with another one')
+      const entry = await registry.mayUseTool(name, principal) ? (await registry.catalog('tools')).get(name) : undefined
       if (entry === undefined) throw invalidParams(`the tool ${name} is not offered any more`)
       const content = sendable(name, await runTool(entry, args, call), call)
       // the abort made it fail, not the tool: the next worker runs it again
@@ -206,5 +225,6 @@ function sendable (name: string, result: ToolResult, call: TaskCall): ToolResult
 function ownerOf (call: Call): string {
   const { principal, sessionId } = call
   const owner = OWNER + (principal?.owner ?? (sessionId === undefined ? ANONYMOUS : ` session ${sessionId}`))
-  return owner.length <= MAX_OWNER ? owner : `${OWNER}${createHash('sha256').update(owner).digest('hex')}`
+  // behind a second space, as the hash alone could be the name of another principal
+  return owner.length <= MAX_OWNER ? owner : `${OWNER} sha256 ${createHash('sha256').update(owner).digest('hex')}`
 }

@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Authenticate } from './authenticate.js'
+import { LinkedSet } from './linked-set.js'
+import type { Principal } from './vac.js'
+
+/** Time in ms in which work of a credential that was removed, changed or has expired is found and ended. */
+export const RECHECK_MS = 400
+
+/** Work in progress that a credential opened. */
+interface OpenWork {
+  readonly principal: Principal
+  /** Ends it; called once. */
+  readonly end: () => void
+}
+
+/** The open work of the callers of one `authenticate`. */
+class OpenCallers {
+  readonly #open = new LinkedSet<OpenWork>()
+  readonly #authenticate: Authenticate
+  #timer: NodeJS.Timeout | undefined
+
+  constructor (authenticate: Authenticate) {
+    this.#authenticate = authenticate
+  }
+
+  add (work: OpenWork): () => void {
+    this.#timer ??= setInterval(() => { this.#recheck() }, RECHECK_MS).unref()
+    const node = this.#open.add(work)
+    return () => { node.remove() }
+  }
+
+  #recheck (): void {
+    const now = Date.now()
+    if (this.#open.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    for (const { principal, end } of this.#open.values()) {
+      if (!isUnchanged(this.#authenticate, principal, now)) end()
+    }
+  }
+}
+
+const all = new WeakMap<Authenticate, OpenCallers>()
+
+/** Whether a credential gives the scopes that it gave when the work began, and has not expired. */
+function isUnchanged (authenticate: Authenticate, principal: Principal, now: number): boolean {
+  if (principal.expiresAt !== undefined && principal.expiresAt <= now) return false
+  const current = currentCaller(authenticate, principal)
+  return current !== undefined && (current.scopes === principal.scopes || String(current.scopes) === String(principal.scopes))
+}
+
+/**
+ * The caller of queued, resumed or long work with the scopes that its credential gives now; undefined once the
+ * credential was removed. That it has expired does not count: work that was accepted in time is done.
+ */
+export function currentCaller (authenticate: Authenticate | undefined, principal: Principal | undefined): Principal | undefined {
+  if (authenticate?.current === undefined || principal?.credential === undefined) return principal
+  return authenticate.current(principal)
+}
+
+/**
+ * Ends work once the credential that opened it is removed, has other scopes, or has expired. Returns the function that
+ * stops the watch. Callers whose credential cannot end cost nothing.
+ */
+export function watchCaller (authenticate: Authenticate | undefined, principal: Principal | undefined, end: () => void): () => void {
+  if (authenticate === undefined || principal === undefined || !mayEnd(principal)) return () => {}
+  let callers = all.get(authenticate)
+  if (callers === undefined) all.set(authenticate, callers = new OpenCallers(authenticate))
+  const stop = callers.add({ principal, end: () => { stop(); end() } })
+  return stop
+}
+
+/** Watches the caller of a request until its response is over; then the connection is closed in the middle of it. */
+export function watchRequest (authenticate: Authenticate, { raw: { socket } }: FastifyRequest, { raw }: FastifyReply, principal: Principal): void {
+  if (!mayEnd(principal)) return
+  const stop = watchCaller(authenticate, principal, () => { if (!raw.writableFinished) raw.destroy() })
+  raw.once('close', stop)
+  // a response that is queued behind another one of its connection emits no `close`
+  if (raw.socket === null) socket.once('close', stop)
+}
+
+function mayEnd ({ credential, expiresAt }: Principal): boolean {
+  return credential !== undefined || expiresAt !== undefined
+}

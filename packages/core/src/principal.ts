@@ -1,0 +1,42 @@
+import type { Principal } from './vac.js'
+
+/** Longest name of an owner, in characters: the task stores take no longer one. */
+export const MAX_OWNER_CHARS = 256
+
+/** C0, DEL and C1, which forge lines of logs and of terminals, and half characters, which databases refuse. */
+// eslint-disable-next-line no-control-regex
+const UNFIT = /[\u0000-\u001f\u007f-\u009f]|[\ud800-\udfff]/u
+
+/**
+ * Why a text cannot name an owner; undefined if it can. An owner has no white space at its ends, so keys that begin
+ * with a space are free for what belongs to no principal.
+ */
+export function ownerProblem (owner: string): string | undefined {
+  if (owner === '') return 'is empty'
+  if (owner.length > MAX_OWNER_CHARS) return `has more than ${MAX_OWNER_CHARS} characters`
+  if (owner.trim() !== owner) return 'begins or ends with white space'
+  return UNFIT.test(owner) ? 'has a control character' : undefined
+}
+
+/** The identity of a caller as fields of what outlives its request, such as a task. The owner is the key of that. */
+export type CallerFields = {
+  readonly authenticated: boolean
+  readonly scopes?: readonly string[] | undefined
+  readonly credential?: string | undefined
+}
+
+export function callerFields (principal: Principal | undefined): CallerFields {
+  if (principal === undefined) return { authenticated: false }
+  const { scopes, credential } = principal
+  return { authenticated: true, ...scopes !== undefined && { scopes }, ...credential !== undefined && { credential } }
+}
+
+/**
+ * The caller of stored fields. Version 0.1.0 stored the scopes alone, and no owner where callers are not authenticated.
+ * @param owner undefined for callers without an identity
+ */
+export function callerOfFields (owner: string | undefined, fields: Partial<CallerFields>): Principal | undefined {
+  const { authenticated = owner !== undefined, scopes, credential } = fields
+  if (!authenticated || owner === undefined) return undefined
+  return { owner, ...scopes !== undefined && { scopes }, ...credential !== undefined && { credential } }
+}
