@@ -1,10 +1,11 @@
-import type { Authenticate, Principal, ServiceConfig } from '@polyvac/core'
+import type { Authenticate, Principal, RefusedAuth, ServiceConfig } from '@polyvac/core'
 import { requireAdmin } from '@polyvac/core/plugin'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { NoAuthMethodError } from './errors.js'
 
 type Switches = Pick<ServiceConfig, 'auth' | 'trusted_proxies' | 'public_url'>
 type Auth = typeof import('@polyvac/auth')
+type TokenEntry = NonNullable<NonNullable<ServiceConfig['auth']>['tokens']>[number]
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
@@ -30,6 +31,9 @@ function authenticationOf (module: Auth | undefined, { auth, trusted_proxies: tr
   return firstOf(...all)
 }
 
+/** Where no credential is left. */
+const REFUSE_ALL: Authenticate = Object.assign(() => undefined, { current: () => undefined })
+
 /** Authentication that a reload of the configuration replaces: a token that was removed ends at once. */
 export class ConfiguredCallers {
   readonly authenticate: Authenticate | undefined
@@ -51,6 +55,36 @@ export class ConfiguredCallers {
       : Object.assign((request: FastifyRequest) => this.#current!(request), {
         scheme, current: (principal: Principal) => this.#current!.current?.(principal)
       })
+  }
+
+  /**
+   * Applies the credentials of a configuration that is refused: those that are no longer in it end, and the others have
+   * its scopes. A section that cannot be read stays in force; a single token that cannot be read ends.
+   */
+  applyRefused ({ auth, isWhole, hashes }: RefusedAuth): void {
+    const { auth: before } = this.#switches
+    if (this.#current === undefined || this.#module === undefined || before === undefined) return
+    const { tokenAuthentication } = this.#module
+    const named = new Map<string, TokenEntry>()
+    for (const entry of Array.isArray(auth.tokens) ? auth.tokens as TokenEntry[] : []) {
+      try {
+        tokenAuthentication({ tokens: [entry] })
+        named.set(entry.sha256.toLowerCase(), entry)
+      } catch { /* the problems of the file name it */ }
+    }
+    const unread = isWhole ? [] : before.tokens?.filter(({ sha256 }) => !named.has(sha256.toLowerCase()) && hashes.includes(sha256.toLowerCase())) ?? []
+    const { jwt, platform, open } = before
+    const next: NonNullable<Switches['auth']> = {
+      ...open !== undefined && { open },
+      ...jwt !== undefined && (!isWhole || 'jwt' in auth) && { jwt },
+      ...platform !== undefined && (!isWhole || 'platform' in auth) && { platform },
+      ...named.size + unread.length > 0 && { tokens: [...named.values(), ...unread] }
+    }
+    if (JSON.stringify([next.tokens, next.jwt, next.platform]) === JSON.stringify([before.tokens, jwt, platform])) return
+    const hasMethod = [next.tokens, next.jwt, next.platform].some(method => method !== undefined)
+    const switches = { ...this.#switches, auth: next }
+    this.#current = hasMethod ? authenticationOf(this.#module, switches) ?? this.#current : REFUSE_ALL
+    this.#switches = switches
   }
 
   /** Follows a reload, which never switches authentication on or off. @throws AUTH_OPTIONS, AUTH_WITHOUT_METHOD */

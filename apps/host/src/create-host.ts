@@ -1,4 +1,4 @@
-import { createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
+import { ConfigError, createVacs, readConfig, type Config, type ConfigProblem, type Vacs, type VacsOptions } from '@polyvac/core'
 import {
   boundMemory, captureContent, errorHandler, failureOf, logFailure, memoryBudget, readOptions, setRetryAfter, ShuttingDownError, traceRequests
 } from '@polyvac/core/plugin'
@@ -49,10 +49,13 @@ export interface PolyvacHost {
   readonly gateway: Gateway | undefined
   /** The database of the tasks, without a password; undefined where they are not in one. */
   readonly database: string | undefined
-  /** Replaces the configuration; on an error the current one stays, and the error is thrown. */
+  /** Replaces the configuration; on an error the current one stays, except for its credentials, and the error is thrown. */
   reload (config: Config): Promise<void>
-  /** Problems of a changed file that was refused; a reload empties the list. `/ready` shows it to administrators. */
-  configProblems: readonly ConfigProblem[]
+  /**
+   * Notes that a changed file was refused, until the next reload: `/ready` shows it, and its problems to administrators.
+   * Credentials that the file does not have any more end.
+   */
+  refuse (err: unknown): void
   /** Refuses new calls with 503 and waits for those in progress, at most `ms`. */
   drain (ms: number): Promise<void>
 }
@@ -117,6 +120,9 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
   let tasks: HostTasks | undefined
   let openingTasks: Promise<HostTasks> | undefined
   let gateway: Gateway | undefined
+  /** Of a changed file that was refused. */
+  let configProblems: readonly ConfigProblem[] = []
+  let isRefused = false
   const counts = new CallerCounts(() => tasks?.store.counts, log)
   const retired = new Set<Promise<void>>()
   app.addHook('onClose', async () => {
@@ -142,7 +148,7 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       get protocols () { return protocols },
       gateway,
       get database () { return tasks?.database },
-      configProblems: [],
+      refuse,
       reload: next => reload(next, vacs, withTools),
       async drain (ms) {
         draining = true
@@ -174,7 +180,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
       gateway,
       missing: () => missing,
       authenticate,
-      configuration: () => [...app.polyvac.configProblems, ...config?.warnings ?? []]
+      configuration: () => [...configProblems, ...config?.warnings ?? []],
+      isRefused: () => isRefused
     })
     const { prometheus, capture_content: capture = false } = settings.switches.telemetry ?? {}
     captureContent(capture)
@@ -230,8 +237,17 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     return { url: () => settings.switches.public_url || undefined, ...key !== undefined && { key, store } }
   }
 
+  function refuse (err: unknown): void {
+    isRefused = true
+    configProblems = err instanceof ConfigError ? err.problems : []
+    if (err instanceof ConfigError && err.refused !== undefined) callers.applyRefused(err.refused)
+  }
+
   async function reload (next: Config, vacs: Vacs, withTools: (options: VacsOptions) => VacsOptions): Promise<void> {
     const nextSettings = toSettings(options, next)
+    const { auth: nextAuth } = next.service
+    // first: whatever else fails, a credential that was removed ends
+    if (nextAuth !== undefined) callers.applyRefused({ auth: nextAuth, isWhole: true, hashes: [] })
     const nextAssembly = await assemble(nextSettings, parts, assembly)
     const old = assembly
     let answered: Promise<void>
@@ -246,7 +262,8 @@ export async function createHost (hostOptions: HostOptions = {}): Promise<Fastif
     }
     warnOfSwitches(settings.switches, nextSettings.switches)
     ;[config, settings, assembly] = [next, nextSettings, nextAssembly]
-    app.polyvac.configProblems = []
+    configProblems = []
+    isRefused = false
     // the old memories and interpreters are closed when the last answer that uses them has ended
     const retiring = answered.then(() => old.close(nextAssembly)).catch((err: unknown) => {
       log.error({ err }, 'the old configuration was not closed cleanly')

@@ -19,6 +19,8 @@ export interface Condition {
   readonly missing: () => ReadonlyArray<{ readonly switch: string, readonly package: string }>
   /** Problems and warnings of the configuration file, for administrators. */
   readonly configuration?: (() => readonly ConfigProblem[]) | undefined
+  /** Whether a changed configuration file was refused. */
+  readonly isRefused?: (() => boolean) | undefined
   readonly authenticate?: Authenticate | undefined
 }
 
@@ -46,6 +48,9 @@ export function registerReadiness (app: FastifyInstance, condition: Condition): 
     for (const { server, reason } of gatewayStates(condition.gateway)) reasons.push({ part: `mcp.${server}`, reason })
     for (const { switch: part, package: name } of condition.missing()) {
       reasons.push({ part, reason: `the package ${name} is not installed: its routes answer 501` })
+    }
+    if (condition.isRefused?.() === true) {
+      reasons.push({ part: 'configuration', reason: 'a changed configuration file was refused: the one before it is in force, without the credentials that the file lacks' })
     }
     if (memoryBudget.refusedRecently) {
       reasons.push({ part: 'memory', reason: 'requests were refused in the last seconds: the memory budget, or the share of an owner, is used up' })

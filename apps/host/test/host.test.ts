@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { parseConfig, readConfig, VacConfigFile, type Authenticate } from '@polyvac/core'
+import { ConfigError, parseConfig, readConfig, VacConfigFile, type Authenticate } from '@polyvac/core'
 import type { WeightedMemory } from '@polyvac/documents'
 import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
 import { createHost, openApiOf, type HostOptions } from '../src/index.js'
@@ -182,8 +182,10 @@ test('readiness shows problems of the configuration to administrators alone', as
     [{ authenticate }, {}, false], [{ authenticate }, { authorization: 'ada' }, false], [{ authenticate }, { authorization: 'root' }, true]
   ] as const) {
     const { app } = await host(t, () => ({ vacs: ['a'], stream_interpreter: () => 'x', ...options }))
-    app.polyvac.configProblems = [problem]
-    t.strictSame((await app.inject({ url: '/ready', headers })).json(), { status: 'ready', reasons: [], ...isShown && { configuration: [shown] } })
+    app.polyvac.refuse(new ConfigError([problem]))
+    const { status, reasons, configuration } = (await app.inject({ url: '/ready', headers })).json()
+    t.match([status, reasons], ['ready', [{ part: 'configuration', reason: /was refused/ }]], 'everybody learns that a file was refused')
+    t.strictSame(configuration, isShown ? [shown] : undefined)
   }
 })
 

@@ -58,9 +58,12 @@ export function tokenAuthentication ({ tokens }: { readonly tokens: readonly Tok
 
 /**
  * Makes a static token. Keep the entry, give the token away: it cannot be read from the entry.
+ * @throws AUTH_OPTIONS where the text cannot name an owner
  * @example const { token, entry } = createToken('alice', ['vac:docs', 'tool:github'])
  */
 export function createToken (owner: string, scopes?: readonly string[]): { readonly token: string, readonly entry: TokenEntry } {
+  const problem = ownerProblem(owner)
+  if (problem !== undefined) throw new AuthOptionsError(`the owner ${problem}; give the owner another name`)
   const token = `pv_${randomBytes(TOKEN_BYTES).toString('base64url')}`
   return { token, entry: { owner, sha256: createHash('sha256').update(token).digest('hex'), ...scopes !== undefined && { scopes } } }
 }

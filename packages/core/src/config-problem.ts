@@ -22,6 +22,16 @@ const MAX_LINE_CHARS = 200
 /** Part of a line before and after the shown one that is searched for the URL of a password, in UTF-16 units. */
 const MAX_URL_CHARS = 2_000
 
+/** The credentials of a file that is refused for any reason: removed ones must end all the same. */
+export interface RefusedAuth {
+  /** `service.auth`, unchecked. */
+  readonly auth: Readonly<Record<string, unknown>>
+  /** False where the file is not valid YAML: then `auth` may lack a part of what is written. */
+  readonly isWhole: boolean
+  /** The hashes that the text of the file has anywhere. */
+  readonly hashes: readonly string[]
+}
+
 const InvalidConfig = createError<[string]>('CONFIG_INVALID', '%s', 500)
 
 /** All problems of a configuration file. `message` is the text for people. */
@@ -29,8 +39,10 @@ export class ConfigError extends InvalidConfig {
   /**
    * @param warnings what is allowed but may be a mistake, such as an unknown key; `message` has it, too
    * @param hasMore whether the file has more problems than are reported
+   * @param refused its credentials; undefined where none are found
    */
-  constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = [], readonly hasMore = false) {
+  constructor (readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[] = [], readonly hasMore = false,
+    readonly refused?: RefusedAuth) {
     const texts = [...problems, ...warnings].map(problem => problem.text)
     super([...texts, ...hasMore ? ['there are more problems; these are the first ones'] : []].join('\n'))
   }

@@ -1,13 +1,13 @@
 // Runs in a thread of read-config.ts: it parses one configuration file.
 import { parentPort, workerData } from 'node:worker_threads'
-import { ConfigError, type ConfigProblem } from './config-problem.js'
+import { ConfigError, type ConfigProblem, type RefusedAuth } from './config-problem.js'
 import { parseConfig, type Config, type ConfigOptions } from './vac-config.js'
 
 export interface ConfigJob { readonly text: string, readonly file: string, readonly options: ConfigOptions }
 
 export type ConfigResult =
   | { readonly config: Config }
-  | { readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[], readonly hasMore: boolean }
+  | { readonly problems: readonly ConfigProblem[], readonly warnings: readonly ConfigProblem[], readonly hasMore: boolean, readonly refused: RefusedAuth | undefined }
 
 const { text, file, options } = workerData as ConfigJob
 
@@ -18,7 +18,7 @@ function parse (): ConfigResult {
     return { config: parseConfig(text, file, options) }
   } catch (err) {
     if (!(err instanceof ConfigError)) throw err
-    const { problems, warnings, hasMore } = err
-    return { problems, warnings, hasMore }
+    const { problems, warnings, hasMore, refused } = err
+    return { problems, warnings, hasMore, refused }
   }
 }

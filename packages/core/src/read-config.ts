@@ -67,7 +67,7 @@ async function parseInThread (job: ConfigJob): Promise<Config> {
     await thread.terminate()
   }
   if ('config' in result) return result.config
-  throw new ConfigError(result.problems, result.warnings, result.hasMore)
+  throw new ConfigError(result.problems, result.warnings, result.hasMore, result.refused)
 }
 
 function unreadable (file: string, message: string): ConfigError {

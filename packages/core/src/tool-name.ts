@@ -19,6 +19,16 @@ export function serverToolName (server: string, tool: string): string {
   return isAmbiguous ? hashedName(name.replace(FORBIDDEN, '_'), identity) : toolName(name, identity)
 }
 
+/** The servers that cannot be served beside another one, since a scope would mean tools of both. */
+export function clashingServers (names: readonly string[]): Array<{ readonly name: string, readonly message: string }> {
+  return names.flatMap(name => {
+    const other = names.find(other => other !== name && `${name}__`.startsWith(`${other}__`))
+    if (other === undefined) return []
+    const message = `the MCP servers ${JSON.stringify(other)} and ${JSON.stringify(name)} cannot both be served, since scopes such as ${JSON.stringify(`tool:${name}__x`)} would mean tools of both; rename one of them`
+    return [{ name, message }]
+  })
+}
+
 /** A name that is cut, with a hash at its end. */
 export function hashedName (name: string, identity: string): string {
   const hash = createHash('sha256').update(identity).digest('hex').slice(0, HASH_CHARS)

@@ -3,7 +3,8 @@ import type { TObject } from '@sinclair/typebox'
 import { Value, ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import { isMap, isScalar, LineCounter, parseDocument, visit, type Document, type Node, type Pair, type Scalar } from 'yaml'
 import { equalKeys, excessOf, isTooLarge } from './config-bounds.js'
-import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem } from './config-problem.js'
+import { clashingServers } from './tool-name.js'
+import { ConfigError, frameProblem, MAX_CONFIG_PROBLEMS, type ConfigProblem, type RefusedAuth } from './config-problem.js'
 import { adoptClientFile } from './client-file.js'
 import { McpServerConfig, VacConfig, VacConfigFile, type ServiceConfig } from './config-schema.js'
 import { isModulePath } from './interpreter-module.js'
@@ -35,6 +36,9 @@ export interface ConfigOptions {
   readonly vectorstores?: readonly string[] | undefined
 }
 
+/** SHA-256 in hexadecimal. */
+const HASHES = /\b[0-9a-f]{64}\b/gi
+
 /** Longest part of a text with variables that is repeated in a message, in UTF-16 units. */
 const MAX_WRITTEN_CHARS = 200
 
@@ -57,7 +61,7 @@ export function parseConfig (text: string, file: string, options: ConfigOptions 
   check.names(value, options)
   check.servers(value)
   if (check.problems.length > 0) {
-    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings, check.hasMore)
+    throw new ConfigError(check.problems.sort((a, b) => a.line - b.line || a.column - b.column), check.warnings, check.hasMore, check.refusedAuth)
   }
   const { service = {}, vac = {} } = value as VacConfigFile
   return { file, folder: dirname(file), service, vac: vac as Record<string, VacConfig>, warnings: check.warnings, variables }
@@ -121,7 +125,7 @@ class Check {
   }
 
   toValue (): unknown {
-    if (this.#document.errors.length > 0 || this.#hasEqualKeys) throw new ConfigError(this.problems, [], this.hasMore)
+    if (this.#document.errors.length > 0 || this.#hasEqualKeys) throw new ConfigError(this.problems, [], this.hasMore, this.refusedAuth)
     let value: unknown
     try {
       value = this.#document.toJS({ maxAliasCount: 100 }) ?? {}
@@ -130,6 +134,16 @@ class Check {
     }
     if (isTooLarge(value)) throw new ConfigError([this.problemAt(0, 1, 'the aliases of the file expand to too many values')])
     return value
+  }
+
+  /** The credentials of the file, as far as they can be read. */
+  get refusedAuth (): RefusedAuth | undefined {
+    let auth: unknown
+    try {
+      auth = (this.#document.getIn(['service', 'auth'], true) as Node | undefined)?.toJS(this.#document, { maxAliasCount: 100 })
+    } catch { /* aliases without end */ }
+    if (!isRecord(auth) || isTooLarge(auth)) return undefined
+    return { auth, isWhole: this.#document.errors.length === 0, hashes: [...new Set(this.text.match(HASHES))].map(hash => hash.toLowerCase()) }
   }
 
   /** Checks the value against the schema; unknown keys inside a VAC are warnings. */
@@ -198,20 +212,21 @@ class Check {
       const message = vac === undefined ? 'the file has no "vac"' : 'vac: there is no VAC'
       this.#report(this.#problemForKey(['vac'], message, 'add a VAC under "vac:", or MCP servers under "service.mcp_servers:"'))
     }
-    const names = new Set<unknown>()
+    const paths = new Map<unknown, Path>()
     for (const [key, entry] of entries) {
       if (!isRecord(entry)) continue
       const path = ['service', 'mcp_servers', Array.isArray(given) ? Number(key) : key]
       const where = path.join('.')
       const name = entry.name ?? (Array.isArray(given) ? undefined : key)
       if (name === undefined) this.#report(this.#problemForKey(path, `${where} has no "name"`, 'add "name:"'))
-      else if (names.has(name)) {
+      else if (paths.has(name)) {
         this.#report(this.#problemForKey([...path, 'name'], `two MCP servers are named ${quoteName(String(name))}`))
-      } else names.add(name)
+      } else paths.set(name, path)
       for (const { key, message, hint } of mcpServerProblems(entry, where)) {
         this.#report(this.#problemFor(this.#document.getIn(key === undefined ? path : [...path, key], true) as Node | undefined, message, hint))
       }
     }
+    for (const { name, message } of clashingServers([...paths.keys()].map(String))) this.#report(this.#problemForKey(paths.get(name)!, message))
   }
 
   #mustBeOneOf (name: unknown, names: readonly string[] | undefined, path: Path, what: string, orPath: boolean): void {

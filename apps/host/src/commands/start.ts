@@ -1,4 +1,4 @@
-import { ConfigError, readConfig, type Config } from '@polyvac/core'
+import { readConfig, type Config } from '@polyvac/core'
 import { isModulePath, within } from '@polyvac/core/plugin'
 import type { Gateway } from '@polyvac/mcp-gateway'
 import { resolve } from 'node:path'
@@ -120,7 +120,7 @@ function follow (app: FastifyInstance, config: Config, { watch, publicUrl }: Arg
       app.log.info({ config: config.file, publicUrl }, 'configuration reloaded')
       warnOf(app, next)
     } catch (err) {
-      if (err instanceof ConfigError) app.polyvac.configProblems = err.problems
+      app.polyvac.refuse(err)
       process.stderr.write(`${toPlainLines((err as Error).message)}\nthe configuration in force stays as it was\n`)
     }
   }

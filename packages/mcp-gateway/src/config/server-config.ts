@@ -1,5 +1,5 @@
 import { McpServerConfig } from '@polyvac/core'
-import { mcpServerProblems } from '@polyvac/core/plugin'
+import { clashingServers, mcpServerProblems } from '@polyvac/core/plugin'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { GatewayOptionsError } from '../errors.js'
 
@@ -28,6 +28,7 @@ export function namedServers (given: readonly McpServerConfig[] | Readonly<Recor
     else servers.set(name, { ...entry, name })
     problems.push(...mcpServerProblems(entry, where).map(({ message, hint }) => hint === undefined ? message : `${message}: ${hint}`))
   }
+  problems.push(...clashingServers([...servers.keys()]).map(({ message }) => message))
   if (problems.length > 0) throw new GatewayOptionsError(`the MCP servers are not configured properly: ${problems.join('; ')}`)
   return servers
 }

@@ -1,0 +1,207 @@
+import { createToken, jwtAuthentication } from '@polyvac/auth'
+import { a2aPlugin } from '@polyvac/a2a'
+import { createVacs, type Principal } from '@polyvac/core'
+import { callerFields } from '@polyvac/core/plugin'
+import { createHost, type HostOptions } from '@polyvac/host'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { mcpServerPlugin, vacTools } from '@polyvac/mcp-server'
+import { ownerKey } from '@polyvac/tasks'
+import { sqliteTaskStore } from '@polyvac/tasks/sqlite'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test, type Test } from 'tap'
+import { emptyFolder, polyvac } from '../../apps/host/test/command.js'
+import { until } from '../fixtures/until.js'
+
+const AGENT = `export async function * stream_interpreter (question, vac, history, { signal }) {
+  yield 'begun '
+  if (question === 'wait') await new Promise(resolve => signal.addEventListener('abort', resolve))
+  return { answer: 'begun ended', source_documents: [] }
+}\n`
+
+const bearer = ({ token }: { token: string }): Record<string, string> => ({ authorization: `Bearer ${token}` })
+
+/** A stream that is read until it ends. */
+class Reader {
+  text = ''
+  hasEnded = false
+  status = 0
+
+  constructor (url: string, init: RequestInit) {
+    this.#read(url, init).catch(() => {}).finally(() => { this.hasEnded = true })
+  }
+
+  async #read (url: string, init: RequestInit): Promise<void> {
+    const response = await fetch(url, init)
+    this.status = response.status
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body!) this.text += decoder.decode(chunk as Uint8Array, { stream: true })
+  }
+}
+
+const asked = (headers: Record<string, string>, body: object): RequestInit =>
+  ({ method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers }, body: JSON.stringify(body) })
+const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
+
+/** One stream of each protocol that a credential opens. */
+function openStreams (base: string, headers: Record<string, string>): Record<string, Reader> {
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'wait' }] }
+  return {
+    direct: new Reader(`${base}/vac/streaming/docs`, asked(headers, { user_input: 'wait' })),
+    openai: new Reader(`${base}/openai/v1/chat/completions`, asked(headers, { model: 'docs', stream: true, messages: [{ role: 'user', content: 'wait' }] })),
+    'A2A of the description': new Reader(`${base}/a2a/tasks/sendSubscribe`, asked(headers, rpc('tasks/sendSubscribe', { skillName: 'vac_stream_docs', input: { query: 'wait' } }))),
+    'A2A 1.0': new Reader(`${base}/a2a`, asked({ ...headers, 'a2a-version': '1.0' }, rpc('SendStreamingMessage', { message }))),
+    'HTTP+SSE': new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...headers } })
+  }
+}
+
+async function begun (streams: Record<string, Reader>): Promise<void> {
+  await until(() => Object.values(streams).every(({ text }) => text.includes('begun') || text.includes('endpoint')), 'every stream has begun', { ms: 60_000 })
+}
+
+async function fileOf (folder: string, tokens: readonly object[], more = ''): Promise<void> {
+  const text = `kind: vacConfig
+service:
+  stream_interpreter: ./agent.mjs
+  enable_a2a_agent: true
+  enable_mcp_server: true
+  tasks: { store: memory }
+  auth: { tokens: ${JSON.stringify(tokens)} }
+vac: { docs: {} }
+${more}`
+  await writeFile(join(folder, 'vac_config.yaml'), text)
+}
+
+test('streams and sessions end with the token that opened them, also where the rest of the changed file is refused', async t => {
+  const [alice, bob, root] = [createToken('alice'), createToken('bob'), createToken('root', ['admin'])]
+  const folder = await emptyFolder(t)
+  await writeFile(join(folder, 'agent.mjs'), AGENT)
+  await fileOf(folder, [alice.entry, bob.entry, root.entry])
+  const { url } = polyvac(t, ['start'], folder)
+  const base = await url()
+  const status = async (headers: Record<string, string>): Promise<number> => (await fetch(`${base}/vac`, { headers })).status
+  const ready = async (headers = {}): Promise<any> => await (await fetch(`${base}/ready`, { headers })).json()
+  const client = new Client({ name: 't', version: '1' })
+  const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { requestInit: { headers: bearer(alice) } })
+  await client.connect(transport)
+  t.teardown(async () => { await client.close() })
+  const session = { ...bearer(alice), 'mcp-session-id': transport.sessionId!, 'mcp-protocol-version': '2025-11-25' }
+  const standing = new Reader(`${base}/mcp`, { headers: { accept: 'text/event-stream', ...session } })
+
+  const hers = openStreams(base, bearer(alice))
+  const his = openStreams(base, bearer(bob))
+  await begun({ ...hers, ...Object.fromEntries(Object.entries(his).map(([name, reader]) => [`${name} of bob`, reader])) })
+  for (const [what, more] of [['a wrong key', 'unknown_key: 1\n'], ['no YAML', ' a: [\n']] as const) {
+    await fileOf(folder, what === 'a wrong key' ? [bob.entry, root.entry] : [root.entry], more)
+    const [gone, kept] = what === 'a wrong key' ? [alice, bob] : [bob, root]
+    await until(async () => await status(bearer(gone)) === 401, `${what}: the token is removed`)
+    t.equal(await status(bearer(kept)), 200, `${what}: the others stay`)
+    for (const [name, reader] of Object.entries(gone === alice ? { ...hers, standing } : his)) {
+      await until(() => reader.hasEnded, `${what}: ${name} ends`)
+      t.notOk(reader.text.includes('ended'), `${what}: ${name} ends before its answer`)
+    }
+    if (gone === alice) {
+      t.notOk(Object.values(his).some(({ hasEnded }) => hasEnded), 'the streams of the other token go on')
+      t.equal((await fetch(`${base}/mcp`, asked({ ...session, ...bearer(root), accept: 'application/json, text/event-stream' }, rpc('ping', {})))).status, 404, 'the session has ended')
+    }
+    await until(async () => (await ready()).reasons.some(({ part }: { part: string }) => part === 'configuration'), '/ready shows the refused file')
+    t.equal((await ready()).configuration, undefined)
+    t.ok((await ready(bearer(root))).configuration.length > 0, 'an administrator reads the problems')
+  }
+  await fileOf(folder, [{ ...root.entry, owner: ' x' }, bob.entry], 'unknown_key: 1\n')
+  await until(async () => await status(bearer(root)) === 401, 'an entry that cannot be read ends')
+  t.equal(await status(bearer(bob)), 200, 'and costs the other nothing')
+  await fileOf(folder, [{ ...bob.entry, scopes: [] }], 'unknown_key: 1\n')
+  await until(async () => (await (await fetch(`${base}/vac`, { headers: bearer(bob) })).json() as { vacs: unknown[] }).vacs.length === 0, 'scopes of a refused file count')
+  await fileOf(folder, [alice.entry])
+  await until(async () => await status(bearer(alice)) === 200, 'the mended file is in force')
+  t.strictSame((await ready()).reasons, [])
+})
+
+test('streams end when their JWT expires, after the tolerance of clocks', async t => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const keys = JSON.stringify({ keys: [{ ...await exportJWK(publicKey), alg: 'ES256', kid: 'k' }] })
+  const server = createServer((_request, response) => { response.end(keys) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const authenticate = jwtAuthentication({ issuer, audience: 'here', jwks: issuer })
+  const sign = async (subject: string, expires: number): Promise<{ token: string }> =>
+    ({ token: await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid: 'k' }).setIssuer(issuer).setAudience('here').setSubject(subject).setExpirationTime(Math.floor(Date.now() / 1000) + expires).sign(privateKey) })
+  const { base } = await listening(t, { authenticate })
+  // the tolerance is 30 s: this one ends in 4 s
+  const hers = openStreams(base, bearer(await sign('alice', -26)))
+  const his = openStreams(base, bearer(await sign('bob', 600)))
+  await until(() => Object.values(hers).every(({ hasEnded }) => hasEnded), 'the streams of the expired token end', { ms: 60_000 })
+  t.ok(Object.values(hers).every(({ text, status }) => status === 200 && text !== ''), 'they had begun')
+  await begun(his)
+  t.notOk(Object.values(his).some(({ hasEnded }) => hasEnded), 'the others go on')
+})
+
+test('queued work reads the scopes of its credential again when it starts', async t => {
+  const named = (credential: string): Principal => ({ owner: credential, scopes: ['vac:docs'], credential })
+  const current = new Map<string, readonly string[]>([['same', ['vac:docs']], ['wider', ['vac:docs', 'admin']], ['narrower', []]])
+  const authenticate = Object.assign(() => undefined, {
+    current: ({ credential = '', ...principal }: Principal) => current.has(credential) ? { ...principal, credential, scopes: current.get(credential) } : undefined
+  })
+  const seen: unknown[] = []
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter: (_question, _vac, _history, { principal, protocol }) => { seen.push([protocol, principal?.owner, principal?.scopes]); return 'done' } })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  // before any worker runs, as after a restart
+  const made = new Map<string, [owner: string, id: string]>()
+  for (const credential of ['same', 'wider', 'narrower', 'removed']) {
+    const { task } = await tasks.create(ownerKey(credential), { skill: 'vac_query_docs', input: { query: 'x' }, metadata: callerFields(named(credential)) })
+    made.set(`a2a ${credential}`, [task.owner, task.id])
+    const input = { name: 'vac_query_docs', arguments: { query: 'x' }, capabilities: {}, protocolVersion: '2025-11-25', principal: named(credential) }
+    const { task: call } = await tasks.create(` mcp ${credential}`, { skill: 'tools/call', queue: 'mcp', input })
+    made.set(`mcp ${credential}`, [call.owner, call.id])
+  }
+  // of an earlier version, which stored the scopes alone, and no identity where callers are not authenticated
+  for (const [owner, metadata] of [['earlier', { scopes: ['vac:docs'] }], ['anyone', {}]] as const) {
+    made.set(`a2a ${owner}`, [owner, (await tasks.create(owner, { skill: 'vac_query_docs', input: { query: 'x' }, metadata })).task.id])
+  }
+  const app = Fastify()
+  t.teardown(async () => { await app.close(); await tasks.close() })
+  await app.register(a2aPlugin, { vacs, tasks, authenticate, push: false })
+  await app.register(mcpServerPlugin, { sources: [vacTools(vacs)], tasks, authenticate })
+  await app.ready()
+  const ended: Record<string, unknown> = {}
+  for (const [name, [owner, id]] of made) {
+    const task = await until(async () => {
+      const task = await tasks.get(owner, id)
+      return task?.completedAt === null ? undefined : task ?? undefined
+    }, `${name} ends`)
+    ended[name] = task.error?.code ?? task.state
+  }
+  t.strictSame(ended, {
+    'a2a same': 'completed',
+    'mcp same': 'completed',
+    'a2a wider': 'completed',
+    'mcp wider': 'completed',
+    'a2a narrower': 'A2A_SKILL_NOT_FOUND',
+    'mcp narrower': '-32602',
+    'a2a removed': 'A2A_CREDENTIAL_ENDED',
+    'mcp removed': '-32602',
+    'a2a earlier': 'completed',
+    'a2a anyone': 'completed'
+  })
+  const scopes = (protocol: string, owner: string | undefined): unknown => (seen as Array<[string, string, unknown]>).find(([a, b]) => a === protocol && b === owner)?.[2]
+  t.strictSame([scopes('a2a', 'same'), scopes('a2a', 'wider'), scopes('mcp', 'wider'), scopes('a2a', 'earlier')], [['vac:docs'], ['vac:docs', 'admin'], ['vac:docs', 'admin'], ['vac:docs']])
+  t.equal(seen.length, 6, 'no interpreter ran for the others')
+})
+
+async function listening (t: Test, options: HostOptions): Promise<{ app: FastifyInstance, base: string }> {
+  const folder = await emptyFolder(t)
+  await writeFile(join(folder, 'agent.mjs'), AGENT)
+  const app = await createHost({ vacs: ['docs'], stream_interpreter: join(folder, 'agent.mjs'), enable_a2a_agent: true, enable_mcp_server: true, tasks: { store: 'memory' }, ...options })
+  t.teardown(() => app.close())
+  return { app, base: await app.listen({ host: '127.0.0.1', port: 0 }) }
+}
