@@ -198,6 +198,44 @@ test('queued work reads the scopes of its credential again when it starts', asyn
   t.equal(seen.length, 6, 'no interpreter ran for the others')
 })
 
+test('a webhook gets nothing more once the credential that set it is removed', async t => {
+  const got: string[] = []
+  const receiver = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => { body += String(chunk) }).on('end', () => {
+      got.push(`${String(request.headers['x-a2a-notification-token'])} ${/"state":"([a-z-]+)"/.exec(body)?.[1]}`)
+      response.end()
+    })
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.teardown(() => receiver.close())
+  const valid = new Set(['first', 'second'])
+  const named = (credential: string): Principal => ({ owner: 'alice', scopes: ['vac:docs'], credential })
+  const authenticate = Object.assign(({ headers: { authorization = '' } }: { headers: { authorization?: string } }) => valid.has(authorization) ? named(authorization) : undefined, {
+    current: ({ credential = '' }: Principal) => valid.has(credential) ? named(credential) : undefined
+  })
+  const vacs = createVacs({ vacs: ['docs'], streamInterpreter: () => ({ input_required: 'What?' }) })
+  const tasks = sqliteTaskStore({ path: ':memory:' })
+  await tasks.open()
+  const app = Fastify()
+  t.teardown(async () => { await app.close(); await tasks.close() })
+  await app.register(a2aPlugin, { vacs, tasks, authenticate, push: { allow: ['127.0.0.1'] } })
+  const post = async (caller: string, method: string, params: object): Promise<any> =>
+    (await app.inject({ method: 'POST', url: `/a2a/${method}`, headers: { authorization: caller }, payload: rpc(method, params) })).json().result
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+  const { taskId } = await post('first', 'tasks/send', { skillName: 'vac_query_docs', input: { query: 'x' }, pushNotificationConfig: { id: 'a', url, token: 'first' } })
+  await post('second', 'tasks/pushNotification/set', { taskId, pushNotificationConfig: { id: 'b', url, token: 'second' } })
+  await until(() => got.includes('first input-required') && got.includes('second input-required'), 'both webhooks are called')
+  valid.delete('first')
+  await post('second', 'tasks/cancel', { taskId })
+  await until(() => got.includes('second canceled'), 'the webhook of the other credential is called')
+  await until(async () => (await tasks.getPush('alice', taskId, 'a'))?.disabled !== null, 'the webhook is disabled')
+  t.notOk(got.includes('first canceled'))
+  t.match(await tasks.getPush('alice', taskId, 'a'), { disabled: /credential/ })
+  t.equal((await tasks.getPush('alice', taskId, 'b'))?.disabled, null)
+})
+
 async function listening (t: Test, options: HostOptions): Promise<{ app: FastifyInstance, base: string }> {
   const folder = await emptyFolder(t)
   await writeFile(join(folder, 'agent.mjs'), AGENT)

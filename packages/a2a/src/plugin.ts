@@ -1,6 +1,7 @@
+import type { Authenticate } from '@polyvac/core'
 import {
-  authenticateCallers, boundMemory, errorHandler, exposedVacs, failureOf, hideRoutes, memoryBudget,
-  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests, vacsFor, type ExposedVacs
+  authenticateCallers, boundMemory, callerOfFields, currentCaller, errorHandler, exposedVacs, failureOf, hideRoutes, mayUse, memoryBudget,
+  OpenStreams, packageVersion, readOptions, registerStreams, setRetryAfter, traceRequests, vacOfSkill, vacsFor, type CallerFields, type ExposedVacs
 } from '@polyvac/core/plugin'
 import { ownerOfKey, type Delivery } from '@polyvac/tasks'
 import fp from 'fastify-plugin'
@@ -80,7 +81,7 @@ const routes: FastifyPluginAsync<A2aOptions> = async (app, options) => {
       keys,
       issuer: publicUrl ?? 'polyvac',
       timeoutMs: push.timeoutMs,
-      payload: (delivery, signal) => payloadOf(service, delivery, signal),
+      payload: (delivery, signal) => payloadOf(service, authenticate, delivery, signal),
       log,
       recent
     })
@@ -177,12 +178,18 @@ function holdMemory (owner: string, bytes: number): (() => void) | undefined {
 }
 
 /** The body of a push notification, in the dialect that its config was set in. Undefined where the task was purged. */
-async function payloadOf (service: TaskService, delivery: Delivery, signal: AbortSignal):
-Promise<PushPayload | undefined> {
+async function payloadOf (service: TaskService, authenticate: Authenticate | undefined, delivery: Delivery, signal: AbortSignal):
+Promise<PushPayload | { readonly disable: string } | undefined> {
   const { owner, taskId, event, config } = delivery
   const step = await service.stepAt(owner, taskId, event.seq, signal)
   if (step === undefined) return undefined
-  const { dialect } = config.settings as { dialect?: PushDialect }
+  const { dialect, caller } = config.settings as { dialect?: PushDialect, caller?: CallerFields }
+  // configs of earlier versions name no caller
+  const setter = caller && callerOfFields(ownerOfKey(owner), caller)
+  const present = currentCaller(authenticate, setter)
+  if (setter !== undefined && (present === undefined || !mayUse(present, { vac: vacOfSkill(step.task.skill) }))) {
+    return { disable: 'the credential that set this webhook does not count any more, or may not use the VAC' }
+  }
   const payload = dialect === undefined ? toNotification(step) : PUSH_DIALECTS[dialect].toNotification(step)
   return { ...payload, trace: step.task.metadata.trace }
 }

@@ -61,8 +61,9 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
     return toTask(task)
   })
   answer('tasks/pushNotification/set', async ({ taskId, pushNotificationConfig }, request) => {
-    const task = await service.getTaskForPush(principalOf(request), taskId)
-    return toStoredPushConfig(await service.setPush(task, toNewPushConfig(pushNotificationConfig)))
+    const caller = principalOf(request)
+    const task = await service.getTaskForPush(caller, taskId)
+    return toStoredPushConfig(await service.setPush(caller, task, toNewPushConfig(pushNotificationConfig)))
   })
   answer('tasks/pushNotification/get', async ({ taskId, id }, request) => {
     const task = await service.getTaskForPush(principalOf(request), taskId)
@@ -128,7 +129,7 @@ export async function descriptionRoutes (app: FastifyInstance, options: Descript
         throw new InvalidParamsError('params/input/query: is missing; it answers the question of the task')
       }
       const message = { parts: [{ type: 'text' as const, text }] }
-      return { task: await service.continueTask(before, message, config, task => toTask(task).state), created: false }
+      return { task: await service.continueTask(caller, before, message, config, task => toTask(task).state), created: false }
     }
     if (skillName === undefined) throw new InvalidParamsError('params/skillName: is missing')
     return await service.createTask(caller, {

@@ -93,7 +93,7 @@ export class Operations {
       }
       case 'setPush': {
         const { config, ...target } = dialect.readSetPush(params)
-        return dialect.toPushConfig(await service.setPush(await this.#getTaskForPush(caller, target), config))
+        return dialect.toPushConfig(await service.setPush(caller, await this.#getTaskForPush(caller, target), config))
       }
       case 'getPush': {
         const target = dialect.readPushId(params)
@@ -180,7 +180,7 @@ export class Operations {
     checkContinues(message, task)
     checkMediaTypes(message.parts, inputModes)
     if (push !== undefined) await service.checkPush(push)
-    return { task: await service.continueTask(task, messageOf(message), push, ({ state }) => state), created: false }
+    return { task: await service.continueTask(caller, task, messageOf(message), push, ({ state }) => state), created: false }
   }
 
   async #getTask (caller: Principal | undefined, { tenant, id }: Pick<TaskRequest, 'tenant' | 'id'>): Promise<TaskRecord> {

@@ -33,8 +33,11 @@ export interface PushDelivererOptions {
    * Default 10 s.
    */
   readonly timeoutMs?: number | undefined
-  /** The body to send; undefined skips the event. An error that it throws goes to the store, which tries again. */
-  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | undefined>
+  /**
+   * The body to send; undefined skips the event, `disable` ends the config with the reason. An error that it throws goes
+   * to the store, which tries again.
+   */
+  readonly payload: (delivery: Delivery, signal: AbortSignal) => Promise<PushPayload | { readonly disable: string } | undefined>
   /** Gets the delivery's id, the host and the status; never a token, a body, or what follows the host in the URL. */
   readonly log: TaskLogger
   /** Gets each request with its duration and its outcome. */
@@ -81,6 +84,7 @@ export function pushDeliverer (options: PushDelivererOptions): PushDeliverer {
     try {
       const sent = await payload(delivery, stop.signal)
       if (sent === undefined) return 'delivered'
+      if ('disable' in sent) return sent
       return await send(delivery, url, secrets, sent, stop.signal)
     } finally {
       clearTimeout(timer)

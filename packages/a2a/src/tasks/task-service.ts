@@ -1,5 +1,5 @@
 import type { Principal } from '@polyvac/core'
-import { mayUse, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
+import { callerFields, mayUse, releaseContext, SKILLS, usableVacs, vacOfSkill, type SkillKind } from '@polyvac/core/plugin'
 import {
   isTurnOver, isWaiting, ownerKey, takeTurn, TaskFold, type AbortSignalLike, type CreatedTask, type NewPushConfig, type NewTask, type PushConfig,
   type TaskPage, type TaskQuery, type TaskRecord, type TaskStore, type UserMessage
@@ -53,18 +53,18 @@ export class TaskService {
     releaseContext()
     // a task of a hidden VAC fails, and its key must not find one that a credential with more scopes sent
     const idempotencyKey = mayUse(caller, { vac: vacOfSkill(task.skill) }) ? task.idempotencyKey : undefined
-    return await this.#tasks.create(keyOf(caller), { ...task, idempotencyKey, ...push !== undefined && { push: { ...push, after: 0 } } })
+    return await this.#tasks.create(keyOf(caller), { ...task, idempotencyKey, ...push !== undefined && { push: { ...madeBy(caller, push), after: 0 } } })
   }
 
   /**
    * Answers the question of a task. `stateName` gives the name of its state in the dialect.
    * @throws A2A_TASK_NOT_FOUND, A2A_TASK_NOT_WAITING
    */
-  async continueTask (before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
+  async continueTask (caller: Caller, before: TaskRecord, message: UserMessage, push: NewPushConfig | undefined,
     stateName: (task: TaskRecord) => string): Promise<TaskRecord> {
     const { owner, id, seq } = before
     // first, because one config too many refuses the request, and an accepted message cannot be withdrawn
-    if (push !== undefined) await this.#tasks.setPush(owner, id, { ...push, after: seq })
+    if (push !== undefined) await this.#tasks.setPush(owner, id, { ...madeBy(caller, push), after: seq })
     const { outcome, task } = await this.#tasks.provideInput(owner, id, message)
     if (outcome === 'not-found') throw new NoSuchTaskError()
     if (outcome === 'not-waiting') throw new NotWaitingError(stateName(task))
@@ -142,10 +142,10 @@ export class TaskService {
     return await this.getTask(caller, taskId)
   }
 
-  async setPush ({ owner, id, seq }: TaskRecord, config: NewPushConfig): Promise<PushConfig> {
+  async setPush (caller: Caller, { owner, id, seq }: TaskRecord, config: NewPushConfig): Promise<PushConfig> {
     await this.checkPush(config)
     // one event back, so that a webhook that is set just after the task ended still receives the final event
-    return await this.#tasks.setPush(owner, id, { ...config, after: seq - 1 })
+    return await this.#tasks.setPush(owner, id, { ...madeBy(caller, config), after: seq - 1 })
   }
 
   /** A config of the task, by default the first one. @throws A2A_PUSH_CONFIG_NOT_FOUND */
@@ -176,6 +176,11 @@ export class TaskService {
 
 function keyOf (caller: Caller): string {
   return ownerKey(caller?.owner)
+}
+
+/** A webhook ends with the credential that set it. */
+function madeBy (caller: Caller, config: NewPushConfig): NewPushConfig {
+  return { ...config, settings: { ...config.settings, caller: callerFields(caller) } }
 }
 
 /** The names that the skills of a VAC may have. */
