@@ -58,7 +58,7 @@ export const limits = {
     ['Time after which a replica adds its counts to those of the others', 'apps/host/src/caller-counts.ts', 'SETTLE_MS', 'milliseconds', 'Each replica may pass a rate by what it takes meanwhile.'],
     ['Static tokens', `${auth}/token-authentication.ts`, 'MAX_TOKENS', '', 'The host does not start.'],
     ['Length of a bearer token', `${auth}/bearer-token.ts`, 'MAX_TOKEN_CHARS', 'characters', '401.'],
-    ['Length of the name of an owner', `${auth}/jwt-authentication.ts`, 'MAX_OWNER_CHARS', 'characters', '401.'],
+    ['Length of the name of an owner', `${core}/principal.ts`, 'MAX_OWNER_CHARS', 'characters', '401.'],
     ['Difference of clocks', `${auth}/jwt-authentication.ts`, 'CLOCK_SKEW_S', 's', '401 for tokens that expired longer ago.'],
     ['Metadata and keys of an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_BYTES', 'bytes', 'They are not used.'],
     ['Time for one request to an issuer', `${auth}/issuer-request.ts`, 'MAX_ISSUER_MS', 'ms', 'The request fails.'],

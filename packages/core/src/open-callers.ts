@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { accessKey } from './access.js'
 import type { Authenticate } from './authenticate.js'
 import { LinkedSet } from './linked-set.js'
 import type { Principal } from './vac.js'
@@ -47,7 +48,7 @@ const all = new WeakMap<Authenticate, OpenCallers>()
 function isUnchanged (authenticate: Authenticate, principal: Principal, now: number): boolean {
   if (principal.expiresAt !== undefined && principal.expiresAt <= now) return false
   const current = currentCaller(authenticate, principal)
-  return current !== undefined && (current.scopes === principal.scopes || String(current.scopes) === String(principal.scopes))
+  return current !== undefined && (current === principal || accessKey(current) === accessKey(principal))
 }
 
 /**
