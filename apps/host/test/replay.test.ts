@@ -195,6 +195,20 @@ test('headers of a session that are masked or foreign stay back, and --header go
   for (const headers of seen) t.match(headers, { authorization: 'Bearer fresh', host: /^127/, 'a2a-version': '1.0', 'mcp-session-id': undefined })
 })
 
+test('a path that begins with two slashes is asked about its tools at the named service, and at no other', async t => {
+  const seen: string[] = []
+  const listen = async (name: string): Promise<string> => {
+    const server = createServer(({ url }, reply) => { seen.push(`${name} ${url}`); reply.statusCode = 404; reply.end() }).listen(0, '127.0.0.1')
+    t.teardown(() => { server.closeAllConnections(); server.close() })
+    await new Promise(resolve => server.once('listening', resolve))
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const [named, foreign] = [await listen('named'), await listen('foreign')]
+  const line = { id: 'a', label: 'a', status: 404, headers: {}, frames: [], endedAt: 1, request: { method: 'POST', path: `//${foreign}/mcp`, headers: {}, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read' } } } }
+  t.match(await replay(`http://${named}`, await write(t, [line])), [{ result: 'skipped', reason: /--all/ }])
+  t.ok(seen.length > 0 && seen.every(one => one.startsWith(`named //${foreign}/mcp`)), seen.join())
+})
+
 test('a stopped stream is compared as far as it goes', async t => {
   const interpreter: Interpreter = async function * (_question, _vac, _history, { signal }) {
     yield 'the beginning'

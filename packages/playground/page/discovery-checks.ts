@@ -1,4 +1,5 @@
 import { send, SIGN_IN, type SendRequest } from './exchange.js'
+import { ownUrl } from './own-url.js'
 import { settings } from './settings.js'
 import { isObject } from './tools/json-schema.js'
 
@@ -71,7 +72,7 @@ async function checkAddress ({ url: text, binding, version }: Address, { name }:
     // -32001: the agent knows the method, and not the task
     if (!isObject(value.error) || value.error.code !== -32001) return reported(shown, status)
     const own = settings.value.routes.a2a
-    return own !== null && url.pathname === new URL(own, location.href).pathname ? ok(`${shown} answers; the chat uses it too`) : ok(`${shown} answers`)
+    return own !== null && url.pathname === ownUrl(own).pathname ? ok(`${shown} answers; the chat uses it too`) : ok(`${shown} answers`)
   } catch (err) {
     return problem(`${shown}: ${(err as Error).message}`)
   }

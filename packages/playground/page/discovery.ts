@@ -3,6 +3,7 @@ import { checkAgentCard, checkCatalog, checkKeys, problem, type Finding } from '
 import { send, SIGN_IN, type SendRequest } from './exchange.js'
 import { mcpRequest } from './mcp-request.js'
 import { endSession, initialize, SESSION_REVISION } from './mcp-session.js'
+import { ownUrl } from './own-url.js'
 import { failureText, settings } from './settings.js'
 import { isObject } from './tools/json-schema.js'
 
@@ -29,8 +30,9 @@ async function read (request: Omit<SendRequest, 'as'>): Promise<{ readonly statu
 }
 
 async function checkDocument (id: string, title: string, request: Omit<SendRequest, 'as' | 'label' | 'protocol'>, check: Check, statuses: readonly number[] = [200]): Promise<CheckedDocument> {
-  const { pathname: path } = new URL(request.path, location.href)
+  let path = request.path
   try {
+    path = ownUrl(path).pathname
     const { status, value } = await read({ protocol: 'http', label: title, ...request })
     if ([404, 501].includes(status)) return { id, title, path, state: 'absent', findings: [] }
     if ([401, 403].includes(status)) return { id, title, path, state: 'refused', findings: [problem(`${failureText(value, status)}; ${SIGN_IN}`)] }
@@ -57,7 +59,7 @@ export async function checkDocuments (): Promise<void> {
     const { card, mcp, openapi, ready, vac } = settings.value.routes
     if (ready !== null) await add('ready', 'Readiness', { path: ready }, checkReadiness, [200, 503])
     if (card !== null) {
-      const beside = (name: string): string => new URL(name, new URL(card, location.href)).pathname
+      const beside = (name: string): string => ownUrl(name, ownUrl(card).href).pathname
       const keys = await add('jwks', 'Keys (jwks.json)', { path: beside('jwks.json') }, checkKeys)
       await add('agent', 'Agent card of the description (agent.json)', { path: beside('agent.json') }, value => checkAgentCard(value, keys.value))
       let newest: unknown
@@ -72,7 +74,7 @@ export async function checkDocuments (): Promise<void> {
     }
     if (openapi !== null) {
       await add('openapi', 'OpenAPI document', { path: openapi }, ({ openapi, paths }) => {
-        const expected = vac === null ? [] : [new URL(vac, location.href).pathname]
+        const expected = vac === null ? [] : [ownUrl(vac).pathname]
         return [
           .../^3\./.test(String(openapi)) ? [] : [problem(`it has the version ${String(openapi)} of OpenAPI, and not 3`)],
           ...isObject(paths)

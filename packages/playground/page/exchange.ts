@@ -2,6 +2,7 @@ import { signal, type Signal } from '@preact/signals'
 import { FrameSplitter } from './frame-splitter.js'
 import { maskHeaders, maskText } from './mask.js'
 import type { Exchange, Frame, Protocol } from './exchange-record.js'
+import { ownUrl } from './own-url.js'
 import { token } from './token.js'
 
 export type { Exchange, Frame, Protocol }
@@ -70,11 +71,6 @@ function publish (): void {
   }, 16)
 }
 
-function pathOf (address: string): string {
-  const { pathname, search } = new URL(address, location.href)
-  return maskText(pathname + search)
-}
-
 /** Counts characters of an exchange that is kept; the oldest other exchanges leave where they are too many. */
 function addChars (exchange: Exchange, length: number): boolean {
   const known = chars.get(exchange)
@@ -102,8 +98,9 @@ function addExchange (exchange: Exchange, bodyChars: number): void {
   if (!addChars(exchange, bodyChars)) delete (exchange.request as { body?: unknown }).body
 }
 
-/** Sends a request; secrets in headers are masked in what is kept. */
+/** Sends a request to this service; secrets in headers are masked in what is kept. @throws Error for another origin */
 export async function send ({ protocol, label, method, path, headers = {}, body, signal, as }: SendRequest): Promise<Sent> {
+  const { href, pathname, search } = ownUrl(path)
   const sentHeaders: Record<string, string> = {
     accept: as === 'sse' ? 'text/event-stream' : as === 'json' ? 'application/json' : 'text/plain',
     ...body === undefined ? {} : { 'content-type': 'application/json' },
@@ -118,7 +115,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
     label,
     request: {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
-      path: pathOf(path),
+      path: maskText(pathname + search),
       headers: maskHeaders(Object.entries(sentHeaders)),
       ...body === undefined ? {} : { body }
     },
@@ -136,7 +133,7 @@ export async function send ({ protocol, label, method, path, headers = {}, body,
   }
   let response: Response
   try {
-    response = await fetch(path, {
+    response = await fetch(href, {
       method: exchange.request.method,
       headers: sentHeaders,
       cache: 'no-store',

@@ -1,5 +1,6 @@
 import type { Exchange, Frame, Protocol } from './exchange-record.js'
 import { maskHeaders, maskText, maskValue } from './mask.js'
+import { ownUrl } from './own-url.js'
 
 /** Bytes of a file that the page opens. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -10,18 +11,36 @@ export const MAX_FILE_FRAMES = 250_000
 
 const PROTOCOLS: ReadonlySet<unknown> = new Set<Protocol>(['direct', 'openai', 'a2a', 'a2a-description', 'mcp', 'mcp-gateway', 'http'])
 const METHOD = /^[A-Z]{1,20}$/
+/** A header of a request, which the page copies as an argument of curl: there, a name with @ is one of a file. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
+const HEADER_VALUE = /^[^\0\r\n]*$/
+/** Its value is enough to use an MCP session where the service does not authenticate callers. */
+const SESSION_HEADER = 'mcp-session-id'
+/** Characters from which an id of a session is replaced in texts, too. */
+const MIN_SESSION_CHARS = 16
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * A session as JSON Lines: a header, then one exchange a line. Secrets are masked.
+ * A session as JSON Lines: a header, then one exchange a line. Secrets are masked; ids of MCP sessions are numbered.
  * @param known secrets that are masked wherever they stand
  */
 export function writeSession (exchanges: readonly Exchange[], known: readonly string[] = []): string {
-  const lines: unknown[] = [{ polyvac: 'session', version: 1, exportedAt: new Date().toISOString() }, ...exchanges.map(exchange => masked(exchange, known))]
-  return lines.map(line => `${JSON.stringify(line)}\n`).join('')
+  const names = sessionNames(exchanges)
+  const lines: unknown[] = [{ polyvac: 'session', version: 1, exportedAt: new Date().toISOString() }, ...exchanges.map(exchange => masked(exchange, known, names))]
+  let text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
+  for (const [id, name] of names) if (id.length >= MIN_SESSION_CHARS) text = text.replaceAll(JSON.stringify(id).slice(1, -1), name)
+  return text
 }
 
-function masked (exchange: Exchange, known: readonly string[]): Exchange {
+/** A name for each MCP session. One that was read from a file has its name already. */
+function sessionNames (exchanges: readonly Exchange[]): ReadonlyMap<string, string> {
+  const ids = exchanges.flatMap(({ request, headers }) => [request.headers[SESSION_HEADER], headers?.[SESSION_HEADER]]).filter(id => id !== undefined && id !== '')
+  return new Map([...new Set(ids as string[])].map((id, i) => [id, `session-${i + 1}`]))
+}
+
+function masked (exchange: Exchange, known: readonly string[], names: ReadonlyMap<string, string>): Exchange {
+  const withoutSecrets = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+    maskHeaders(Object.entries(fields).map(([name, value]) => [name, name === SESSION_HEADER ? names.get(value) ?? '' : value]))
   const { label, request, headers, frames, error } = exchange
   return {
     ...exchange,
@@ -29,17 +48,21 @@ function masked (exchange: Exchange, known: readonly string[]): Exchange {
     request: {
       ...request,
       path: maskText(request.path, known),
-      headers: maskHeaders(Object.entries(request.headers)),
+      headers: withoutSecrets(request.headers),
       ...'body' in request && { body: maskValue(request.body, known) }
     },
-    ...headers !== undefined && { headers: maskHeaders(Object.entries(headers)) },
+    ...headers !== undefined && { headers: withoutSecrets(headers) },
     frames: frames.map(frame => ({ ...frame, text: maskText(frame.text, known) })),
     ...error !== undefined && { error: maskText(error, known) }
   }
 }
 
-/** Reads a file of `writeSession`. @throws Error that names the line and what is wrong with it */
-export function readSession (text: string): readonly Exchange[] {
+/**
+ * Reads a file of `writeSession`.
+ * @param page the address of the page: each path of the file is one of its origin
+ * @throws Error that names the line and what is wrong with it
+ */
+export function readSession (text: string, page: string = location.href): readonly Exchange[] {
   const lines = text.split('\n', MAX_FILE_LINES + 2)
   if (lines.at(-1) === '') lines.pop()
   if (lines.length > MAX_FILE_LINES) throw new Error(`the file has more than ${MAX_FILE_LINES} lines`)
@@ -53,7 +76,7 @@ export function readSession (text: string): readonly Exchange[] {
         if (value.version !== 1) throw new Error(`version ${String(value.version).slice(0, 20)} is not known; this page reads version 1`)
         continue
       }
-      const exchange = exchangeOf(value)
+      const exchange = exchangeOf(value, page)
       frames += exchange.frames.length
       if (frames > MAX_FILE_FRAMES) throw new Error(`the file has more than ${MAX_FILE_FRAMES} frames`)
       session.push(exchange)
@@ -88,13 +111,21 @@ function frameOf (value: unknown, index: number): Frame {
 /** Fields that an exchange may lack. */
 const OPTIONAL = { status: numberOf, headers: headersOf, firstByteAt: numberOf, endedAt: numberOf, error: textOf }
 
-function exchangeOf (value: Fields): Exchange {
+function exchangeOf (value: Fields, page: string): Exchange {
   const { id, startedAt, protocol, label, frames, received } = value
   const { method, path, headers: sent, body } = recordOf(value.request, 'request')
   if (!PROTOCOLS.has(protocol)) throw new Error('protocol is not known')
   if (!METHOD.test(textOf(method, 'request.method'))) throw new Error('request.method is not a method')
-  // a path of the service, and not an address of another origin
-  if (!/^\/(?![/\\])/.test(textOf(path, 'request.path'))) throw new Error('request.path is not a path')
+  if (!textOf(path, 'request.path').startsWith('/')) throw new Error('request.path is not a path')
+  try {
+    ownUrl(path as string, page)
+  } catch (err) {
+    throw new Error(`request.path: ${(err as Error).message}`)
+  }
+  const sentHeaders = headersOf(sent, 'request.headers')
+  for (const [name, text] of Object.entries(sentHeaders)) {
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(text)) throw new Error(`request.headers has ${JSON.stringify(name.slice(0, 80))}, which is not a header`)
+  }
   if (!Array.isArray(frames)) throw new Error('frames is not a list')
   const counts = received === undefined ? undefined : recordOf(received, 'received')
   return {
@@ -102,7 +133,7 @@ function exchangeOf (value: Fields): Exchange {
     startedAt: numberOf(startedAt, 'startedAt'),
     protocol: protocol as Protocol,
     label: textOf(label, 'label'),
-    request: { method: method as string, path: path as string, headers: headersOf(sent, 'request.headers'), ...body !== undefined && { body } },
+    request: { method: method as string, path: path as string, headers: sentHeaders, ...body !== undefined && { body } },
     frames: frames.map(frameOf),
     ...counts !== undefined && { received: { frames: numberOf(counts.frames, 'received.frames'), bytes: numberOf(counts.bytes, 'received.bytes') } },
     ...Object.fromEntries(Object.entries(OPTIONAL).filter(([name]) => value[name] !== undefined).map(([name, read]) => [name, read(value[name], name)]))

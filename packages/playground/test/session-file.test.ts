@@ -3,8 +3,10 @@ import { test } from 'tap'
 import type { Exchange, Frame } from '../page/exchange-record.js'
 import { FrameSplitter } from '../page/frame-splitter.js'
 import { maskText, maskValue } from '../page/mask.js'
+import { ownUrl } from '../page/own-url.js'
 import { MAX_FILE_FRAMES, MAX_FILE_LINES, readSession, writeSession } from '../page/session-file.js'
 
+const PAGE = 'https://agents.example/app/playground/'
 const exchange: Exchange = {
   id: 'a-1',
   startedAt: 1,
@@ -29,9 +31,55 @@ test('a session keeps all but the secrets, and is read again as written', t => {
   t.notMatch(text, /canary/)
   const [header, ...lines] = text.trimEnd().split('\n').map(line => JSON.parse(line))
   t.match(header, { polyvac: 'session', version: 1, exportedAt: /^\d{4}-\d\d-\d\dT/ })
-  t.strictSame(readSession(text), lines)
+  t.strictSame(readSession(text, PAGE), lines)
   t.match(lines[0], { id: 'a-1', request: { path: '/vac/demo?api_key=•••&x=1', body: { q: 'Hi' } }, frames: [{ at: 1.5, text: /"total_tokens":3/ }] })
   t.strictSame(maskValue({ token: 3, progressToken: 'p', nextPageToken: 'n' }), { token: 3, progressToken: 'p', nextPageToken: 'n' })
+  t.end()
+})
+
+test('a session has no ticket, no code of a sign-in and no id of an MCP session', t => {
+  const id = 'canary-session-0123456789'
+  const sent = (headers: Record<string, string>, text: string): Exchange => ({ ...exchange, request: { method: 'POST', path: '/mcp', headers }, headers: { 'mcp-session-id': id }, frames: [{ at: 1, bytes: 1, text }] })
+  const text = writeSession([
+    sent({}, 'Sign in at https://agents.example/mcp/sign-in?ticket=v1.canary-a_b-c and https://as.example/cb?code=canary-d&state=canary-e#access_token=canary-f'),
+    sent({ 'mcp-session-id': id }, `{"url":"https://as.example/login?next=%2Fsign-in%3Fticket%3Dcanary-g&X-Amz-Signature=canary-h","id":"${id}"}`),
+    sent({ 'mcp-session-id': 'canary-short' }, '{"ticket":"TRIP-1","code":-32001,"state":"working"}')
+  ])
+  t.notMatch(text, /canary/)
+  t.strictSame(readSession(text, PAGE).map(({ request, headers }) => [request.headers['mcp-session-id'], headers?.['mcp-session-id']]),
+    [[undefined, 'session-1'], ['session-1', 'session-1'], ['session-2', 'session-1']], 'a replay finds each session again')
+  t.match(text, 'TRIP-1', 'a field of an ordinary answer stays')
+  t.end()
+})
+
+test('each path of a file is an address of the origin of the page, as the browser reads it', t => {
+  const read = (path: string, headers: Record<string, string> = {}): readonly Exchange[] =>
+    readSession(`{"polyvac":"session","version":1}\n${JSON.stringify({ ...exchange, request: { method: 'GET', path, headers } })}`, PAGE)
+  const foreign = ['//evil.example/x', '/\\evil.example', '\\\\evil.example', '/\t/evil.example', '/\n/evil.example', '/\r/evil.example', '\t//evil.example', ' //evil.example',
+    '/\t\\evil.example', '//evil.example:443', '//user@agents.example/x', '//user:pass@agents.example/x', '//agents.example@evil.example', '//agents.example:8443/x',
+    '//agents.example.evil.example', '///evil.example', '////evil.example', '/x/..//evil.example', '/.//evil.example', '/%2e//evil.example', '/x/%2e%2e/\t/evil.example',
+    'https:evil.example', 'https:/evil.example', 'https:\\evil.example', 'http:agents.example', 'http://agents.example/x', 'https://evil.example', 'javascript:alert(1)', 'JaVaScRiPt:alert(1)',
+    'data:text/plain,x', 'blob:https://agents.example/x', 'file:///etc/passwd', '//[::1', '//evil。example', '//ｅvil.example', '/\u0000', '']
+  const own = new Set(['/\u0000', '', 'https:evil.example', 'https:/evil.example', 'https:\\evil.example'])
+  for (const path of foreign) {
+    // what the browser reads as a path of the page is one; a file has paths from the root alone
+    const origin = URL.canParse(path, PAGE) ? new URL(path, PAGE).origin : 'none'
+    if (!path.startsWith('/')) t.throws(() => read(path), { message: /^line 2: request\.path/ }, JSON.stringify(path))
+    if (own.has(path) && origin === 'https://agents.example') continue
+    t.throws(() => ownUrl(path, PAGE), { message: /is not an address of this service, https:\/\/agents\.example$/ }, JSON.stringify(path))
+    t.throws(() => read(path), { message: /^line 2: request\.path/ }, JSON.stringify(path))
+  }
+  // slashes of other scripts are none, and an encoded one is part of a path
+  for (const path of ['/x', '/', '/⁄⁄evil.example', '/／evil.example', '/%2f/evil.example', '/x//y', '/x?y=//evil.example', '/x/../y', '/@evil.example', '/x#//evil.example']) {
+    t.equal(new URL(read(path)[0]!.request.path, PAGE).origin, 'https://agents.example', path)
+  }
+  for (const headers of [{ '@/etc/passwd': 'x' }, { 'a b': 'x' }, { '': 'x' }, { a: 'x\r\nb: c' }, { a: 'x\u0000' }]) t.throws(() => read('/x', headers as unknown as Record<string, string>), { message: /^line 2: request\.headers has .* not a header/ })
+  fc.assert(fc.property(fc.array(fc.constantFrom('/', '\\', '\t', '\n', '.', '..', 'evil.example', '@', ':', 'https:', '?', '#', '%2f'), { maxLength: 9 }), parts => {
+    let path: string
+    try { path = read(`/${parts.join('')}`)[0]!.request.path } catch { return true }
+    const { origin, pathname, search } = new URL(path, PAGE)
+    return origin === 'https://agents.example' && new URL(pathname + search, PAGE).origin === origin
+  }))
   t.end()
 })
 
@@ -63,7 +111,7 @@ test('a broken line is named with its number', t => {
     [changed({ request: { ...exchange.request, method: "GET' x" } }), /^line 3: request\.method/],
     [`${header}\n${`${line}\n`.repeat(MAX_FILE_LINES)}`, /more than 1001 lines/],
     [changed({ frames: Array.from({ length: MAX_FILE_FRAMES }, () => ({ at: 0, bytes: 0, text: '' })) }), /^line 3: the file has more than 250000 frames/]
-  ] as const) t.throws(() => readSession(text), { message })
+  ] as const) t.throws(() => readSession(text, PAGE), { message })
   t.end()
 })
 
@@ -97,6 +145,9 @@ test('the page keeps a bounded session: the oldest exchanges leave, and frames p
     exchanges: { readonly value: readonly Exchange[] }
     send (request: object): Promise<{ readonly exchange: Exchange, frames (): AsyncIterable<Frame> }>
   } & Record<'MAX_EXCHANGES' | 'MAX_FRAME_CHARS' | 'MAX_FRAMES' | 'MAX_SESSION_CHARS', number>
+  for (const path of ['//elsewhere/', '/\t/elsewhere', 'http://elsewhere/vac', 'javascript:x']) {
+    await t.rejects(send({ protocol: 'direct', label: 'x', path, as: 'sse' }), { message: /is not an address of this service, http:\/\/127\.0\.0\.1$/ }, 'no request with the token of the caller')
+  }
   const read = async (request: object = {}): Promise<Exchange> => {
     const sent = await send({ protocol: 'direct', label: 'x', path: '../vac', as: 'sse', ...request })
     for await (const { text } of sent.frames()) if (text === '') t.fail('an empty frame')

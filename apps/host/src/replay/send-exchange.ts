@@ -100,7 +100,8 @@ async function isHarmless (client: HttpClient, effect: Effect, known: Map<string
 
 /** The tools with `readOnlyHint` of the MCP server at a path: the service decides, and not the session. */
 async function listReadOnlyTools (client: HttpClient, path: string): Promise<ReadonlySet<string>> {
-  const url = new URL(path, client.base).href
+  // a path that begins with // is not an address of another origin here
+  const url = `${client.base.origin}${path}`
   const modern = await readTools(client, url, params => modernRequest('tools/list', params))
   if (modern !== undefined) return modern
   // an older revision, which begins with initialize

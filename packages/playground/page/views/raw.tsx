@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { eventData, exchanges, type Exchange, type Frame } from '../exchange.js'
+import { ownUrl } from '../own-url.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { MAX_FILE_BYTES, readSession, writeSession } from '../session-file.js'
 import { token } from '../token.js'
@@ -70,7 +71,7 @@ export function Raw (): JSX.Element {
 function ExchangeCard ({ exchange }: { readonly exchange: Exchange }): JSX.Element {
   const { request: { method, path, headers: sent, body }, label, status, headers, frames, received, firstByteAt, endedAt, error } = exchange
   const chosen = useSignal<Frame | undefined>(undefined)
-  const request: CopiedRequest = { method, url: new URL(path, location.href).href, headers: sent, ...body !== undefined && { body } }
+  const request: CopiedRequest = { method, url: ownUrl(path).href, headers: sent, ...body !== undefined && { body } }
   const lines = (fields: Record<string, string> = {}): string => Object.entries(fields).map(([name, value]) => `${name}: ${value}`).join('\n')
   return (
     <section class='card' aria-label={label} data-testid='exchange' data-state={error !== undefined ? 'failed' : endedAt === undefined ? 'open' : 'ended'}>

@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { ownUrl } from '../own-url.js'
 import { addressOf, replaceAddress, route } from '../router.js'
 import { settings } from '../settings.js'
 import { token } from '../token.js'
@@ -182,7 +183,7 @@ function ToolForm ({ tool }: { readonly tool: Tool }): JSX.Element {
   }
   const request = (): CopiedRequest => {
     const { path, headers, body } = callRequest({ server, tool: name, args: args ?? {} })
-    return { method: 'POST', url: new URL(path, location.href).href, headers: { 'content-type': 'application/json', ...headers, ...token.value !== '' && { authorization: '' } }, body }
+    return { method: 'POST', url: ownUrl(path).href, headers: { 'content-type': 'application/json', ...headers, ...token.value !== '' && { authorization: '' } }, body }
   }
   const waiting = outcome.value !== undefined && 'questions' in outcome.value ? pending.value.find(({ requestState }) => requestState === (outcome.value as { requestState: string }).requestState) : undefined
   const mayRun = !settings.value.readOnly || annotations?.readOnlyHint === true

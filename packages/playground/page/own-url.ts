@@ -1,0 +1,14 @@
+/**
+ * An address of this service as a URL. Requests to it get the caller's token, so what the browser makes of the text is
+ * compared, and not the text: `/\t/host`, `\\host` and `//host` are addresses of another origin.
+ * @param page the address of the page, to which the address is relative
+ * @throws Error for another origin, for credentials in the address, and for a path that alone is another origin's
+ */
+export function ownUrl (address: string, page: string = location.href): URL {
+  const { origin, protocol } = new URL(page)
+  const url = URL.canParse(address, page) ? new URL(address, page) : undefined
+  const isOwn = url?.origin === origin && url.protocol === protocol && url.username === '' && url.password === '' &&
+    URL.canParse(url.pathname, page) && new URL(url.pathname, page).origin === origin
+  if (!isOwn) throw new Error(`${JSON.stringify(address.slice(0, 200))} is not an address of this service, ${origin}`)
+  return url
+}
